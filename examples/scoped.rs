@@ -1,4 +1,4 @@
-//! Scopes from `ptx-atomics-scope`: a histogram that each block counts alone, and the last block's turn.
+//! Kernels with scopes of `ptx-atomics-scope`: a histogram with counters of a block, and a sum by the last block.
 #![no_std]
 #![feature(abi_ptx, stdarch_nvptx)]
 
@@ -9,10 +9,10 @@ use ptx_atomics_scope::{Block, Device, Scoped, fence};
 
 const BINS: usize = 256;
 
-/// Counts of one block. Other blocks do not look at them.
+/// The counters of one block. Other blocks do not access them.
 pub type Counts = [Scoped<AtomicU32, Block>; BINS];
 
-/// Each block counts in its own row of `counts`, and adds the row to `total`.
+/// Each block counts in a separate row of `counts`, and adds the row to `total`.
 #[unsafe(no_mangle)]
 pub unsafe extern "ptx-kernel" fn histogram(
     bytes: *const u8,
@@ -37,7 +37,7 @@ pub unsafe extern "ptx-kernel" fn histogram(
     }
 }
 
-/// The block that comes last adds up what all wrote to `parts`. Its first thread tells the others by a flag of the block.
+/// The last block to arrive adds up all `parts`. Its first thread sets a flag of the block for the other threads.
 #[unsafe(no_mangle)]
 pub unsafe extern "ptx-kernel" fn sum_of_parts(
     parts: *mut u32,
@@ -54,7 +54,7 @@ pub unsafe extern "ptx-kernel" fn sum_of_parts(
         decided.store(true, Ordering::Release);
     }
     while !decided.load(Ordering::Relaxed) {}
-    // What thread 0 acquired from the other blocks, it released to the threads of its own.
+    // Thread 0 released to its block the writes that it had acquired from other blocks.
     fence::<Block>(Ordering::Acquire);
     if last.load(Ordering::Relaxed) {
         let mut part = thread;

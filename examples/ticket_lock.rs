@@ -1,11 +1,11 @@
-//! A ticket lock and a message-passing flag, with nothing but `core::sync::atomic`.
+//! Kernels with a ticket lock and a message-passing flag, built only on `core::sync::atomic`.
 #![no_std]
 #![feature(abi_ptx, stdarch_nvptx)]
 
 use core::arch::nvptx::{_block_dim_x, _block_idx_x, _thread_idx_x};
 use core::sync::atomic::{AtomicU32, Ordering};
 
-/// First come, first served. A thread takes a ticket and waits until it is served.
+/// A fair lock: a thread takes a ticket and waits until the ticket is served.
 #[repr(C)]
 pub struct TicketLock {
     next: AtomicU32,
@@ -34,7 +34,7 @@ pub unsafe extern "ptx-kernel" fn count(lock: &TicketLock, counter: *mut u32) {
     }
 }
 
-/// Thread 0 of the grid publishes a message; every other one waits for the flag and reads it.
+/// Thread 0 of the grid publishes a message; every other thread waits for the flag and reads the message.
 #[unsafe(no_mangle)]
 pub unsafe extern "ptx-kernel" fn pass_message(flag: &AtomicU32, message: *mut u32, out: *mut u32) {
     let index = unsafe { _block_idx_x() * _block_dim_x() + _thread_idx_x() } as usize;

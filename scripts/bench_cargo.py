@@ -1,10 +1,10 @@
-"""CPU time of `cargo build` of a crate of 50 kernels, with the plugin and without it, both by the same rustc.
+"""CPU time of `cargo build` for a crate of 50 kernels, with and without the plugin, with the same rustc.
 
     scripts/bench --cargo [RUNS]
 
-A kernel counts in shared and global memory, waits for a flag, takes a lock, and computes. `core` is built once, in front; what is
-measured is the build of the crate alone, as after a change of it. The two run in turn. Needs Debian's rustc-web on LLVM 22, which
-`scripts/install examples` installs, or another one that RUSTC names.
+A kernel counts in shared and global memory, waits for a flag, takes a lock, and computes. `core` is built once before
+the measurement, which covers only the crate, as after a change of its source. The two builds alternate. Needs Debian's
+rustc-web on LLVM 22, which `scripts/install examples` installs, or another rustc that RUSTC names.
 """
 
 import os
@@ -66,7 +66,7 @@ def main(arguments):
         source.write_text(HEAD + "".join(KERNEL.replace("N", str(number)) for number in range(KERNELS)))
 
         def build(name, flags):
-            """Seconds of CPU of one build in a folder of its own."""
+            """CPU seconds of one build in a separate folder."""
             source.touch()
             command = ["cargo", "rustc", "--release", "--offline", "--quiet", "--target", "nvptx64-nvidia-cuda", "-Zbuild-std=core"]
             command += ["--config", "source.crates-io.replace-with='vendored'", "--config", f"source.vendored.directory='{VENDORED}'"]

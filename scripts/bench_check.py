@@ -1,10 +1,11 @@
-"""How long `ptx-atomics check` takes with every question, and how many instructions of the processor a quick check is.
+"""The time of `ptx-atomics check` with every question, and the processor instructions of a quick check.
 
     scripts/bench --check [--old COMMAND] [FILE…]
 
-Without files, each example of examples/check and each kernel of tests/async is checked. With an older command, its `check` and its
-`check --races`, which were two commands before 0.1.0, run in turn with ours, and ratios are printed. Seconds are medians of three runs;
-instructions are counted once, by valgrind, which other work on the machine does not change.
+Without files, it checks each example of examples/check and each kernel of tests/async. With an older command, its
+`check` and its `check --races`, which were two commands before 0.1.0, alternate with ours, and ratios are printed.
+Seconds are medians of three runs. valgrind counts instructions once; other work on the machine does not affect this
+count.
 """
 
 import argparse
@@ -19,7 +20,7 @@ RUNS = 3
 
 
 def seconds(commands):
-    """The time of some commands, one after the other."""
+    """The total time of commands that run one after the other."""
     start = time.monotonic()
     for command in commands:
         subprocess.run(command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -36,7 +37,7 @@ def instructions(command):
 def main(arguments):
     parser = argparse.ArgumentParser(prog="scripts/bench --check", description=__doc__.split("\n\n")[0])
     parser.add_argument("--old", metavar="COMMAND", help="an older ptx-atomics")
-    parser.add_argument("--ours", metavar="COMMAND", help="a ptx-atomics that is built already")
+    parser.add_argument("--ours", metavar="COMMAND", help="an already built ptx-atomics")
     parser.add_argument("files", nargs="*", metavar="FILE")
     args = parser.parse_args(arguments)
     if args.ours is None:

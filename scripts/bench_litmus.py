@@ -1,9 +1,10 @@
-"""How long the memory model takes, beside herd7, Dartagnan and a plain enumerator.
+"""The time of the memory model, compared with herd7, Dartagnan and a plain enumerator.
 
     scripts/bench --litmus
 
-The other tools' times were measured once, on two shared cores; ours are those of `cargo bench -p ptx-memory-model` here
-and now. The last row is one run of `ptx-atomics verify-mapping` on the 60 programs of mapping-sources.txt, where that is.
+The times of the other tools were measured once, on two shared cores. Our times come from
+`cargo bench -p ptx-memory-model` on this machine. The last row is a run of `ptx-atomics verify-mapping` on the 60
+programs of mapping-sources.txt, if that file exists.
 """
 
 import json
@@ -26,7 +27,7 @@ ANCHORS = [
 def main():
     bench = ["cargo", "bench", "--quiet", "-p", "ptx-memory-model", "--bench", "search"]
     text = subprocess.run(bench, cwd=ROOT, check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True).stdout
-    # The name stands in front of the times, or in the line before them.
+    # The name precedes the times in the same line, or is in the line before them.
     times = {}
     name = ""
     for line in text.splitlines():

@@ -2,9 +2,9 @@
 
     scripts/bench [--llvm 23] --mlir [RUNS]
 
-One input is in the LLVM dialect, one uses memref, scf, arith and func, and the examples start from gpu.launch. The three
-programs of the other side run one after the other, and their times are added. The pairs run in turn, so that a change of
-the machine's speed meets both. Needs what scripts/install test installs.
+One input is in the LLVM dialect, one uses memref, scf, arith and func, and the examples start from gpu.launch. The
+three programs of the other side run one after the other, and their times are added. The two sides alternate, so that a
+change of the machine's speed affects both. Needs the tools that scripts/install test installs.
 """
 
 import os
@@ -27,7 +27,7 @@ KINDS = ["addi", "andi", "ori", "maxs", "minu", "assign"]
 
 
 def llvm_dialect(functions, atomics):
-    """Functions of nothing but atomics."""
+    """Functions that contain only atomics."""
     lines = ["module {"]
     for function in range(functions):
         lines.append(f"llvm.func @f{function}(%p: !llvm.ptr<1>, %q: !llvm.ptr, %v: i32) {{")
@@ -48,7 +48,7 @@ def llvm_dialect(functions, atomics):
 
 
 def memrefs(functions, atomics, plain):
-    """Kernels of loops over arrays; after each atomic stand `plain` groups of ordinary work."""
+    """Kernels with loops over arrays. `plain` groups of ordinary work follow each atomic."""
     lines = ["module {", "gpu.module @kernels {"]
     for function in range(functions):
         lines.append(f"gpu.func @f{function}(%m: memref<?xi32>, %d: memref<?x16xf32>, %n: index, %v: i32, %x: f32) kernel {{")
@@ -76,7 +76,7 @@ def cpu(command, path, output):
 
 
 def device_code(text):
-    """What the gpu.module of a text holds: mlir-translate takes no gpu.module."""
+    """The contents of the gpu.module in a text, because mlir-translate does not accept a gpu.module."""
     start = text.find("gpu.module")
     if start < 0:
         return text
@@ -85,7 +85,7 @@ def device_code(text):
 
 
 def theirs(path, outline, folder):
-    """The three programs of the other side. What lies between the first two costs them nothing."""
+    """The three programs of the other side. The work between the first two is not counted."""
     anchored = path.read_text().find("gpu.") >= 0
     pipeline = f"gpu.module({TO_LLVM})" if anchored else "reconcile-unrealized-casts"
     pipeline = f"builtin.module({'gpu-kernel-outlining,' if outline else ''}{pipeline})"

@@ -1,13 +1,13 @@
-"""What the machine runs: SASS of our output beside that of llc and of nvcc with libcu++, for the kernels of tests/benches/sass.
+"""The SASS of our output, of llc and of nvcc with libcu++, for the kernels of tests/benches/sass.
 
     scripts/bench --sass [--markdown FILE] [--keep FOLDER] [KERNEL...]
 
-A kernel is there twice, as LLVM IR for ptx-atomics and llc, and as CUDA C++ for nvcc. All PTX goes through the same
-assembler. Ours is to have at most as many instructions, and heavy ones, in all and within loops, as each peer that is
-right. One peer is ours itself with `--optimize-atomics off`, than which it has no more registers, either. A peer that
-cannot compile a kernel is not right; `ptx-atomics check` says which other one loses an order or a scope, where that
-command exists, else all count as right. Exit status 1: ours has more in some row. Needs what scripts/install peers
-installs.
+Each kernel exists twice, as LLVM IR for ptx-atomics and llc, and as CUDA C++ for nvcc. The same assembler translates
+all PTX. Our code may have at most as many instructions and heavy instructions, in total and within loops, as each
+correct peer. One peer is our own code with `--optimize-atomics off`; compared with this peer, our code may not have
+more registers either. A peer that cannot compile a kernel is not correct. `ptx-atomics check` finds the peers that lose
+an ordering or a scope; without that command, all peers count as correct. Exit status 1: our code has more in some row.
+Needs the tools that scripts/install peers installs.
 """
 
 import argparse
@@ -27,14 +27,14 @@ KERNELS = ROOT / "tests/benches/sass"
 CUDA = TOOLS / "cuda-13.5/nvidia/cu13/bin"
 OURS = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "release/ptx-atomics"
 
-# The newest that LLVM 22 writes.
+# The newest PTX version that LLVM 22 writes.
 PTX_VERSION = "+ptx90"
-# The oldest GPU that nvcc 13 and the disassembler know, and one of each later generation.
+# The oldest GPU that nvcc 13 and the disassembler support, and a GPU of each later generation.
 GPUS = ["sm_75", "sm_80", "sm_90", "sm_100"]
 
 
 class Error(Exception):
-    """The first line of what a tool said."""
+    """The first line of a tool's message."""
 
 
 def run(*command):
@@ -43,7 +43,7 @@ def run(*command):
         said = [line for line in (process.stderr + process.stdout).splitlines() if line.strip()]
         errors = [line for line in said if re.search("error|fatal", line, re.IGNORECASE)] + said
         raise Error(errors[0].removeprefix("error: ") if errors else f"{pathlib.Path(command[0]).name} ended with status {process.returncode}")
-    # The assembler says how many registers it uses among its errors.
+    # The assembler writes the number of registers to standard error.
     return process.stdout if command[0] != PTXAS else process.stderr
 
 
@@ -63,7 +63,7 @@ def llc(kernel, gpu, ptx):
 
 
 def nvcc(kernel, gpu, ptx):
-    # It finds its parts by itself, and needs of the environment only a PATH with g++.
+    # nvcc finds its own parts; it only needs a PATH with g++.
     run(CUDA / "nvcc", "-O3", "-std=c++17", "-ptx", f"-arch={gpu}", KERNELS / f"{kernel}.cu", "-o", ptx)
 
 
@@ -71,7 +71,7 @@ COMPILERS = {"ours": ours, "off": off, "llc": llc, "nvcc": nvcc}
 
 
 def machine_code(gpu, ptx):
-    """The text of the disassembler, and the registers of all functions together."""
+    """The text of the disassembler, and the sum of the registers of all functions."""
     cubin = ptx.with_suffix(".cubin")
     said = run(PTXAS, "-O3", "-v", "-arch", gpu, "-o", cubin, ptx)
     text = run(NVDISASM, "-c", cubin)
@@ -89,15 +89,15 @@ def short(name):
 
 # The kinds of heavy instruction, each with its opcodes.
 KINDS = {"MEMBAR": {"MEMBAR", "FENCE"}, "ERRBAR": {"ERRBAR", "CGAERRBAR"}, "CCTL": {"CCTL"}}
-# How often a loop is taken to go round, as the optimizer takes it.
+# The assumed number of iterations of a loop, which is also the optimizer's assumption.
 ROUNDS = 8
 
-# Of one compiler, kernel and GPU. `heavy` has how many there are of each kind, `looped` how many of these are in loops.
+# The results of one compiler, kernel and GPU. `heavy` has the count of each kind, and `looped` the counts in loops.
 Cell = collections.namedtuple("Cell", "count registers heavy looped atomics verdict error")
 
 
 def cell(compiler, kernel, gpu, folder):
-    """One compiler on one kernel and GPU."""
+    """Measures one compiler on one kernel and GPU."""
     ptx = folder / f"{kernel}.{gpu}.{compiler}.ptx"
     try:
         COMPILERS[compiler](kernel, gpu, ptx)
@@ -122,13 +122,14 @@ def total(kinds):
 
 
 def verdict(kernel, ptx):
-    """Whether PTX keeps the order and the scope of each atomic of the kernel: right, wrong, or ? where nothing can say."""
+    """Whether PTX keeps the ordering and the scope of each atomic of the kernel: right, wrong, or ? without the
+    check."""
     check = lambda *words: subprocess.run([OURS, "check", *words], capture_output=True, stdin=subprocess.DEVNULL).returncode
     return {0: "right", 1: "wrong"}.get(check("--ir", KERNELS / f"{kernel}.ll", "--ptx", ptx), "?")
 
 
 def objections(mine, peers):
-    """Why a row is not as it should be."""
+    """The reasons why a row fails."""
     right = {name: peer for name, peer in peers.items() if peer.verdict in ("right", "?")}
     if mine.verdict == "error":
         return ["ours has an error"] if right else []
@@ -146,7 +147,8 @@ def objections(mine, peers):
 
 
 def written(found):
-    """The columns of one compiler: instructions, registers, heavy ones, those in loops, whether it is right."""
+    """The columns of one compiler: instructions, registers, heavy instructions, heavy instructions in loops,
+    correctness."""
     if found.error:
         return ["", "", "", "", "error"]
     return [str(number) for number in (found.count, found.registers, total(found.heavy), total(found.looped))] + [found.verdict]
@@ -174,7 +176,7 @@ def print_aligned(rows):
 
 
 def sums(cells):
-    """What the optimizer saves in all, in rows of a table: its kernels without and with it."""
+    """The total savings of the optimizer, as rows of a table: all kernels without and with it."""
     header = ["optimizer", "instructions", "registers", *(word for kind in KINDS for word in (kind, "in loops")), "weighted"]
     rows = [header]
     for word, compiler in (("off", "off"), ("on", "ours")):
@@ -194,17 +196,17 @@ def table(rows):
 
 def markdown(rows, cells):
     said = [line[len(HEADER) - 1] for line in rows]
-    title = f"""# Machine code beside llc and nvcc
+    title = f"""# Machine code of ptx-atomics, llc and nvcc
 
-`scripts/bench --sass` made this page on {datetime.date.today()} with llc 22, nvcc 13.5 with libcu++, and ptxas 13.5, which
-assembles all PTX. It counts the SASS instructions of the kernels in `tests/benches/sass`. *heavy* counts the barriers among them: MEMBAR, ERRBAR,
-CGAERRBAR and CCTL; *in loops* those that a loop executes again. *off* is ours with `--optimize-atomics off`. A compiler is
-*wrong* where `ptx-atomics check` finds that an order or a scope is lost.
-
-In {said.count("yes")} of {len(rows)} rows, ours has at most as many instructions and barriers as each other compiler that is right. For
+In {said.count("yes")} of {len(rows)} rows, ours has at most as many instructions and barriers as each other correct compiler. For
 {said.count("no compiler does it")} rows, no compiler produces code. The counts are static: nothing here ran on a GPU.
 
-All kernels together, without and with the [optimizer](optimizer.md). *weighted* counts what is in a loop {ROUNDS} times:
+`scripts/bench --sass --markdown docs/evidence/machine-code.md` made this page on {datetime.date.today()} with llc 22, nvcc 13.5 with libcu++, and
+ptxas 13.5, which assembles all PTX. It counts the SASS instructions of the kernels in `tests/benches/sass`, a development set. *heavy* counts the
+barriers among them: MEMBAR, ERRBAR, CGAERRBAR and CCTL; *in loops* the barriers that a loop executes again. *off* is ours with
+`--optimize-atomics off`. A compiler is *wrong* if `ptx-atomics check` finds a lost ordering or scope.
+
+All kernels together, without and with the [optimizer](../optimizer.md). *weighted* counts the instructions of a loop {ROUNDS} times:
 
 {table(sums(cells))}
 """
@@ -222,7 +224,7 @@ def measure(kernels, folder):
 
 
 def report(cells, kernels):
-    """Prints the table and what stands behind it; gives the rows, and how many of them are not as they should be."""
+    """Prints the table and its details. Returns the rows, and the number of failing rows."""
     rows = [row(kernel, gpu, {name: cells[kernel, gpu, name] for name in COMPILERS}) for kernel in kernels for gpu in GPUS]
     print_aligned(rows)
     for (kernel, gpu, compiler), found in cells.items():
@@ -233,9 +235,9 @@ def report(cells, kernels):
     said = collections.Counter(line[len(HEADER) - 1] for line in rows)
     passed = {"yes", "no compiler does it"}
     unjudged = sum(found.verdict == "?" for found in cells.values())
-    print(f"{said['yes']} of {len(rows)} rows at most equal, {said['no compiler does it']} that no compiler does")
+    print(f"{said['yes']} of {len(rows)} rows at most equal, {said['no compiler does it']} that no compiler compiles")
     if unjudged:
-        print(f"{unjudged} outputs could not be judged (?); peers among them count as right")
+        print(f"{unjudged} outputs were not judged (?); peers among them count as right")
     failed = [line for line in rows if line[len(HEADER) - 1] not in passed]
     for line in failed:
         print(f"  {line[0]} {line[1]}: {line[len(HEADER) - 1]}")
@@ -245,8 +247,8 @@ def report(cells, kernels):
 def main(arguments):
     parser = argparse.ArgumentParser(prog="scripts/bench --sass", description=__doc__.split("\n")[0])
     parser.add_argument("kernels", nargs="*", metavar="KERNEL", help="names of files in tests/benches/sass; default: all")
-    parser.add_argument("--markdown", type=pathlib.Path, metavar="FILE", help="write the table there too")
-    parser.add_argument("--keep", type=pathlib.Path, metavar="FOLDER", help="leave the PTX and the SASS there")
+    parser.add_argument("--markdown", type=pathlib.Path, metavar="FILE", help="also write the table to FILE")
+    parser.add_argument("--keep", type=pathlib.Path, metavar="FOLDER", help="store the PTX and the SASS there")
     options = parser.parse_args(arguments)
     known = sorted(path.stem for path in KERNELS.glob("*.ll"))
     if unknown := set(options.kernels) - set(known):

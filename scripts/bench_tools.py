@@ -1,4 +1,4 @@
-"""What the benches share: which LLVM is measured, its programs, and `ptx-atomics` built for it."""
+"""Common code of the benches: the LLVM under measurement, its programs, and `ptx-atomics` built for it."""
 
 import os
 import pathlib
@@ -10,7 +10,7 @@ OURS = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "rele
 
 
 def tool(name):
-    """A program of this LLVM, as the system names it or in the folder that the variable of llvm-sys names."""
+    """A program of this LLVM, from the folder in the variable of llvm-sys or by the name on the system."""
     prefix = os.environ.get(f"LLVM_SYS_{LLVM}1_PREFIX")
     return f"{prefix}/bin/{name}" if prefix else f"{name}-{LLVM}"
 

@@ -1,8 +1,9 @@
-"""What the book shows of files beside docs/: book_files.py CHAPTERS BOOK.
+"""Pages of the book for files outside of docs/: book_files.py CHAPTERS BOOK.
 
-Servers send a kernel as a download, and a folder as nothing. So each link of a chapter to a file leads to a page with its text, each link
-to a folder to a page with its files, and each link to a litmus test to the page that runs it. A test in a chapter has such a link below it. CHAPTERS, a copy of docs/, is changed; it
-gets `examples.json` and `kernels.json` too, the tests and kernels that pages offer.
+Servers send a kernel as a download, and do not send a folder. So each link of a chapter to a file leads to a page with
+its text, each link to a folder leads to a page with its files, and each link to a litmus test leads to the page that
+runs it. A test in a chapter gets such a link below it. The script changes CHAPTERS, a copy of docs/, and also writes
+`examples.json` and `kernels.json` there, the tests and kernels that pages offer.
 """
 
 import html

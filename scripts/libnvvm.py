@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""Compiles LLVM IR to PTX by NVIDIA's libNVVM 13.5, which scripts/install peers installs.
+"""Compiles LLVM IR to PTX with NVIDIA's libNVVM 13.5, which scripts/install peers installs.
 
     scripts/libnvvm.py A.ll --arch compute_90 [--latest] [--no-verify] [--lower PATH] [--option=-ftz=1 …] [-o B.ptx]
 
-With --lower, the ptx-atomics at PATH lowers the atomics first. As the command of a suite:
+With --lower, the ptx-atomics at PATH lowers the atomics first. As the compiler of the conformance suite:
 
     ptx-atomics conformance --mcpu sm_100 --mattr +ptx90 -- scripts/libnvvm.py {input} -o {output} --arch compute_{number} \\
         --lower ptx-atomics
 
-libNVVM has two dialects: that of LLVM 7 (typed pointers) up to compute_90, and that of LLVM 22 from compute_100, which
---latest selects for older GPUs too. Its verifier is a call of its own, and nvvmCompileProgram does not make it.
+libNVVM has two dialects: LLVM 7's (with typed pointers) up to compute_90, and LLVM 22's from compute_100 on. --latest
+selects the newer dialect for older GPUs also. Its verifier is a separate call, which nvvmCompileProgram does not make.
 """
 
 import argparse
@@ -26,7 +26,7 @@ TOOLKIT = ROOT / ".tools/cuda-13.5/nvidia/cu13"
 
 
 class Error(Exception):
-    """What libNVVM says: the name of its result, and its log."""
+    """An error of libNVVM: the name of its result, and its log."""
 
 
 @functools.cache
@@ -68,7 +68,7 @@ DATALAYOUT = (b"e-p:64:64:64-i1:8:8-i8:8:8-i16:16:16-i32:32:32-i64:64:64-i128:12
 
 
 def completed(ir):
-    """Textual IR that says which IR it is, without which libNVVM takes it for its first version, and what its layout is. The
+    """Textual IR with its IR version, without which libNVVM assumes the first version, and with its data layout. The
     lines of the text keep their numbers."""
     if ir.startswith(b"BC"):
         return ir
@@ -80,7 +80,7 @@ def completed(ir):
 
 
 def compile_ir(ir, arch, verify=True, options=()):
-    """PTX text of LLVM IR, which is bytes: bitcode or text. Raises Error."""
+    """Compiles LLVM IR, which is bytes of bitcode or text, to PTX text. Raises Error."""
     words = [f"-arch={arch}".encode(), *(option.encode() for option in options)]
     array = (ctypes.c_char_p * len(words))(*words)
     program = ctypes.c_void_p()
@@ -96,7 +96,7 @@ def compile_ir(ir, arch, verify=True, options=()):
 
 
 def lowered(ir, path, arch):
-    """The IR as ptx-atomics lowers it for the newest PTX version that libNVVM and LLVM 22 know."""
+    """The IR after ptx-atomics lowered it for the newest PTX version that libNVVM and LLVM 22 support."""
     words = [path, "lower", "--emit", "llvm-ir", "--mcpu", arch.replace("compute", "sm"), "--mattr", "+ptx90"]
     done = subprocess.run(words, input=ir, capture_output=True)
     if done.returncode != 0:
@@ -105,7 +105,7 @@ def lowered(ir, path, arch):
 
 
 def within(ir, error):
-    """The function of textual IR in which libNVVM cannot read on: it names the line."""
+    """The function of textual IR in which libNVVM's parser failed, from the line in the error."""
     at = re.search(r"\((\d+), \d+\): parse", str(error))
     above = ir.decode(errors="replace").splitlines()[: int(at[1])] if at else []
     names = re.findall(r"^define .*@([\w.$]+)\(", "\n".join(above), flags=re.M)
@@ -117,15 +117,15 @@ def main():
     parser.add_argument("input", type=pathlib.Path)
     parser.add_argument("--arch", default="compute_90")
     parser.add_argument("--latest", action="store_true", help="the dialect of LLVM 22 on every GPU")
-    parser.add_argument("--no-verify", action="store_true", help="do not ask libNVVM's verifier first")
-    parser.add_argument("--lower", metavar="PATH", help="let this ptx-atomics lower the atomics first")
+    parser.add_argument("--no-verify", action="store_true", help="skip libNVVM's verifier")
+    parser.add_argument("--lower", metavar="PATH", help="lower the atomics with this ptx-atomics first")
     parser.add_argument("-o", "--output", default="-")
-    parser.add_argument("--option", action="append", default=[], help="a further option of nvvmCompileProgram, as --option=-opt=0")
+    parser.add_argument("--option", action="append", default=[], help="another option of nvvmCompileProgram, such as --option=-opt=0")
     arguments = parser.parse_args()
     options = ["-nvvm-latest"] * arguments.latest + arguments.option
     ir = b""
     try:
-        # Lowering keeps a layout that is there.
+        # Lowering keeps an existing layout.
         ir = completed(arguments.input.read_bytes())
         if arguments.lower:
             ir = lowered(ir, arguments.lower, arguments.arch)

@@ -1,5 +1,5 @@
-// What compilers print in many ways: calls, prototypes, jump tables, data, textures, matrices, debug information. For
-// scripts/roundtrip.
+// Constructs that compilers print in many forms: calls, prototypes, jump tables, data, textures, matrices, debug
+// information. For scripts/roundtrip.
 #include <cassert>
 #include <cuda_fp16.h>
 #ifndef __clang__

@@ -1,4 +1,4 @@
-"""PTX that Triton makes of kernels with many kinds of instructions, for scripts/roundtrip. No GPU is needed."""
+"""Compiles kernels with many kinds of instructions to PTX with Triton, for scripts/roundtrip. No GPU is needed."""
 
 import pathlib
 import sys

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Runs the test programs of a build, as many at a time as there are cores, the largest first: run_tests.py MESSAGES
+"""Runs the test programs of a build, one for each core at a time, the largest first: run_tests.py MESSAGES
 
-MESSAGES is the output of `cargo test --no-run --message-format=json`. The output of a program comes when it has ended.
+MESSAGES is the output of `cargo test --no-run --message-format=json`. The output of a program is printed when it has
+ended.
 """
 
 import argparse
@@ -23,7 +24,7 @@ def programs(messages):
 
 
 def run(executable, folder, name):
-    """The name and the time of a program for people, its output, and whether it succeeds."""
+    """The readable name and time of a program, its output, and whether it succeeds."""
     start = time.monotonic()
     environment = {**os.environ, "CARGO_MANIFEST_DIR": str(folder)}
     done = subprocess.run(

@@ -1,4 +1,4 @@
-"""NVIDIA's assembler and disassembler, and what SASS says: the instructions of each function, and which of them are heavy."""
+"""NVIDIA's assembler and disassembler, and a parser of SASS: the instructions of each function, and the heavy ones."""
 
 import collections
 import pathlib
@@ -8,15 +8,16 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 TOOLS = ROOT / ".tools"
 PTXAS = TOOLS / "ptxas-13.5/nvidia/cu13/bin/ptxas"
 NVDISASM = TOOLS / "nvdisasm-13.5/nvidia/cu13/bin/nvdisasm"
-# Those that wait for memory.
+# The instructions that wait for memory.
 HEAVY = {"MEMBAR", "ERRBAR", "CGAERRBAR", "CCTL", "FENCE"}
 
-# The text of an instruction with its predicate, and whether a branch behind it leads to a place before it.
+# The text of an instruction with its predicate, and whether a later branch leads to a place before it.
 Instruction = collections.namedtuple("Instruction", "text in_loop")
 
 
 def functions(text):
-    """The instructions by function, without what pads each: a branch to itself, and NOPs. `text` is what nvdisasm -c prints."""
+    """The instructions by function, without padding: a branch to itself, and NOPs. `text` is the output of nvdisasm
+    -c."""
     found = {}
     for part in re.split(r"^//-+ \.text\.(?=\S)", text, flags=re.M)[1:]:
         name = part.split(None, 1)[0]
@@ -35,7 +36,7 @@ def with_loops(part):
             here = []
     while words and words[-1] in ("NOP", "padding"):
         words.pop()
-    # One more at a loop's start, one less behind its end.
+    # The depth rises by one at a loop's start, and falls by one after its end.
     depth = [0] * (len(words) + 1)
     for index, word in enumerate(words):
         target = re.search(r"`\((\.L_\w+)\)", word)

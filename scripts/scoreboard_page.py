@@ -1,4 +1,5 @@
-"""What scripts/scoreboard writes: docs/scoreboard.md, and from its tables the one at its beginning and docs/scoreboard.svg."""
+"""The outputs of scripts/scoreboard: docs/evidence/scoreboard.md, and from its tables the table of docs/scoreboard.md and
+docs/scoreboard.svg."""
 
 import collections
 import dataclasses
@@ -26,37 +27,24 @@ NOTES = {
 }
 BEGIN, END = "<!-- scripts/scoreboard draws this table. -->", "<!-- The table ends. -->"
 SPACES = {0: "generic", 1: "global", 3: "shared", 5: "local"}
-INTRODUCTION = f"""
-{BEGIN}
+INTRODUCTION = """
+The suite has every operation, type and ordering of LLVM, with one atomic or fence in each function: in global memory at every scope, in
+generic and shared memory at the widest scope and at a narrow one, and in local memory. A sample of the functions is volatile. Operations
+for which the GPU has no instruction are left out. The suite is a development set of ptx-atomics, and `scripts/scoreboard` measures it
+again. [The chapter](../scoreboard.md#read-the-answer) defines the classes.
 
-{END}
-
-![Share of the atomics and fences that each compiler gets right, for five GPUs, with the kinds of loss](scoreboard.svg)
-
-Every compiler gets the same functions, and each function has one atomic or fence. Together they cover every operation, type and
-ordering of LLVM: in global memory at every scope, in generic and shared memory at the widest scope and at a narrow one, and in
-local memory. A sample of them is volatile. Operations for which the GPU has no instruction are left out.
-[`ptx-atomics conformance`](conformance.md) judges every output, ours too, from the PTX instructions alone: order and scope by a
-checker, values by an interpreter. In addition, ptxas must accept the output. Nobody judges here what ptxas then makes of the PTX.
-
-- An *error* is a function that the compiler rejects, or for which it gives PTX that ptxas rejects, that the manual leaves
-  undefined, or that computes another value.
-- A function may lose several things; only the worst is counted. From worst to least: not atomic, ordering, scope, a weak load in a
-  loop, volatile. The weak load is the first one of a compare-and-swap loop: it races.
-- libNVVM takes the dialect of LLVM 7 for GPUs before sm_100, so the functions are then written in that dialect. With
-  `-nvvm-latest` it takes a newer dialect, with the functions as they are. Its verifier is a separate call, which a front end may
-  leave out. What it makes of a read-modify-write of local memory is a `trap`, which is an error.
 - A compiler gets the operations that its LLVM has.
-- Operations of scope singlethread need no more than plain accesses.
-- rustc 1.95 to 1.98 have LLVM 22, rustc 1.99 has LLVM 23. Rust-CUDA compiles through libNVVM.
+- libNVVM takes the dialect of LLVM 7 for GPUs before sm_100, so that the functions are written in that dialect. With `-nvvm-latest` it
+  takes a newer dialect, with the functions as they are. Its verifier is a separate call, which a front end may omit. For a
+  read-modify-write of local memory it makes a `trap`, which is an error.
 - nvcc 13.5 with libcu++ keeps order and scope, for CUDA C++: of 96 pairs of kernel and GPU, 94 are right, and two do not compile, as with
-  ptx-atomics. Its atomics use generic addresses, which costs [instructions](sass.md).
+  ptx-atomics. Its atomics use generic addresses, which costs [instructions](machine-code.md).
 """
 
 
 @dataclasses.dataclass(frozen=True)
 class Cell:
-    """A function, as conformance names its parts."""
+    """A function, with the names of conformance for its parts."""
 
     name: str
     kind: str
@@ -102,12 +90,12 @@ def counts(found):
 
 
 def percent(part, whole):
-    """In tenths of a percent, rounded down where that keeps a loss from reading as 100%."""
+    """A share in tenths of a percent, rounded down if a loss would otherwise read as 100%."""
     return f"{min(100 * part / whole, 99.9 if part < whole else 100):.1f}%"
 
 
 def agreeing_clangs(results, compilers):
-    """Each clang that has on every function the verdict of the llc of its LLVM, and that llc."""
+    """Each clang whose verdicts on all functions equal those for the llc of its LLVM, and that llc."""
     found = {}
     for name, llvm in compilers:
         same = [other for other, version in compilers if other.startswith("llc") and version == llvm]
@@ -121,14 +109,16 @@ def agreeing_clangs(results, compilers):
 
 
 def markdown(results, grids, compilers, ours):
-    """The page: `results` has verdicts by target, compiler and cell, `compilers` their names and LLVMs, the last being ours."""
+    """The page. `results` has verdicts by target, compiler and cell; `compilers` has names and LLVMs, and the last is
+    ours."""
     agreeing = agreeing_clangs(results, compilers)
     shown = {target: {name: found for name, found in of_target.items() if name not in agreeing}
              for target, of_target in results.items()}
     names = ", ".join(name for name, _ in compilers if not re.search("verifier|latest", name))
-    lines = ["# Which atomics compilers get right", "",
-             f"`scripts/scoreboard` made this page on {datetime.date.today()} with {names}, "
-             "ptxas 12.9 and 13.5.", INTRODUCTION.rstrip()]
+    verdicts = [verdict for of_target in shown.values() for verdict in of_target.get(ours, {}).values()]
+    lines = ["# Atomics and fences that each compiler gets right", "",
+             f"{ours} gets {counts(verdicts)['right']:,} of {len(verdicts):,} functions of the suite right, for {len(shown)} GPUs together. "
+             f"Measured on {datetime.date.today()} with {names}, ptxas 12.9 and 13.5.", INTRODUCTION.rstrip()]
     if agreeing:
         pairs = [f"{name} with {other}" for name, other in agreeing.items()]
         lines += [f"- clang is left out where it agrees with llc on every function: {', '.join(pairs)}."]
@@ -163,9 +153,9 @@ def of_one_target(target, grid, of_target):
     return lines + (["", "Among the functions that are right: " + "; ".join(notes) + "."] if notes else [])
 
 
-# ---- What each compiler loses.
+# ---- The losses of each compiler.
 
-# What distinguishes functions of one kind, in the order in which it is said.
+# The attributes that distinguish functions of one kind, in the order of the text.
 ATTRIBUTES = {
     "op": lambda cell: cell.op,
     "type": lambda cell: cell.type,
@@ -177,7 +167,7 @@ ATTRIBUTES = {
 
 
 def described(some, of_all):
-    """What distinguishes some functions from all that were asked for."""
+    """The attributes that distinguish some functions from all measured functions."""
     said = []
     for attribute in ATTRIBUTES.values():
         values = {attribute(cell): None for cell in some}
@@ -191,10 +181,10 @@ def code_list(text):
 
 
 def losses(shown, grids, ours):
-    """A table for each compiler: what it loses of which kind of operation, and how many functions on each GPU."""
-    lines = ["", "## What each loses", "",
-             "Each row counts the functions of one kind that lose the same, and names what distinguishes them from the others of their",
-             "kind: operations, types, memory, orderings (of success/failure), scopes."]
+    """A table for each compiler: the losses by kind of operation, and the number of functions on each GPU."""
+    lines = ["", "## Losses of each compiler", "",
+             "Each row counts the functions of one kind with the same loss. It names the attributes that distinguish them from the rest of",
+             "their kind: operations, types, memory, orderings (of success/failure), scopes."]
     targets = list(shown)
     for name in dict.fromkeys(itertools.chain(*shown.values())):
         found, asked = collections.defaultdict(lambda: collections.defaultdict(list)), collections.defaultdict(list)
@@ -223,7 +213,7 @@ MEASURES = ["instructions", "heavy", "loops", "registers"]
 
 
 def pairs(shown, grids, ours, name, target):
-    """Cells that are right in both, with their code: ours and the other's."""
+    """Cells that both compilers get right, with our code and the other code."""
     mine, other = shown[target][ours], shown[target].get(name, {})
     for cell in grids[target]:
         a, b = mine.get(cell.name), other.get(cell.name)
@@ -232,7 +222,7 @@ def pairs(shown, grids, ours, name, target):
 
 
 def best_of_each(shown, names):
-    """Of the variants of one program, the one that gets the most functions right."""
+    """The variant of a program that gets the most functions right."""
     right = lambda name: sum(counts(of_target.get(name, {}).values())["right"] for of_target in shown.values())
     variants = collections.defaultdict(list)
     for name in names:
@@ -241,34 +231,35 @@ def best_of_each(shown, names):
 
 
 def span(numbers):
-    """A number, or the least, the median and the most of several."""
+    """A number, or the minimum, the median and the maximum of several."""
     least, most = min(numbers), max(numbers)
     return f"{least:+}" if least == most else f"{least:+} to {most:+}, mostly {int(statistics.median_low(numbers)):+}"
 
 
 REASONS = """
-What stands behind these:
+Reasons:
 
 - *64 bits in shared memory, from sm_90 on*: ptxas drops the acquire and the release of an `atom` that it makes a loop of, and leaves
-  out the barriers. It keeps fences, which ours has around such an `atom`. The code of the others, right as PTX, does not order there.
+  out the barriers. It keeps fences, which ours has around such an `atom`. The other code, right as PTX, does not order there.
 - *`fadd` and `fsub` at a generic address*: ours is one `atom.add`, for which ptxas makes two paths, with a loop for shared memory.
-  LLVM's compare-and-swap loop is shorter, and runs again wherever threads meet.
-- *8 and 16 bits*: inline assembly has these in registers of 16 bits, so that an operand and a result are extended. LLVM leaves what is
-  above a result undefined, and a caller that needs it extends it.
+  LLVM's compare-and-swap loop is shorter, and repeats if threads conflict.
+- *8 and 16 bits*: inline assembly has these in registers of 16 bits, so that an operand and a result are extended. LLVM leaves the
+  bits above a result undefined, and a caller that needs them extends it.
 - *Half floats in local memory*: ours adds them in f32.
 """
 
 
 def machine_code(shown, grids, ours):
-    """How often another's code for a function is less than ours, and which functions these are."""
+    """The number of functions for which another compiler has less code than ours, and a description of these
+    functions."""
     targets = [target for target in shown if target.sass]
     others = [name for name in dict.fromkeys(itertools.chain(*shown.values())) if not name.startswith("ptx-atomics")]
     names = best_of_each(shown, others)
     lines = ["", "## Machine code", "",
              "Each function that is right in both compilers was assembled by ptxas as a kernel, and its SASS counted: instructions;",
              "heavy ones, which wait for memory (MEMBAR, ERRBAR, CGAERRBAR, CCTL, FENCE); loops; and registers. The columns say of how",
-             f"many functions {ours} has fewer or more than the other compiler. Of sm_70, ptxas made code for sm_75, which is of the same",
-             "family. The counts are static: nothing here ran on a GPU, and of a generic address, all paths are counted."]
+             f"many functions {ours} has fewer or more than the other compiler. For sm_70, ptxas made code for sm_75, which is of the same",
+             "family. The counts are static: no GPU ran the code, and for a generic address, all paths count."]
     header = ["compiler", "GPU", "right in both", *(f"{word} {measure}" for measure in MEASURES for word in ("fewer", "more"))]
     rows = [header]
     shorter = collections.defaultdict(lambda: collections.defaultdict(list))
@@ -300,11 +291,11 @@ def machine_code(shown, grids, ours):
     return lines + ([table(rows).replace("| --- | --: | --: |", "| --- | --- | --- |", 1), REASONS.rstrip()] if len(rows) > 1 else ["None."])
 
 
-# ---- What is drawn from the page.
+# ---- The drawing.
 
 
 def tables(text):
-    """The rows of the page, by the heading of their target: compiler, and the number of functions of each class."""
+    """The rows of the page by the heading of their target: a compiler, and the number of functions in each class."""
     found = {}
     for section in text.split("\n## ")[1:]:
         heading, *lines = section.splitlines()
@@ -318,14 +309,16 @@ def tables(text):
     return found
 
 
-# The colours of Okabe and Ito, which people tell apart however they see red and green; and that of a label on each.
+# The colours of Okabe and Ito, which are distinct for every kind of colour vision, each with the colour of a label on
+# it.
 COLORS = {"right": ("#0072b2", "#fff"), "ordering": ("#d55e00", "#000"), "scope": ("#cc79a7", "#000"),
           "weak-load-in-loop": ("#e69f00", "#000"), "not-atomic": ("#000", "#fff"), "volatile": ("#56b4e9", "#000"),
           "error": ("#999", "#000")}
 
 
 def svg(rows_of_target):
-    """Stacked bars, a row for each compiler: from what `tables` reads, so that the drawing shows what the text says."""
+    """Stacked bars, with a row for each compiler. The data come from `tables`, so that the drawing agrees with the
+    text."""
     width, bar, gap, right = 640, 18, 6, 90
     left = 20 + 7 * max(len(name) for rows in rows_of_target.values() for name, _ in rows)
     parts, y = [], 84
@@ -354,7 +347,7 @@ def svg(rows_of_target):
                 if length:
                     shape = f'x="{x:.1f}" y="{y}" width="{length:.1f}" height="{bar}" fill="{color}"'
                     bars.append(f"<rect {shape}><title>{name}: {words}, {share}</title></rect>")
-                # What is right stands behind the bar, however short its part is.
+                # The label of the correct part always follows the bar, even if the part is short.
                 labels = ["right"] if loss == "right" else [f"{words} {share}", share]
                 if label := next((label for label in labels if 7 * len(label) + 8 < length), None):
                     place = f'x="{x + length / 2:.1f}" y="{y + 13}" text-anchor="middle"'
@@ -363,7 +356,7 @@ def svg(rows_of_target):
             text(left + width + 8, y + 13, f"{percent(numbers[0], sum(numbers))} right")
             y += bar + gap
         y += 22
-    # The axis, and its lines behind the bars.
+    # The axis, and its lines in the background.
     y -= 10
     for tick in range(0, 101, 20):
         x = left + width * tick / 100
@@ -371,7 +364,7 @@ def svg(rows_of_target):
         text(x, y + 16, f"{tick}%", ' text-anchor="middle"')
     text(left + width / 2, y + 36, "share of the functions compiled, in percent; each function has one atomic or fence", ' text-anchor="middle"')
     size = f'width="{left + width + right}" height="{y + 48}" viewBox="0 0 {left + width + right} {y + 48}"'
-    # Dark on white, whatever is around it: the dark themes of the book turn the lightness of a drawing around.
+    # Always dark on white: the dark themes of the book invert the lightness of a drawing.
     style = "<style>text { font: 12px sans-serif; fill: #333 }</style>"
     ground = '<rect width="100%" height="100%" fill="#fff"/>'
     head = f'<svg xmlns="http://www.w3.org/2000/svg" role="img" {size}><title>{title}</title>{style}\n{ground}'
@@ -379,7 +372,7 @@ def svg(rows_of_target):
 
 
 def summary(rows_of_target):
-    """How much each compiler keeps on each GPU."""
+    """The share of functions that each compiler gets right on each GPU."""
     targets = {heading.split(",")[0]: dict(rows) for heading, rows in rows_of_target.items()}
     rows = [["right for", *targets]]
     names = dict.fromkeys(itertools.chain(*targets.values()))
@@ -391,10 +384,10 @@ def summary(rows_of_target):
 
 
 def draw(root):
-    """Draws the picture and the first table from the tables of the page."""
+    """Draws the picture and the table of the chapter from the tables of docs/evidence/scoreboard.md."""
     page = root / "docs/scoreboard.md"
-    text = page.read_text()
-    (root / "docs/scoreboard.svg").write_text(svg(tables(text)))
-    before, rest = text.split(BEGIN)
+    measured = tables((root / "docs/evidence/scoreboard.md").read_text())
+    (root / "docs/scoreboard.svg").write_text(svg(measured))
+    before, rest = page.read_text().split(BEGIN)
     _, after = rest.split(END)
-    page.write_text(f"{before}{BEGIN}\n\n{summary(tables(text))}\n\n{END}{after}")
+    page.write_text(f"{before}{BEGIN}\n\n{summary(measured)}\n\n{END}{after}")

@@ -1,25 +1,25 @@
-"""What scripts/scoreboard leaves for the reference of the book: what each compiler gives for each operation."""
+"""The file of scripts/scoreboard for the reference of the book: the code of each compiler for each operation."""
 
 import itertools
 import re
 import string
 
-# What a function's name says, as the reference names it; a fence has no type and no memory.
+# The parts of a function's name, in the terms of the reference. A fence has no type and no memory.
 NAME = re.compile(r"(?:fence|rmw-(?P<rmw>\w+?)-(?P<rmw_type>\w+)|(?P<op>load|store|cmpxchg)-(?P<type>\w+))"
                   r"-(?P<ordering>unordered|relaxed|acquire|release|acq_rel|seq_cst)(?:-relaxed)?"
                   r"-(?P<scope>sys|gpu|cluster|cta|thread)(?:-(?P<space>\w+))?")
 TYPES = {"half": "f16", "bfloat": "bf16", "float": "f32", "double": "f64", "2xhalf": "f16x2", "2xbfloat": "bf16x2",
          "4xfloat": "f32x4"}
 MEMORY = re.compile(r"(?:(?:atom|red|fence|membar|call)\b|(?:ld|st)\.(?!param))")
-# Of variables, and of addresses that a test at run time finds to be local.
+# Accesses of stack variables, and of addresses that a test at run time finds to be local.
 OWN = re.compile(r"(?:ld|st)(?:\.volatile)?\.local")
 LEVELS = {"cta": "cta", "cluster": "gl", "gpu": "gl", "sys": "sys"}
-# In the order that makes the fewest rows.
+# The order of columns that gives the fewest rows.
 COLUMNS = ["compilers", "operations", "spaces", "orderings", "scopes", "GPUs", "types"]
 
 
 def skeleton(ptx, scope, space, bits):
-    """The instructions that order or access memory, without operands. What a branch backwards repeats stands in `loop(…)`.
+    """The instructions that order or access memory, without operands. The body of a backward branch is in `loop(…)`.
     The operation's scope, space and width are `<scope>`, `<level>` for `membar`, `<space>` and `<bits>`."""
     found, labels = [], {}
     words = {rf"^membar\.{LEVELS[scope]}$": "membar.<level>",
@@ -47,7 +47,7 @@ def listed(opcodes):
 
 
 def cell(function):
-    """What distinguishes a function, in the words of the reference; nothing for those that it leaves out."""
+    """The properties of a function in the terms of the reference; None for a function that the reference omits."""
     parts = NAME.fullmatch(function["name"])
     if not parts or parts["scope"] == "thread" or "ptr" in (parts["type"], parts["rmw_type"]):
         return None
@@ -57,7 +57,7 @@ def cell(function):
 
 
 def rectangles(cells):
-    """Cells as few rows: each stands for all combinations of some values of each column."""
+    """Cells as few rows. A row has a set of values for each column, and represents all their combinations."""
     cells = list(cells)
     if not cells[0]:
         return [()]
@@ -71,14 +71,15 @@ def rectangles(cells):
 
 
 def judged(function, compiler, bits):
-    """libcu++ accesses 8 and 16 bits by more, and leaves a loop early by its relaxed load, which the checker does not follow."""
+    """libcu++ accesses the word around 8 and 16 bits, and leaves a loop early by its relaxed load, which the checker
+    cannot follow."""
     is_right = function["verdict"] == "right"
     return "not-judged" if compiler.startswith("nvcc") and bits < 32 and not is_right else function["verdict"]
 
 
 def table(said):
-    """The file: `said` has what conformance says of each compiler on each GPU. In front of the table are the compilers, each
-    behind the letter that stands for it."""
+    """The text of the file. `said` has the results of conformance for each compiler on each GPU. The compilers precede
+    the table, each after its letter."""
     by_result, orders = {}, [[] for _ in COLUMNS]
     for (compiler, gpu), functions in said.items():
         for function in functions:

@@ -1,4 +1,4 @@
-"""The machine code that ptxas makes of the functions of scripts/scoreboard, in numbers."""
+"""Counts of the machine code of ptxas for the functions of scripts/scoreboard."""
 
 import collections
 import re
@@ -8,12 +8,13 @@ import sass
 
 BATCH = 512
 
-# Registers are those that ptxas allots. A loop is a branch backwards.
+# `registers` is the number that ptxas allocates. `loops` counts backward branches.
 Code = collections.namedtuple("Code", "instructions heavy loops registers")
 
 
 def kernels(head, functions):
-    """A module whose functions are kernels, of which no code for calls is made: a result goes into a variable."""
+    """A module whose functions are kernels, so that they have no code for calls. Each stores its result in a
+    variable."""
     head = re.sub(r"^(\.address_size\s+64)", r"\1\n.global .align 16 .b8 result[16];", head, count=1, flags=re.M)
     text = "".join(functions)
     text = re.sub(r"^\.visible \.func\s+(?:\([^)]*\)\s*)?(?=\w+\()", ".visible .entry ", text, flags=re.M)
@@ -22,7 +23,7 @@ def kernels(head, functions):
 
 
 def measure(target, head, functions, folder):
-    """The code of each function, by name; all of them are known to assemble."""
+    """The code of each function, by name. All functions are known to assemble."""
     found = {}
     for start in range(0, len(functions), BATCH):
         names = list(functions)[start : start + BATCH]
@@ -43,7 +44,7 @@ def code(text, registers):
 
 
 def backward_branches(text):
-    """Branches to a label above them, but those to themselves, which only pad."""
+    """The number of branches to an earlier label, except branches to themselves, which are padding."""
     above, count, here = set(), 0, None
     for line in text.splitlines():
         if label := re.match(r"(\.L_\w+):", line):

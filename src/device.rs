@@ -6,14 +6,14 @@ use ptx_atomics_mlir::{
     melior::ir::{Module, OperationRef},
 };
 
-/// A device module as LLVM IR, before any of it is lowered, and what is asked of it.
+/// A device module as LLVM IR, before any lowering, with its options.
 pub struct Device<'l> {
     pub name: Option<String>,
     pub options: Options,
     pub translated: Translated<'l>,
 }
 
-/// The device modules of MLIR, or the one that is `wanted`, as LLVM IR.
+/// The device modules of MLIR as LLVM IR, or only the `wanted` one.
 pub fn translated<'l>(
     input: &Input,
     module: &mut Module<'_>,
@@ -32,7 +32,7 @@ pub fn translated<'l>(
     })
 }
 
-/// The modules, or the one that is wanted.
+/// The modules, or only the `wanted` one.
 pub fn selected<'c, 'a>(
     wanted: Option<&str>,
     modules: Vec<DeviceModule<'c, 'a>>,
@@ -41,13 +41,14 @@ pub fn selected<'c, 'a>(
     let names = modules.iter().filter_map(|module| module.name.clone()).collect::<Vec<_>>().join(", ");
     let found: Vec<_> = modules.into_iter().filter(|module| module.name.as_deref() == Some(wanted)).collect();
     if found.is_empty() {
-        let help = if names.is_empty() { "the input has none".to_owned() } else { format!("the input has {names}") };
+        let help =
+            if names.is_empty() { "the input has no gpu.module".to_owned() } else { format!("the input has {names}") };
         return Err(Diagnostic::new(format!("no gpu.module is named '{wanted}'")).help(help).into());
     }
     Ok(found)
 }
 
-/// Text in memory has no name for MLIR.
+/// Sets the file name of a location in input from memory, for which MLIR has no name.
 pub fn named(location: &mut Option<Location>, input: &Input) {
     if let Some(location) = location.as_mut().filter(|location| location.file == "-") {
         location.file = input.name().to_owned();

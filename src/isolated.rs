@@ -1,11 +1,12 @@
-//! The work of `ptx-atomics lower`, in a process of its own: no input ends the caller.
+//! The work of `ptx-atomics lower` in a child process, so that no input can end the caller.
 //!
-//! LLVM and MLIR end the process on some inputs: LLVM's backend on what it cannot select, and both on damaged files, on deep
-//! nesting, and where memory runs out. [`Helper::lower`] does the work in another process and returns all of this as errors.
-//! An error of LLVM's backend names the function and the operation, and the GPU that has it.
+//! LLVM and MLIR end the process on some inputs: LLVM's backend at instructions that it cannot select, and both on
+//! damaged files, on deep nesting, and when memory runs out. [`Helper::lower`] does the work in another process and
+//! returns all of these as errors. An error of LLVM's backend names the function, the operation, and a GPU that
+//! supports it.
 //!
-//! A helper is a program whose `main` begins with [`serve`]: the program that calls it, or the command `ptx-atomics`. It
-//! does each job in a fork of itself, which is sound because it has one thread. The caller may have many.
+//! A helper is a program whose `main` begins with [`serve`]: the caller's program, or the command `ptx-atomics`. It
+//! does each job in a fork of itself, which is sound because it has one thread. The caller may have many threads.
 //!
 //! ```standalone_crate
 //! use ptx_atomics::{isolated::{self, Helper, Job}, llvm::Input};
@@ -22,8 +23,8 @@
 //! }
 //! ```
 //!
-//! A program that has one thread needs no helper: [`lower`] forks it. It is what the command does. Without the feature `llvm`, the
-//! command `ptx-atomics` is the helper. Linux only.
+//! A program that has one thread needs no helper: [`lower`] forks it, as the command does. Without the feature `llvm`,
+//! the command `ptx-atomics` is the helper. Linux only.
 
 #[cfg(feature = "llvm")]
 mod backend;
@@ -77,7 +78,7 @@ mod tests {
         assert!(errors.contains(words), "{errors}");
     }
 
-    /// The tests run in threads, and none of their programs serves.
+    /// The tests run in threads, and none of their programs calls `serve`.
     #[test]
     fn what_cannot_be_used_is_an_error() {
         let job = Job::new(Input::new("empty.ll", "define void @f() { ret void }"));

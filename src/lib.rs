@@ -1,20 +1,20 @@
 //! Every atomic and fence of a GPU program, lowered to PTX through a selectable ABI mapping.
 //!
-//! Without features, this is what needs no LLVM:
+//! Without features, the crate has the parts that need no LLVM:
 //! - [`lowering`]: the ABI tables, the targets, and the lowering of one operation;
-//! - [`optimize`]: atomics and fences made cheaper, before they are lowered, and the same in the PTX of any compiler;
-//! - [`ptx`]: PTX as types, with its parser and its printer;
-//! - [`judge`]: what PTX guarantees, recomputed from its instructions alone.
+//! - [`optimize`]: cheaper atomics and fences, in IR before lowering, and in the PTX of any compiler;
+//! - [`ptx`]: types for PTX, with a parser and a printer;
+//! - [`judge`]: the guarantees of PTX, recomputed from its instructions alone.
 //!
-//! | feature | what it adds | what it needs |
+//! | feature | adds | requires |
 //! | --- | --- | --- |
-//! | `llvm` | `llvm`, the pass over LLVM IR; `ptx_from_llvm_ir`, and `lower_llvm_ir`, which says what became of each operation; `isolated`, the same in a process of its own; `order`, a judgement of any compiler's PTX | LLVM |
+//! | `llvm` | `llvm`, the pass over LLVM IR; `ptx_from_llvm_ir`, and `lower_llvm_ir`, which also reports the result for each operation; `isolated`, the same in a child process; `order`, a judgement of any compiler's PTX | LLVM |
 //! | `mlir` | `mlir`, the pass over MLIR | MLIR, and two variables for the build |
-//! | `analysis` | `check`, every check of kernels in one report; `hazards` and `races`, the checks of asynchronous operations and of data races; `execute`, kernels on the CPU; `launch`, how a kernel is run; `solver`, the solver of the proofs | nothing |
+//! | `analysis` | `check`, every check of kernels in one report; `hazards` and `races`, the checks of asynchronous operations and of data races; `execute`, kernels on the CPU; `launch`, the launch of a kernel; `solver`, the solver of the proofs | nothing |
 //! | `model` | `memory_model`, every outcome that PTX allows a program; `mapping`, the check of the lowering with it | nothing |
-//! | `llvm22`, `llvm23` | which LLVM and MLIR that is; the first is on by default | nothing |
+//! | `llvm22`, `llvm23` | the version of LLVM and MLIR; the first is on by default | nothing |
 //!
-//! `docs/library.md` says how to build with each.
+//! `docs/library.md` describes how to build with each feature.
 #![cfg_attr(
     feature = "llvm",
     doc = r##"
@@ -36,11 +36,11 @@ assert!(String::from_utf8(ptx)?.contains("atom.acq_rel.sys.global.add.u32"));
 )]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
-/// What passes are given and what they say, which needs no LLVM.
+/// The input and output types of passes, which need no LLVM.
 pub use ptx_atomics_common as pass;
 #[cfg(all(feature = "llvm", not(feature = "mlir")))]
 use ptx_atomics_link as _;
-/// The version of the MLIR that is linked; nothing, where a build script of melior links it.
+/// The version of the linked MLIR; `None` if a build script of melior links it.
 #[cfg(feature = "mlir")]
 pub use ptx_atomics_link::MLIR_VERSION;
 #[cfg(feature = "llvm")]

@@ -1,4 +1,4 @@
-//! The fate of each operation of a source in the PTX of any compiler, for `ptx-atomics check`.
+//! The comparison of a source's operations with the PTX of any compiler, for `ptx-atomics check`.
 //!
 //! ```
 //! use ptx_atomics::{order, isolated::Language, llvm::{Input, Settings, inkwell::context::Context}, ptx::Module};
@@ -39,29 +39,31 @@ use crate::device;
 pub struct Judged<'a> {
     /// Each operation, in the order of the source.
     pub operations: Vec<Found<'a>>,
-    /// Functions of which the PTX does to memory what neither the source nor its inline assembly does, with the lines: as far as it
-    /// is no operation's fault.
+    /// Functions whose PTX accesses memory in a way that neither the source nor its inline assembly does, with the
+    /// lines of these accesses. Accesses that are the fault of an operation are not listed.
     pub effects: Vec<(&'a str, Vec<u32>)>,
-    /// Functions of which the PTX has atomics that may be further rounds of a loop, or of functions that were inlined, with their lines.
+    /// Functions whose PTX has atomics that may be further iterations of a loop, or parts of inlined functions, with
+    /// the lines of these atomics.
     pub strange: Vec<(&'a str, Vec<u32>)>,
 }
 
-/// An operation of a source, and what became of it.
+/// An operation of a source, with its judgement.
 #[derive(Debug)]
 pub struct Found<'a> {
     /// The name of its function in LLVM IR.
     pub function: &'a str,
-    /// What a reader knows it by.
+    /// The description of the operation for a reader.
     pub named: &'a Named,
-    /// `None` if the PTX has no such function, and need not: it may have become part of others.
+    /// `None` if the PTX has no such function and need not have it: it may have been inlined into its callers.
     pub judgement: Option<Judgement>,
 }
 
 impl Judged<'_> {
-    /// Takes back the losses in a function of which nothing is lost behind the optimizer. `source` is what [`optimized`] gives for
-    /// the same input and PTX, and `text` what the module was read from.
+    /// Withdraws the losses of a function if its PTX loses nothing of the optimized source. `source` is the result of
+    /// [`optimized`] for the same input and PTX, and `text` is the text of `ptx`.
     ///
-    /// No rewrite excuses that a sequentially consistent operation lacks its fence: that does not rest on what the optimizer says.
+    /// A missing fence of a sequentially consistent operation is never withdrawn: that loss does not depend on the
+    /// optimizer's knowledge.
     ///
     /// # Errors
     /// Every function that is too large.
@@ -97,20 +99,22 @@ impl Judged<'_> {
         errors.or(())
     }
 
-    /// Whether nothing is lost of what could be judged, and nothing else is done.
+    /// Whether no judged operation has a loss, and the PTX has no other effects.
     pub fn is_kept(&self) -> bool {
         self.effects.is_empty()
             && self.operations.iter().all(|found| found.judgement.as_ref().is_none_or(|found| found.loss().is_none()))
     }
 }
 
-/// The operations of an input, by function that has any. Those of MLIR are those of the LLVM IR that it becomes for the target of the PTX:
-/// of one `gpu.module`, which is the `wanted` one if there are several.
+/// The operations of an input, grouped by function; functions without operations are left out. For MLIR, these are the
+/// operations of the LLVM IR that it becomes for the target of the PTX: the LLVM IR of its only `gpu.module`, or of the
+/// `wanted` one of several.
 ///
-/// Of the settings, those count that say what an operation asks for. LLVM and MLIR end the process on some damaged inputs.
+/// The function uses only those settings that define the meaning of an operation. LLVM and MLIR end the process on some
+/// damaged inputs.
 ///
 /// # Errors
-/// What is no IR, and what is no operation of the model.
+/// Text that is not valid IR, and operations outside the model.
 pub fn operations(
     context: &Context,
     input: &Input,
@@ -124,11 +128,11 @@ pub fn operations(
     Ok(functions)
 }
 
-/// The same behind the optimizer: what is left of the operations where all is done for the PTX's target that may be, after LLVM's
-/// pipeline of this level. A function of which nothing is left is there, too.
+/// Like [`operations`], but after optimization: the operations that remain after LLVM's pipeline of this level and all
+/// rewrites that are allowed for the PTX's target. A function without remaining operations is listed, too.
 ///
 /// # Errors
-/// As of [`operations`], and everything that the target has no lowering for.
+/// The errors of [`operations`], and every operation that has no lowering for the target.
 pub fn optimized(
     context: &Context,
     input: &Input,
@@ -148,14 +152,14 @@ pub fn optimized(
     })
 }
 
-/// The target of a PTX.
+/// The target of a PTX module.
 fn target(ptx: &Module) -> Result<Target, Errors> {
     let gpu = ptx.target.split(',').next().unwrap_or_default().trim();
     let version = format!("ptx{}", ptx.version.replace('.', ""));
     Ok(Target::new(gpu.parse().map_err(unknown)?, Some(version.parse().map_err(unknown)?)).map_err(unknown)?)
 }
 
-/// What is done to a module before its operations are looked at.
+/// A transformation of a module before its operations are collected.
 type Prepare<'p> = &'p dyn Fn(&llvm::inkwell::module::Module<'_>, &Input, &Options) -> Result<(), Errors>;
 
 fn of_input(
@@ -169,7 +173,7 @@ fn of_input(
 ) -> Result<Vec<Recognized>, Errors> {
     match language {
         Language::Llvm if wanted.is_some() => {
-            Err(Diagnostic::new("a module was named, which MLIR has, and the input is LLVM IR").into())
+            Err(Diagnostic::new("--module is for MLIR, and the input is LLVM IR").into())
         }
         Language::Llvm => of_llvm_ir(input, context, settings, prepare),
         #[cfg(feature = "mlir")]
@@ -191,7 +195,7 @@ fn of_llvm_ir(
     let module = llvm::read(context, input)?;
     llvm::expand(&module)?;
     llvm::relax_cuda(&module, || Ok(settings.cuda_atomics.unwrap_or(true)))?;
-    // What an operation asks for is the same for every target.
+    // The meaning of an operation is the same for every target.
     let target = Target::new("sm_90".parse().map_err(unknown)?, None).map_err(unknown)?;
     let mut options = Options::new(target);
     options.default_scope = settings.default_scope.unwrap_or(options.default_scope);
@@ -226,10 +230,10 @@ fn of_mlir(
         let device = device::translated(&lines, &mut module, wanted, llvm, |op| mlir::options(&settings, op))?;
         let [device] = &device[..] else {
             let names: Vec<_> = device.iter().filter_map(|device| device.name.as_deref()).collect();
-            let message = format!("the input has several modules, and there is one PTX: {}", names.join(", "));
-            return Err(Diagnostic::new(message).help("give one of them by --module NAME").into());
+            let message = format!("expected one module for the PTX, found several: {}", names.join(", "));
+            return Err(Diagnostic::new(message).help("give the module by --module NAME").into());
         };
-        // The lines of atomics are those of MLIR.
+        // The line numbers of the atomics refer to the MLIR.
         let (module, input) = (&device.translated.module, Input::new(input.name(), []));
         prepare(module, &input, &device.options)?;
         llvm::operations(module, &input, &device.options)
@@ -245,7 +249,7 @@ fn of_mlir(
     operations
 }
 
-/// Judges the operations of a source, function by function. `text` is what the module was read from.
+/// Judges the operations of a source, function by function. `text` is the text of `ptx`.
 ///
 /// # Errors
 /// Every function that is too large.
@@ -288,17 +292,17 @@ pub fn judge<'a>(source: &'a [Recognized], ptx: &Module, text: &str) -> Result<J
     errors.or(found)
 }
 
-/// The judgement of a function whose source is known whole.
+/// The judgement of a function that has a body.
 struct FunctionEffects {
     operations: Vec<Judgement>,
-    /// The lines of what the source does not do.
+    /// The lines of accesses that the source does not make.
     effects: Vec<u32>,
-    /// The lines of atomics that may be the source's.
+    /// The lines of atomics that may belong to the source.
     strange: Vec<u32>,
 }
 
 impl FunctionEffects {
-    /// `lines` are those of the PTX.
+    /// Judges a function. `lines` are the lines of the PTX.
     fn of(source: &Recognized, function: &Function, lines: &[&str]) -> Result<Self, TooLarge> {
         let Recognized { blocks, named, beside, .. } = source;
         let mut judged = judge_function(blocks, function)?;
@@ -311,7 +315,7 @@ impl FunctionEffects {
         let called = |is: fn(&Operation) -> bool| beside.called.iter().any(|op| is(&op.operation));
         let (updates, stores) =
             (called(|op| op.reads() && op.writes()) || beside.atomics, called(|op| matches!(op, Operation::Store(_))));
-        // What the source may have done.
+        // Whether an extra access may come from the source.
         let may_be_own = |extra: &Extra| match extra.kind {
             ExtraKind::Update => extra.in_loop || updates,
             ExtraKind::AtomicStore => extra.in_loop || stores,
@@ -342,13 +346,14 @@ fn too_large(function: &str, error: &TooLarge) -> Option<Diagnostic> {
     Some(Diagnostic { function: Some(function.to_owned()), ..Diagnostic::new(message) })
 }
 
-/// Each access to memory of a text of PTX, with its modifiers.
+/// Each memory access in a PTX text: its mnemonic with modifiers.
 fn accesses(ptx: &str) -> impl Iterator<Item = &str> {
     let words = ptx.split(|c: char| c.is_whitespace() || ";{}".contains(c));
     words.filter(|word| ["atom.", "red.", "st.", "ld."].iter().any(|start| word.starts_with(start)))
 }
 
-/// A function that only its module sees may have become part of others.
+/// The judgement if the PTX lacks the function. A function that only its module sees may have been inlined into its
+/// callers.
 fn without_function(visible: bool) -> Option<Judgement> {
     let reason = "the PTX has no function of this name".to_owned();
     visible.then(|| Judgement { violations: vec![Violation { loss: Loss::Missing, reason }], ..Judgement::default() })

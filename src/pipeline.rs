@@ -1,38 +1,39 @@
-//! The steps of the pass over LLVM IR in a row.
+//! The pipeline of the pass over LLVM IR.
 
 use ptx_atomics_llvm::{
     self as llvm, Diagnostic, Errors, Input, Options, Remark,
     inkwell::{OptimizationLevel, context::Context},
 };
 
-/// A module of LLVM IR as PTX, and what is said of it.
+/// A module of LLVM IR as PTX, with remarks and warnings.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct LoweredIr {
-    /// Text.
+    /// The PTX text.
     pub ptx: Vec<u8>,
-    /// What became of each atomic and fence, with its place in the source program or in the input: first what was inserted for
-    /// asynchronous operations, then what was made cheaper or why not, then what each was lowered to. [`remarks`](crate::llvm::remarks) has them as
-    /// lines and as YAML.
+    /// The results for each atomic and fence, with its place in the source program or in the input: first the
+    /// insertions for asynchronous operations, then the rewrites and the reasons against rewrites, then the lowering of
+    /// each operation. [`remarks`](crate::llvm::remarks) prints them as lines and as YAML.
     pub remarks: Vec<Remark>,
-    /// What asynchronous operations lack, or why they were not checked.
+    /// Missing synchronization of asynchronous operations, or the reason why they were not checked.
     pub warnings: Vec<Diagnostic>,
 }
 
 /// Lowers a module of LLVM IR, text or bitcode, to PTX text.
 ///
-/// What asynchronous operations lack is inserted, or an error, if the options say so. [`lower_llvm_ir`] also says what became of
-/// each operation.
+/// Missing synchronization of asynchronous operations is inserted, or reported as an error, depending on the options.
+/// [`lower_llvm_ir`] also reports the result for each operation.
 ///
-/// LLVM's backend ends the process on what it cannot select; none of that is an atomic any more.
+/// LLVM's backend ends the process at instructions that it cannot select; no atomic remains among these instructions.
 ///
 /// # Errors
-/// Everything in the module that is wrong or has no lowering.
+/// Every error in the module, and every operation without a lowering.
 pub fn ptx_from_llvm_ir(input: &Input, options: &Options) -> Result<Vec<u8>, Errors> {
     run(input, options).map(|lowered| lowered.ptx)
 }
 
-/// As [`ptx_from_llvm_ir`], and says what became of each atomic and fence, whatever the options say of remarks.
+/// Like [`ptx_from_llvm_ir`], but also reports the result for each atomic and fence, even if the options disable
+/// remarks.
 ///
 /// ```
 /// # use ptx_atomics_link as _;
@@ -48,7 +49,7 @@ pub fn ptx_from_llvm_ir(input: &Input, options: &Options) -> Result<Vec<u8>, Err
 /// ```
 ///
 /// # Errors
-/// Everything in the module that is wrong or has no lowering.
+/// Every error in the module, and every operation without a lowering.
 pub fn lower_llvm_ir(input: &Input, options: &Options) -> Result<LoweredIr, Errors> {
     run(&input.clone().keeping_lines(), &Options { remarks: true, ..options.clone() })
 }

@@ -1,8 +1,9 @@
-//! Whole functions that are made to get past the optimizer: each is lowered with it and without, both are litmus tests, and the
-//! optimized one has no outcome more.
+//! Generated modules that try to make the optimizer unsound. Each module is lowered with and without the optimizer,
+//! both results become litmus tests, and the optimized one must have no additional outcome.
 //!
-//! What a pass finds out of a module rests on conditions ([`Condition`]). Each is taken for granted, and some module must then be wrong.
-//! `scripts/verify` takes more modules, and so does `ADVERSARY_MODULES=20000`. A module that is wrong is kept, and its path printed.
+//! The inferences of a pass about a module rest on conditions ([`Condition`]). For each condition, a trial removes its
+//! check and must then find an unsound module. `scripts/verify` and `ADVERSARY_MODULES=20000` try more modules. An
+//! unsound module is kept, and its path printed.
 
 use std::{
     collections::BTreeMap,
@@ -32,29 +33,32 @@ use testing::{
     target,
 };
 
-/// The modules that are tried to find one that is wrong.
+/// The number of modules that a trial of a condition tries.
 const TRIED: u64 = 6_000;
 
-/// Modules that were wrong without some condition, and are therefore tried first.
+/// Seeds of modules that are unsound without some condition. They are tried first.
 const KNOWN: [u64; 16] = [3, 15, 24, 26, 43, 76, 93, 102, 123, 193, 387, 574, 1140, 1264, 2374, 2393];
-/// Of a loop that does more than wait.
+/// The bound for the iterations of a loop that does more than wait.
 const ROUNDS: usize = 2;
 const LIMITS: Limits = Limits { rounds: ROUNDS, rounds_suffice: false, choices: 2_000_000, time: None };
 
 pub fn trials() -> Vec<Trial> {
     let count: u64 = env::var("ADVERSARY_MODULES").map_or(400, |count| count.parse().expect("a number"));
     let first: u64 = env::var("ADVERSARY_SEED").map_or(0, |seed| seed.parse().expect("a number"));
-    let modules = Trial::test("modules", move || all(first..first + count));
+    let modules =
+        Trial::test("the optimizer keeps the outcomes of generated modules", move || all(first..first + count));
     let conditions = Condition::iter().map(|condition| {
-        let name = format!("a module is wrong without: {}", condition.get_message().unwrap_or_default());
+        let name = format!("some module is unsound without: {}", condition.get_message().unwrap_or_default());
         Trial::test(name, move || without(condition))
     });
-    let hazards = Trial::test("asynchronous operations", move || asynchronous(first..first + count));
+    let hazards = Trial::test("the optimizer adds no hazard to asynchronous operations", move || {
+        asynchronous(first..first + count)
+    });
     [modules, hazards].into_iter().chain(conditions).collect()
 }
 
-/// Nothing more is wrong with the asynchronous operations of a kernel: what they lack is looked for in front of the optimizer, not
-/// behind it.
+/// The optimizer adds no hazard to the asynchronous operations of a kernel. Missing instructions are searched for
+/// before the optimizer runs, not after.
 fn asynchronous(seeds: Range<u64>) -> Result<(), Failed> {
     let (mut changed, mut right, mut worse) = (0, 0, Vec::new());
     let total = seeds.end - seeds.start;
@@ -63,7 +67,7 @@ fn asynchronous(seeds: Range<u64>) -> Result<(), Failed> {
         let [off, on] = [Rewrites::NONE, Rewrites::all()].map(|optimize| lower(&module, optimize, None));
         let (off, on) = (off?, on?);
         changed += u64::from(off != on);
-        // What could not be told without the optimizer may be told with it.
+        // A hazard that is not checked without the optimizer may be found with it.
         let known = hazards(&off, &[Claim::Wrong, Claim::NotChecked])?;
         right += u64::from(known.is_empty());
         let found = hazards(&on, &[Claim::Wrong])?;
@@ -73,14 +77,14 @@ fn asynchronous(seeds: Range<u64>) -> Result<(), Failed> {
     }
     println!("{total} kernels, {changed} changed, {right} right, {} worse", worse.len());
     if !worse.is_empty() {
-        return Err(format!("these lack more: {worse:#?}").into());
+        return Err(format!("the optimizer adds hazards to: {worse:#?}").into());
     }
-    // Kernels of one thread keep their fences beside what completes later.
+    // Many kernels of one thread must keep their fences, which order operations that complete later.
     assert!(changed * 4 > total && right * 3 > total, "of {total} kernels, {changed} changed, {right} right");
     Ok(())
 }
 
-/// How many accesses have these verdicts, by rule.
+/// The number of findings with these verdicts, by rule.
 fn hazards(ptx: &str, verdicts: &[Claim]) -> Result<BTreeMap<String, usize>, String> {
     let module: Module = ptx.parse().map_err(|errors: ModuleErrors| errors.to_string())?;
     let mut found = BTreeMap::new();
@@ -93,20 +97,20 @@ fn hazards(ptx: &str, verdicts: &[Claim]) -> Result<BTreeMap<String, usize>, Str
     Ok(found)
 }
 
-/// What became of a module.
+/// The result of a comparison of a module.
 #[derive(Debug)]
 enum Judged {
     /// The optimizer changed nothing.
     Same,
-    /// It has no outcome more.
+    /// The optimized module has no additional outcome.
     Kept,
-    /// It was not compared, and why.
+    /// The modules were not compared, for this reason.
     Unknown(String),
-    /// It has this one.
+    /// The optimized module has this additional outcome.
     Wrong(String),
 }
 
-/// No module has an outcome more; of all of them, many are changed, and compared.
+/// No module has an additional outcome. Many of the modules must change and be comparable.
 fn all(seeds: Range<u64>) -> Result<(), Failed> {
     let total = seeds.end - seeds.start;
     let judged = seeds.into_par_iter().map(|seed| {
@@ -127,20 +131,20 @@ fn all(seeds: Range<u64>) -> Result<(), Failed> {
             Judged::Wrong(outcome) => wrong.push(outcome),
         }
     }
-    println!("{total} modules, {kept} changed and as before, {} wrong, not compared: {reasons:?}", wrong.len());
+    println!("{total} modules, {kept} changed and sound, {} unsound, not compared: {reasons:?}", wrong.len());
     if !wrong.is_empty() {
-        return Err(format!("these have an outcome more: {wrong:#?}").into());
+        return Err(format!("modules with an additional outcome: {wrong:#?}").into());
     }
     let unknown: u64 = reasons.values().sum();
     assert!(kept * 100 >= total * 40 && unknown * 100 <= total * 10, "of {total} modules, {kept}; {reasons:?}");
     Ok(())
 }
 
-/// Some module is wrong where a condition is taken for granted.
+/// Some module is unsound if the check of a condition is removed.
 fn without(condition: Condition) -> Result<(), Failed> {
     for seed in KNOWN.into_iter().chain(0..TRIED) {
         let module = adversary::module(seed);
-        // What the condition does not concern is known to be right.
+        // If the condition has no effect on a module, the module is sound.
         if lower(&module, Rewrites::all(), Some(condition))? == lower(&module, Rewrites::all(), None)? {
             continue;
         }
@@ -150,7 +154,7 @@ fn without(condition: Condition) -> Result<(), Failed> {
             return Ok(());
         }
     }
-    Err(format!("none of {TRIED} modules").into())
+    Err(format!("none of {TRIED} modules is unsound").into())
 }
 
 fn judge(module: &adversary::Module, without: Option<Condition>) -> Result<Judged, String> {
@@ -174,7 +178,7 @@ fn judge(module: &adversary::Module, without: Option<Condition>) -> Result<Judge
     let new = |outcomes: &Outcomes| on.states.iter().find(|state| !outcomes.states.contains(state)).map(<[_]>::to_vec);
     match new(&off) {
         None => Ok(Judged::Kept),
-        // What an implementation may reason away, it may reason away here, too.
+        // An outcome that an implementation may have by reasoning away a dependency is not an error here.
         Some(state) if off.speculative.contains(&state) => Ok(Judged::Unknown("dependencies".into())),
         Some(state) => {
             let values = names.iter().zip(state).map(|(name, value)| format!("{name} = {value}"));
@@ -191,7 +195,7 @@ fn lower(module: &adversary::Module, optimize: Rewrites, without: Option<Conditi
     String::from_utf8(ptx).map_err(|error| error.to_string())
 }
 
-/// PTX as the litmus test that the module's comments ask for.
+/// The litmus test that the module's comments describe, for this PTX.
 fn test(module: &adversary::Module, ptx: &str) -> Result<Compiled, String> {
     let kernels: Kernels = format!("{ptx}{LINKED}").parse().map_err(|errors: ModuleErrors| errors.to_string())?;
     let said = |errors| format!("{errors:?}");
@@ -200,7 +204,7 @@ fn test(module: &adversary::Module, ptx: &str) -> Result<Compiled, String> {
     compiled.into_iter().next().ok_or_else(|| "no test".into())
 }
 
-/// What the values of an outcome are those of.
+/// The registers and variables to which the values of an outcome belong.
 fn names(program: &Program) -> Vec<String> {
     let layout = Layout::new(program);
     let register = |&(thread, register): &(usize, ptx_atomics::memory_model::program::Register)| {

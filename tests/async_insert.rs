@@ -1,7 +1,7 @@
-//! What asynchronous operations lack, inserted into LLVM IR and MLIR before LLVM's optimizer.
+//! The insertion of missing instructions for asynchronous operations into LLVM IR and MLIR, before LLVM's optimizer.
 //!
-//! Each case is a kernel and the same kernel with what is missing. The first becomes the second, byte for byte, and nothing more
-//! is missing then.
+//! Each case is a kernel with and without some instructions. The insertion turns the incomplete kernel into the
+//! complete kernel, byte for byte, and the complete kernel needs no further insertion.
 
 use std::{
     fs,
@@ -38,7 +38,7 @@ declare void @llvm.nvvm.tcgen05.wait.st()
 define ptx_kernel void @k(i32 %x, ptr addrspace(1) %out) "target-cpu"="sm_100a" "target-features"="+ptx88" {
 "#;
 
-/// Lines of kernels by short names, of those that stand in several.
+/// Short names for lines that several kernels share.
 const WORDS: [(&str, &str); 28] = [
     ("alloc", "call void @llvm.nvvm.tcgen05.alloc.shared.cg1(ptr addrspace(3) @slot, i32 32)"),
     ("barrier", "call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)"),
@@ -82,7 +82,7 @@ const WORDS: [(&str, &str); 28] = [
     ("fence::after", "call void @llvm.nvvm.tcgen05.fence.after.thread.sync()"),
 ];
 
-/// A descriptor of the tile in shared memory.
+/// The instructions that make a descriptor of the tile in shared memory.
 const DESCRIPTOR: &str = "%s = ptrtoint ptr addrspace(3) @tile to i64
   %s4 = lshr i64 %s, 4
   %m = and i64 %s4, 16383
@@ -90,20 +90,20 @@ const DESCRIPTOR: &str = "%s = ptrtoint ptr addrspace(3) @tile to i64
 const MMA: &str =
     "call void @llvm.nvvm.tcgen05.mma.shared(ptr addrspace(6) %t, i64 %d, i64 %d, i32 0, i1 true, i32 0, i32 1, i32 0)";
 
-/// A kernel in which nobody waits for the tensor core.
+/// A kernel that never waits for the tensor core.
 const MATRIX: &str = "alloc barrier address descriptor one write +fence.proxy +fence::after mma write0 +fence.proxy +fence::after mma rest";
 
-/// A kernel in short words, of which those behind `+` are missing.
+/// Kernels in short names. The lines marked with `+` are missing.
 #[rustfmt::skip]
 const CASES: [(&str, &str); 9] = [
     ("a store to tensor memory", "alloc barrier address st +wait::st ld use +wait::ld barrier dealloc"),
     ("a load of tensor memory", "alloc barrier address st wait::st ld use +wait::ld barrier dealloc"),
-    ("nothing", "alloc barrier address st wait::st ld wait::ld use barrier dealloc"),
+    ("complete waits stay unchanged", "alloc barrier address st wait::st ld wait::ld use barrier dealloc"),
     ("a copy", "one copy +wait_all read use rest"),
-    ("a copy that is waited for", "one copy wait_all read use rest"),
-    ("a store in bulk", "one write +fence.proxy store +commit_group +wait_group.read write0 rest"),
-    ("a store in bulk that is waited for", "one write fence.proxy store commit_group wait_group.read write0 rest"),
-    ("a store in bulk behind a fence", "one write fence.proxy store +commit_group +wait_group.read write0 rest"),
+    ("a copy with its wait", "one copy wait_all read use rest"),
+    ("a bulk store", "one write +fence.proxy store +commit_group +wait_group.read write0 rest"),
+    ("a bulk store with its wait", "one write fence.proxy store commit_group wait_group.read write0 rest"),
+    ("a bulk store after a fence", "one write fence.proxy store +commit_group +wait_group.read write0 rest"),
     ("a matrix, twice", "alloc init fence.init barrier address descriptor one write +fence.proxy +fence::after mma commit wait0 write0 +fence.proxy +fence::after mma commit wait1 rest barrier dealloc"),
 ];
 
@@ -113,22 +113,22 @@ pub fn trials() -> Vec<Trial> {
         CASES.into_iter().map(|(name, words)| trial(name.to_owned(), assembler, move || check(words))).collect();
     trials.push(Trial::test("off and check change nothing", nothing_changes));
     trials.push(Trial::test("deny is an error", deny));
-    trials.push(Trial::test("remarks", remarks));
-    trials.push(Trial::test("a store that is lost otherwise", lost));
-    trials.push(Trial::test("MLIR", mlir));
+    trials.push(Trial::test("remarks name the inserted lines", remarks));
+    trials.push(Trial::test("a fence keeps a store that LLVM merges", lost));
+    trials.push(Trial::test("MLIR and LLVM IR get the same lines", mlir));
     trials.extend(HOSTS.iter().map(|(name, _)| {
         let missing = (!exists(tool(name))).then_some(tool(name));
-        trial(format!("the plugin in {name}"), missing, || plugin(name))
+        trial(format!("the plugin in {name} inserts missing lines"), missing, || plugin(name))
     }));
     trials.push(trial(
-        "the plugin in mlir-opt".into(),
+        "the plugin in mlir-opt inserts missing lines".into(),
         (!exists(tool("mlir-opt"))).then_some(tool("mlir-opt")),
         mlir_opt,
     ));
     trials
 }
 
-/// The kernel without what is missing, and with it.
+/// The kernel without and with the missing lines.
 fn kernels(words: &str) -> [String; 2] {
     [false, true].map(|whole| {
         let words = words.split(' ').filter(|word| whole || !word.starts_with('+'));
@@ -141,7 +141,7 @@ fn kernels(words: &str) -> [String; 2] {
     })
 }
 
-/// What `lower` makes of a kernel, and what it says.
+/// The output and the messages of `lower` for a kernel.
 fn lower(kernel: &str, arguments: &[&str]) -> Result<(String, String), Failed> {
     let folder = tempfile::tempdir()?;
     fs::write(folder.path().join("k.ll"), kernel)?;
@@ -153,13 +153,14 @@ fn lower(kernel: &str, arguments: &[&str]) -> Result<(String, String), Failed> {
     Ok((String::from_utf8(output.stdout)?, said))
 }
 
-/// What is missing is inserted and nothing else, also by plugins; the output assembles, and LLVM's optimizer keeps what is stored.
+/// The insertion adds the missing lines and nothing else, also in plugins. The output assembles, and LLVM's optimizer
+/// keeps the stores.
 fn check(words: &str) -> Result<(), Failed> {
     let [without, whole] = kernels(words);
     let ir = ["--emit", "llvm-ir"];
     let (inserted, said) = lower(&without, &[&ir[..], &["--async", "insert"]].concat())?;
     let (expected, _) = lower(&whole, &[&ir[..], &["--async", "off"]].concat())?;
-    // Declarations stand in the order of their first use.
+    // Declarations are in the order of their first use.
     let code = |ir: &str| {
         let start = ir.find("define ").unwrap_or_default();
         ir[start..].split("\n}").next().map(str::to_owned)
@@ -170,11 +171,11 @@ fn check(words: &str) -> Result<(), Failed> {
     let (_, said) = lower(&whole, &["--async", "deny"])?;
     let (again, _) = lower(&whole, &[&ir[..], &["--async", "insert"]].concat())?;
     if !said.is_empty() || code(&again) != code(&expected) {
-        return Err(format!("something is inserted twice: {said}{again}").into());
+        return Err(format!("a second insertion adds lines: {said}{again}").into());
     }
     let missing = words.contains('+');
     if lower(&without, &[])?.1.is_empty() == missing {
-        return Err("a check does not say what is missing".into());
+        return Err("the check reports no missing line, or a line that is there".into());
     }
     let (ptx, _) = lower(&without, &["--async", "insert", "-O3"])?;
     let stores = words.split(' ').filter(|word| word.starts_with("write")).count();
@@ -205,7 +206,7 @@ fn nothing_changes() -> Result<(), Failed> {
 fn deny() -> Result<(), Failed> {
     let [without, _] = kernels(CASES[0].1);
     let said = lower(&without, &["--async", "deny"]).err().and_then(|failed| failed.message().map(str::to_owned));
-    let said = said.ok_or("it is no error")?;
+    let said = said.ok_or("the command succeeds")?;
     let lines =
         ["error: the tcgen05.st on line ", "insert tcgen05.wait::st.sync.aligned; async=insert does it", "k.ll:"];
     if lines.iter().all(|line| said.contains(line)) { Ok(()) } else { Err(said.into()) }
@@ -218,14 +219,14 @@ fn remarks() -> Result<(), Failed> {
     if inserted == 2 { Ok(()) } else { Err(said.into()) }
 }
 
-/// Without a fence between them, LLVM's optimizer takes two calls of the tensor core for one, and two stores, too.
+/// Without a fence between two calls of the tensor core or two stores, LLVM's optimizer merges the two.
 fn lost() -> Result<(), Failed> {
     let [without, _] = kernels(MATRIX);
     let (ptx, _) = lower(&without, &["--async", "off", "-O3"])?;
     if ptx.matches("st.shared").count() == 1 { Ok(()) } else { Err(ptx.into()) }
 }
 
-/// Each program that loads the plugin, with its arguments for a whole compilation from `k.ll` to the file `out`.
+/// Each host of the plugin, with its arguments for a whole compilation from `k.ll` to the file `out`.
 const HOSTS: [(&str, &[&str]); 3] = [
     ("opt", &["-passes=default<O3>", "-S", "k.ll", "-o", "out"]),
     ("llc", &["-mcpu=sm_100a", "-mattr=+ptx88", "k.ll", "-o", "out"]),
@@ -247,7 +248,7 @@ const HOSTS: [(&str, &[&str]); 3] = [
     ),
 ];
 
-/// What a host makes of a kernel with the plugin, and what it says. That it succeeds is part of the test.
+/// The output and the messages of a host with the plugin, for a kernel. The host must succeed.
 fn host(name: &str, kernel: &str, options: &str) -> Result<(String, String), Failed> {
     let (_, arguments) = HOSTS.iter().find(|(host, _)| *host == name).ok_or("no such host")?;
     let load = if name == "clang" { "-fpass-plugin" } else { "-load-pass-plugin" };
@@ -264,7 +265,7 @@ fn host(name: &str, kernel: &str, options: &str) -> Result<(String, String), Fai
     Ok((fs::read_to_string(folder.path().join("out"))?, said))
 }
 
-/// It inserts before the host's optimizer, and otherwise says what is missing, once.
+/// The plugin inserts before the host's optimizer. Without `insert` it reports the missing lines, once.
 fn plugin(name: &str) -> Result<(), Failed> {
     let [without, whole] = kernels(MATRIX);
     let is_fence = |line: &&str| line.contains("fence") && !line.contains("declare");
@@ -282,7 +283,7 @@ fn plugin(name: &str) -> Result<(), Failed> {
         return Err(format!("{found:?}").into());
     }
     let denied = host(name, &without, "async=deny").err().and_then(|failed| failed.message().map(str::to_owned));
-    let denied = denied.ok_or("it is no error")?;
+    let denied = denied.ok_or("the command succeeds")?;
     if denied.contains("no proxy fence stands between") { Ok(()) } else { Err(denied.into()) }
 }
 
@@ -306,7 +307,7 @@ const MLIR: &str = r#"gpu.module @kernels [#nvvm.target<chip = "sm_100a", featur
 }
 "#;
 
-/// The same ops come out of both ways: as MLIR, and as PTX through LLVM IR.
+/// Both paths insert the same ops: in MLIR, and in PTX through LLVM IR.
 fn mlir() -> Result<(), Failed> {
     let folder = tempfile::tempdir()?;
     fs::write(folder.path().join("k.mlir"), MLIR)?;
@@ -332,7 +333,7 @@ fn mlir() -> Result<(), Failed> {
     if ptx != String::from_utf8(whole.stdout)? {
         return Err(format!("{ptx}{}", String::from_utf8(whole.stderr)?).into());
     }
-    // Both ways say where.
+    // Both paths report the site.
     for emit in ["mlir", "ptx"] {
         let (_, said) = lower(&["--emit", emit])?;
         let places = ["--> k.mlir:12:5", "--> k.mlir:13:5", "the write on line 11"];
@@ -343,7 +344,7 @@ fn mlir() -> Result<(), Failed> {
     Ok(())
 }
 
-/// It says that it checks nothing.
+/// The plugin for mlir-opt reports that it does not check asynchronous operations.
 fn mlir_opt() -> Result<(), Failed> {
     let folder = tempfile::tempdir()?;
     let file = folder.path().join("k.mlir");

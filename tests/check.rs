@@ -1,4 +1,4 @@
-//! `ptx-atomics check`, on the output of LLVM, on our output, and on text that is not PTX.
+//! `ptx-atomics check` on the output of LLVM, on our output, and on text that is not PTX.
 
 use std::{
     fs,
@@ -33,36 +33,36 @@ define i8 @byte(ptr addrspace(1) %p, i8 %b) {
 "#;
 
 pub fn trials() -> Vec<Trial> {
-    // Later versions keep it.
+    // LLVM versions after 22 keep the orderings that LLVM 22 loses.
     let llc = (llvm_version() != 22 || !exists(tool("llc"))).then_some("llc-22");
     let trials = vec![
-        trial("what llc 22 loses is reported".into(), llc, llc_loses),
-        trial("the scoreboard's sample: ours is right".into(), llc.or_else(assembler_missing), scoreboard),
-        trial("libNVVM's verifier takes what is lowered".into(), libnvvm_missing().or_else(assembler_missing), libnvvm),
-        Trial::test("ours keeps all", ours_keeps),
-        Trial::test("each thing that is lost is found", weakened_is_found),
-        Trial::test("blocks in another order", moved_blocks),
-        Trial::test("right shapes", shapes),
-        Trial::test("nothing to check", nothing_to_check),
+        trial("the check reports the losses of llc 22".into(), llc, llc_loses),
+        trial("the scoreboard's sample finds ours right".into(), llc.or_else(assembler_missing), scoreboard),
+        trial("libNVVM's verifier accepts lowered IR".into(), libnvvm_missing().or_else(assembler_missing), libnvvm),
+        Trial::test("our lowering loses nothing", ours_keeps),
+        Trial::test("the check finds each loss", weakened_is_found),
+        Trial::test("the check follows blocks in another order", moved_blocks),
+        Trial::test("the check accepts correct shapes", shapes),
+        Trial::test("a comparison of nothing is an error", nothing_to_check),
         trial("MLIR".into(), (!exists(tool("mlir-opt"))).then_some(tool("mlir-opt")), mlir),
-        Trial::test("strings over several lines", strings_over_lines),
-        Trial::test("verdicts for a machine", json),
-        Trial::test("a narrower default scope asks for less", default_scope),
-        Trial::test("a function that is not there", missing_function),
-        Trial::test("control flow that the code generator rewrites", rewritten_flow),
-        Trial::test("vector atomics at generic addresses", vector_atomics),
-        Trial::test("what the IR does not do", effects),
-        Trial::test("what was inlined", inlined),
-        Trial::test("what the optimizer may do", optimized),
-        Trial::test("an ordering that ptxas drops", dropped_by_ptxas),
-        Trial::test("an atomic in inline assembly", own_assembly),
+        Trial::test("an error after long strings has its line", strings_over_lines),
+        Trial::test("JSON has the verdicts", json),
+        Trial::test("a narrower default scope requires less", default_scope),
+        Trial::test("a missing function is reported", missing_function),
+        Trial::test("the check follows rewritten control flow", rewritten_flow),
+        Trial::test("the check reports vector atomics at generic addresses", vector_atomics),
+        Trial::test("the check reports effects that the IR lacks", effects),
+        Trial::test("the check follows inlined calls", inlined),
+        Trial::test("the check accepts an optimizer's changes", optimized),
+        Trial::test("the check reports an ordering that ptxas drops", dropped_by_ptxas),
+        Trial::test("an atomic in inline assembly belongs to the IR", own_assembly),
         Trial::test("damaged PTX is an error", damaged),
-        Trial::test("wrong usage is exit status 2", usage),
+        Trial::test("wrong usage has exit status 2", usage),
     ];
     trials
 }
 
-/// Files of one trial.
+/// The folder with the files of a trial.
 struct Files(tempfile::TempDir);
 
 impl Files {
@@ -130,7 +130,7 @@ fn libnvvm_missing() -> Option<&'static str> {
     (!library.exists()).then_some("libNVVM (scripts/install peers)")
 }
 
-/// Through the dialect of LLVM 22 that is asked for, and through the one that libNVVM has from sm_100 on.
+/// The suite passes with libNVVM, both in its dialect of LLVM 22 (`--latest`) and in the dialect of sm_100.
 fn libnvvm() -> Result<(), Failed> {
     for (sm, options) in [("sm_90", &["--latest"][..]), ("sm_100", &[])] {
         let mut command = ptx_atomics();
@@ -149,7 +149,7 @@ fn ours_keeps() -> Result<(), Failed> {
     Ok(())
 }
 
-/// Each change to right PTX, and what it loses.
+/// Each change to correct PTX weakens an operation, and the check names the lost guarantee.
 fn weakened_is_found() -> Result<(), Failed> {
     let files = Files::new()?;
     let right = files.lowered(IR)?;
@@ -185,7 +185,7 @@ fn json() -> Result<(), Failed> {
     Ok(())
 }
 
-/// An operation for a thread that is told to, else another one.
+/// A branch with a different load in each arm.
 const BRANCH: &str = "br i1 %c, label %yes, label %no
 yes:
   %a = load atomic i32, ptr addrspace(1) %p acquire, align 4
@@ -196,7 +196,8 @@ no:
 end:
   ret void";
 
-/// A thread that tells others, before all wait and some go on: `sum_of_parts` of `examples/scoped.rs`.
+/// The leader thread sets a flag. All threads wait for the flag before some of them go on, as in `sum_of_parts` of
+/// `examples/scoped.rs`.
 const LEADER: &str = "br i1 %c, label %leader, label %wait
 wait:
   %ready = load atomic i32, ptr addrspace(1) %p monotonic, align 4
@@ -216,7 +217,7 @@ const LEADER_PTX: &str = "@!%p1 bra $wait;
   $wait: ld.relaxed.sys.global.b32 %r1, [%rd1]; setp.eq.b32 %p2, %r1, 0; @%p2 bra $wait;
   fence.acquire.sys; ld.relaxed.sys.global.b32 %r2, [%rd2]; ret;";
 
-/// A sender and a receiver, which counts at the end: `message.cu` with the count within the branch.
+/// A sender and a receiver, which counts at the end. This is `message.cu` with the count inside the branch.
 const MESSAGE: &str = "br i1 %c, label %receive, label %send
 send:
   store atomic i32 1, ptr addrspace(1) %p release, align 4
@@ -244,7 +245,7 @@ const MESSAGE_PTX: &str = "@!%p1 bra $send;
   $answer: atom.acquire.sys.global.exch.b32 %r3, [%rd2], 0; setp.eq.b32 %p3, %r3, 0; @%p3 bra $answer;
   ret;";
 
-/// Compilers move blocks; each operation has its own instruction nevertheless.
+/// Compilers move blocks. Each operation still has its own instruction.
 fn moved_blocks() -> Result<(), Failed> {
     let acquire = "ld.acquire.sys.global.b32 %r1, [%rd1];";
     let relaxed = "ld.relaxed.sys.global.b32 %r1, [%rd1];";
@@ -275,18 +276,18 @@ fn moved_blocks() -> Result<(), Failed> {
         ("the kind tells the sides", &rmws, branch(add, or), "right right"),
         ("the kind tells the sides", &rmws, branch(or, add), "right right"),
         ("the kind tells the sides", &rmws, branch(&or.replace("relaxed", "acquire"), &add.replace("acquire", "relaxed")), "ordering right"),
-        ("what follows tells the sides", &longer, branch(&(relaxed.to_owned() + relaxed), acquire), "right right right"),
-        ("what follows tells the sides", &longer, branch(acquire, &(relaxed.to_owned() + relaxed)), "right right right"),
-        ("what follows tells the sides", &longer, branch(&(acquire.to_owned() + relaxed), relaxed), "ordering right right"),
-        ("what follows tells the sides", &longer, branch(relaxed, &(acquire.to_owned() + relaxed)), "ordering right right"),
-        ("one behind the other", &row, moved(acquire, relaxed), "right right"),
-        ("one behind the other, exchanged", &row, moved(relaxed, acquire), "ordering right"),
-        ("a leader, its block in front", LEADER, LEADER_PTX.into(), "right right right right right"),
+        ("the end tells the sides", &longer, branch(&(relaxed.to_owned() + relaxed), acquire), "right right right"),
+        ("the end tells the sides", &longer, branch(acquire, &(relaxed.to_owned() + relaxed)), "right right right"),
+        ("the end tells the sides", &longer, branch(&(acquire.to_owned() + relaxed), relaxed), "ordering right right"),
+        ("the end tells the sides", &longer, branch(relaxed, &(acquire.to_owned() + relaxed)), "ordering right right"),
+        ("one after the other", &row, moved(acquire, relaxed), "right right"),
+        ("one after the other, exchanged", &row, moved(relaxed, acquire), "ordering right"),
+        ("a leader, its block first", LEADER, LEADER_PTX.into(), "right right right right right"),
         ("a leader, its release lost", LEADER, LEADER_PTX.replace("st.release", "st.relaxed"), "right right right right ordering"),
         ("a leader, its stores exchanged", LEADER,
          LEADER_PTX.replace("st.relaxed", "st.R").replace("st.release", "st.relaxed").replace("st.R", "st.release"), "right right right right ordering"),
         ("a leader, the fence lost", LEADER, LEADER_PTX.replace("fence.acquire.sys;", foreign), "right missing right right right"),
-        ("messages, the receiver in front", MESSAGE, MESSAGE_PTX.into(), "right right right right right"),
+        ("messages, the receiver first", MESSAGE, MESSAGE_PTX.into(), "right right right right right"),
         ("messages, a receiver that acquires nothing", MESSAGE,
          MESSAGE_PTX.replacen("atom.acquire", "atom.relaxed", 1), "right right ordering right right"),
         ("messages, a narrower reply", MESSAGE, MESSAGE_PTX.replacen("st.release.sys", "st.release.gpu", 1), "right right right scope right"),
@@ -306,8 +307,8 @@ fn moved_blocks() -> Result<(), Failed> {
     Ok(())
 }
 
-/// Shapes that the checker has taken for losses: the program's own loop, loops in the arms of a branch, operations on local
-/// memory among others, and what control does not reach.
+/// Shapes for which an earlier checker reported losses that did not exist: loops of the program itself, loops in the
+/// arms of a branch, operations on local memory between other operations, and unreachable code.
 const SHAPES: &str = r#"target triple = "nvptx64-nvidia-cuda"
 define i32 @own_loop(ptr addrspace(1) %p, i32 %v) {
   %first = load i32, ptr addrspace(1) %p
@@ -399,7 +400,7 @@ chosen:
 }
 "#;
 
-/// None of them is called wrong, however it is lowered.
+/// The check reports no loss for any of these shapes, for all targets, strategies and optimization levels.
 fn shapes() -> Result<(), Failed> {
     let files = Files::new()?;
     let ir = files.write("a.ll", SHAPES)?;
@@ -418,15 +419,15 @@ fn shapes() -> Result<(), Failed> {
     Ok(())
 }
 
-/// Where nothing was compared, nothing is kept.
+/// A comparison of nothing is an error, unless `--allow-empty` is given.
 fn nothing_to_check() -> Result<(), Failed> {
     let files = Files::new()?;
     let ptx = files.lowered(IR)?;
     let lowered = success(ptx_atomics().args(["lower", "--emit", "llvm-ir"]).arg(files.write("a.ll", IR)?))?;
     let empty = "target triple = \"nvptx64-nvidia-cuda\"\n";
     let inlined = IR.replace("define i", "define internal i");
-    let none = "error: nothing was checked: 'a.ll' has no atomics and fences\n";
-    let elsewhere = "nothing was checked: 'b.ptx' has none of the functions with atomics\n";
+    let none = "error: nothing was checked: 'a.ll' has no atomics or fences\n";
+    let elsewhere = "nothing was checked: 'b.ptx' lacks the functions that have atomics in the IR\n";
     let other = ptx.replace("ticket", "t").replace("flag", "f").replace("byte", "b");
     for (ir, ptx, expected) in [(empty, &ptx, none), (&*lowered, &ptx, none), (&*inlined, &other, elsewhere)] {
         for format in [&[][..], &["--json"]] {
@@ -439,7 +440,7 @@ fn nothing_to_check() -> Result<(), Failed> {
     Ok(())
 }
 
-/// Two device modules, of which each becomes a PTX.
+/// Two device modules. Each becomes a PTX file.
 const MLIR: &str = r#"module attributes {gpu.container_module} {
   gpu.module @first {
     llvm.func @count(%p: !llvm.ptr<1>) -> i32 {
@@ -457,7 +458,7 @@ const MLIR: &str = r#"module attributes {gpu.container_module} {
 }
 "#;
 
-/// MLIR takes the path that it takes to be lowered.
+/// The check reads MLIR in the same way as the lowering does.
 fn mlir() -> Result<(), Failed> {
     let files = Files::new()?;
     let text = files.write("a.mlir", MLIR)?;
@@ -487,7 +488,7 @@ fn mlir() -> Result<(), Failed> {
             let (status, stderr) = check(input, &path, &[])?;
             assert!(
                 status == 1
-                    && stderr.contains("error: the input has several modules, and there is one PTX: first, second\n"),
+                    && stderr.contains("error: expected one module for the PTX, found several: first, second\n"),
                 "{stderr}"
             );
         }
@@ -499,7 +500,7 @@ fn mlir() -> Result<(), Failed> {
     Ok(())
 }
 
-/// An error shows the line of the atomic behind strings and comments over several lines.
+/// An error shows the line of the atomic, even after strings and comments over several lines.
 fn strings_over_lines() -> Result<(), Failed> {
     let files = Files::new()?;
     let ir =
@@ -518,7 +519,8 @@ fn default_scope() -> Result<(), Failed> {
     Ok(())
 }
 
-/// LLVM 23 and 24 ask ptxas for this `atom`, of which it drops the ordering from sm_90 on. Ours has fences around it.
+/// LLVM 23 and 24 emit this `atom` with an ordering that ptxas drops from sm_90 on. Our lowering has fences around the
+/// `atom`.
 fn dropped_by_ptxas() -> Result<(), Failed> {
     let files = Files::new()?;
     let ir = "target triple = \"nvptx64-nvidia-cuda\"
@@ -541,7 +543,7 @@ define i64 @wide(ptr addrspace(3) %p) {
     Ok(())
 }
 
-/// Sends a message, and waits in a loop.
+/// Functions that send a message, wait in a loop, and update memory.
 const EFFECTS: &str = r#"target triple = "nvptx64-nvidia-cuda"
 define void @send(ptr addrspace(1) %data, ptr addrspace(1) %flag) {
   store i32 42, ptr addrspace(1) %data
@@ -576,7 +578,7 @@ end:
 }
 "#;
 
-/// What is done once more, or to other memory, is a loss.
+/// A repeated effect, or an effect on other memory, is a loss.
 fn effects() -> Result<(), Failed> {
     let files = Files::new()?;
     let right = files.lowered(EFFECTS)?;
@@ -595,7 +597,7 @@ fn effects() -> Result<(), Failed> {
         (weak(&doubled("st.release")), store, "send"),
         (doubled("atom.acq_rel.sys.global.cas"), update, "swap"),
         (doubled("ld.volatile"), "one more volatile access", "watch"),
-        (right.replace("ld.acquire.sys.b32", "ld.acquire.sys.global.b32"), "`.global` is other memory where the address is not of that space", "any"),
+        (right.replace("ld.acquire.sys.b32", "ld.acquire.sys.global.b32"), "`.global` is other memory if the address is not in this space", "any"),
         (doubled("atom.relaxed.cta.global.cas"), "read and write are not one atomic operation", "byte"),
     ];
     for (ptx, reason, function) in wrong {
@@ -609,7 +611,8 @@ fn effects() -> Result<(), Failed> {
     }
     let (_, stdout, _) = files.check(EFFECTS, &doubled("st.release"), &["--json"])?;
     assert!(stdout.contains(r#""verdict":"effect","missing":["one more atomic write to memory"]"#), "{stdout}");
-    // What no operation becomes, unless the program itself may do it.
+    // Effects that no operation of the IR has. They are losses unless the program may have them elsewhere, such as in a
+    // called function.
     for other in [
         "multimem.red.relaxed.gpu.global.add.u32 [%rd1], 1;",
         "call helper;",
@@ -617,22 +620,23 @@ fn effects() -> Result<(), Failed> {
     ] {
         let ptx = right.replacen("\tst.release", &format!("\t{other}\n\tst.release"), 1);
         let (status, _, stderr) = files.check(EFFECTS, &ptx, &[])?;
-        let said = stderr.contains("the PTX does to memory what the IR does not");
+        let said = stderr.contains("the PTX has an effect on memory that the IR lacks");
         assert!(status == 1 && said && stderr.ends_with(last), "{other}\n{stderr}");
         let calls =
             EFFECTS.replacen("store atomic", "call void @helper()\n  store atomic", 1) + "declare void @helper()\n";
         assert_eq!(files.check(&calls, &ptx, &[])?.2, last, "{other}");
     }
-    // A plain store twice is as one, for all that can be told; an atomic in a loop may have been unrolled.
+    // The check cannot distinguish two equal plain stores from one store. A repeated atomic in a loop may come from
+    // unrolling.
     assert_eq!(files.check(EFFECTS, &doubled("st.global"), &[])?.2, last);
     let (status, _, stderr) = files.check(EFFECTS, &doubled("atom.relaxed.sys.global.add"), &[])?;
-    let warned = stderr.starts_with("warning: in 'rounds', the PTX has atomics that the IR has not, on line ");
+    let warned = stderr.starts_with("warning: in 'rounds', the PTX has atomics that the IR lacks, on line ");
     assert!(status == 0 && warned && stderr.ends_with(last), "{stderr}");
-    // Where the program itself stores to the flag, a further weak store may be its own.
+    // If the program itself stores to the flag, a further weak store may be the program's.
     let own = EFFECTS.replace("store i32 42, ptr addrspace(1) %data", "store i32 42, ptr addrspace(1) %flag");
     let ptx = files.lowered(&own)?;
     assert_eq!(files.check(&own, &ptx, &[])?.2, last);
-    // What a kernel is given is in global memory.
+    // The pointer that a kernel gets as a parameter points to global memory.
     let kernel = EFFECTS
         .replace("define i32 @any(ptr %p) {", "define ptx_kernel void @any(ptr %p) {")
         .replace("acquire, align 4\n  ret i32 %seen", "acquire, align 4\n  ret void");
@@ -642,7 +646,7 @@ fn effects() -> Result<(), Failed> {
     Ok(())
 }
 
-/// Two operations, in a kernel or function whose attributes are `#0`, with the right PTX and others.
+/// A kernel with the attributes `#0`, whose body and attributes the test inserts.
 const SEQ_CST: &str = "target triple = \"nvptx64-nvidia-cuda\"
 @s = addrspace(3) global i32 undef
 define ptx_kernel void @k(ptr addrspace(1) %p, ptr addrspace(1) %out) #0 {
@@ -651,7 +655,7 @@ define ptx_kernel void @k(ptr addrspace(1) %p, ptr addrspace(1) %out) #0 {
 attributes #0 = { nounwind ATTRIBUTES }
 ";
 
-/// What counts as the optimizer's work, and what in no case.
+/// The differences that the check accepts as work of the optimizer, and the differences that it never accepts.
 fn optimized() -> Result<(), Failed> {
     let files = Files::new()?;
     let store = "store atomic i32 1, ptr addrspace(1) %p seq_cst, align 4";
@@ -684,18 +688,19 @@ fn optimized() -> Result<(), Failed> {
     let apart = |fence: &str| {
         format!("{fence} st.relaxed.sys.global.b32 [%rd2], 1; fence.sc.sys; ld.acquire.sys.global.b32 %r1, [%rd1];")
     };
-    // The verdicts on PTX, and with `--optimize-atomics off`.
+    // The verdicts on the PTX by default, and with `--optimize-atomics off`.
     #[rustfmt::skip]
     let cases = [
-        // Whatever memory it is in, its fence orders the store in front.
+        // The fence of the load orders the store before it, whatever memory the load reads.
         (&*behind, clusters, ld("fence.sc.sys;", "sys"), "right right", "right right"),
         (&behind, clusters, ld("fence.sc.cta;", "cta"), "right scope", "right scope"),
         (&behind, clusters, ld("fence.sc.cluster;", "cluster"), "right scope", "right scope"),
         (&behind, clusters, ld("", "cta"), "right ordering", "right ordering"),
-        // One thread in a CTA: of its own scope it has no other thread to order with.
+        // In a CTA of one thread, an operation of CTA scope has no other thread to order with.
         (&behind, one, relaxed("sys"), "right ordering", "right ordering"),
         (&behind.replace("SCOPE", "syncscope(\"block\")"), one, relaxed("cta"), "right right", "right ordering"),
-        // A fence of the program does for the operation behind it; one of them is enough for both, and the stronger one counts.
+        // A fence of the program also serves the operation after it. One fence is enough for both, and of two fences
+        // the stronger one counts.
         (fence, "", global("fence.sc.sys; fence.sc.sys;"), "right right", "right right"),
         (fence, "", global("fence.sc.sys;"), "right right", "right ordering"),
         (fence, "", global("fence.sc.gpu;"), "scope scope", "scope scope"),
@@ -704,7 +709,7 @@ fn optimized() -> Result<(), Failed> {
         (fence, "", global("fence.sc.gpu; fence.sc.gpu;"), "scope scope", "scope scope"),
         (&between, "", apart("fence.sc.sys;"), "right right right", "right right right"),
         (&between, "", apart("fence.sc.gpu;"), "scope right right", "scope right right"),
-        // Each has a fence of its own, but how wide it orders, all of them say that no access separates from it.
+        // Each operation has its own fence. Any of the fences counts if no access separates it from the operation.
         (&acquire, "", two("fence.acquire.sys; fence.sc.sys;"), "right right", "right right"),
         (&acquire, "", two("fence.acquire.gpu; fence.sc.sys;"), "right right", "right right"),
         (&acquire, "", two("fence.acquire.gpu; ld.global.b32 %r9, [%rd2]; fence.sc.sys;"), "scope right", "scope right"),
@@ -732,7 +737,7 @@ fn optimized() -> Result<(), Failed> {
     Ok(())
 }
 
-/// What a called function has may have become part of its caller.
+/// The operations of a called function may be inlined into the caller.
 fn inlined() -> Result<(), Failed> {
     let files = Files::new()?;
     let ir = r#"target triple = "nvptx64-nvidia-cuda"
@@ -750,7 +755,7 @@ define i32 @caller(ptr addrspace(1) %p) {
     assert!(!ptx.contains("call.uni"), "{ptx}");
     let (status, _, stderr) = files.check(ir, &ptx, &[])?;
     assert!(
-        status == 0 && stderr.starts_with("warning: in 'caller', the PTX has atomics that the IR has not"),
+        status == 0 && stderr.starts_with("warning: in 'caller', the PTX has atomics that the IR lacks"),
         "{stderr}"
     );
     let (status, _, stderr) = files.check(&ir.replace("call void", "; call void"), &ptx, &[])?;
@@ -758,7 +763,7 @@ define i32 @caller(ptr addrspace(1) %p) {
     Ok(())
 }
 
-/// An atomic in the program's own inline assembly is the IR's, however often it was copied.
+/// An atomic in the program's own inline assembly belongs to the IR, however often the compiler copied it.
 fn own_assembly() -> Result<(), Failed> {
     let files = Files::new()?;
     let own = "call void asm sideeffect \"red.global.or.b32 [$0], 1;\", \"l\"(ptr addrspace(1) %p)";
@@ -777,12 +782,12 @@ fn missing_function() -> Result<(), Failed> {
     assert!(status == 1 && stderr.starts_with("error: missing: the PTX has no function of this name\n"), "{stderr}");
     let internal = IR.replace("define i32 @ticket", "define internal i32 @ticket");
     let (status, _, stderr) = files.check(&internal, &without, &[])?;
-    let expected = "warning: 'b.ptx' has no function 'ticket', of which 1 operations are not checked\n\
+    let expected = "warning: 'b.ptx' has no function 'ticket': 1 operations are not checked\n\
         4 atomics and fences: 3 kept, 0 not, 1 not checked\n";
     assert_eq!((status, &*stderr), (0, expected));
     let (_, stdout, _) = files.check(&internal, &without, &["--json"])?;
     assert!(stdout.contains(r#""verdict":"not-judged""#), "{stdout}");
-    // Another module may hold the function, or a call of it may be inlined.
+    // Another module may define the function, or the compiler may inline its calls.
     for (linkage, expected) in [("weak", 1), ("linkonce_odr", 0), ("linkonce", 0), ("available_externally", 0)] {
         let ir = IR.replace("define i32 @ticket", &format!("define {linkage} i32 @ticket"));
         assert_eq!(files.check(&ir, &without, &[])?.0, expected, "{linkage}");
@@ -790,9 +795,9 @@ fn missing_function() -> Result<(), Failed> {
     Ok(())
 }
 
-/// Code that LLVM's code generator leaves out, or copies to each path that leads there.
+/// Code that LLVM's code generator removes, or copies to each path that leads there.
 const REWRITTEN_FLOW: [&str; 3] = [
-    // A branch whose condition its own stores decide, and nothing atomic is left.
+    // A branch whose condition is decided by the function's own stores. The taken path has no atomic.
     "%v = alloca i32
   store i32 %x, ptr %v
   %a = load i32, ptr %v
@@ -805,7 +810,7 @@ l:
 r:
   store atomic i32 1, ptr addrspace(1) %f release, align 4
   ret void",
-    // An exception, of which PTX has none.
+    // An invoke, for which PTX has no exceptions.
     "invoke void @g() to label %ok unwind label %pad
 ok:
   store atomic i32 1, ptr addrspace(1) %f release, align 4
@@ -814,7 +819,7 @@ pad:
   %l = landingpad { ptr, i32 } cleanup
   store atomic i32 2, ptr addrspace(1) %f release, align 4
   resume { ptr, i32 } %l",
-    // The end of a loop.
+    // The last block of a loop.
     "%c = icmp eq i32 %x, 0
   %a = atomicrmw or ptr null, i32 0 monotonic, align 4
   br label %loop
@@ -831,7 +836,7 @@ end:
   br label %loop",
 ];
 
-/// The flow of control of the PTX is not that of the IR, and each operation that control reaches is kept.
+/// The PTX keeps each reachable operation, although its control-flow graph differs from the IR's.
 fn rewritten_flow() -> Result<(), Failed> {
     let files = Files::new()?;
     for body in REWRITTEN_FLOW {
@@ -843,7 +848,7 @@ fn rewritten_flow() -> Result<(), Failed> {
         let ptx = files.lowered(&ir)?;
         let (status, _, stderr) = files.check(&ir, &ptx, &["--allow-empty"])?;
         assert_eq!((status, stderr.contains(" 0 not, 0 not checked")), (0, true), "{ptx}{stderr}");
-        // A compiler that loses the ordering, or repeats the first update, is found.
+        // The check finds a compiler that loses the ordering or repeats the first update.
         let repeated =
             ptx.lines().find(|line| line.contains("atom.")).map(|line| (line, line.repeat(2), "other effect"));
         let weakened = ("st.release.sys", "st.relaxed.sys".to_owned(), "ordering");
@@ -855,7 +860,8 @@ fn rewritten_flow() -> Result<(), Failed> {
     Ok(())
 }
 
-/// PTX has a vector `atom` for the global window alone: at another address, assemblers make code that loses the addition.
+/// PTX has a vector `atom` for the global window only. For other addresses, assemblers generate code that loses the
+/// addition.
 fn vector_atomics() -> Result<(), Failed> {
     let files = Files::new()?;
     let ir = "target triple = \"nvptx64-nvidia-cuda\"\ndefine void @sum(ptr addrspace(1) %p, <4 x float> %v) {\n\
@@ -876,10 +882,10 @@ fn damaged() -> Result<(), Failed> {
     let files = Files::new()?;
     let right = files.lowered(IR)?;
     for (ptx, expected) in [
-        (String::new(), "'b.ptx' is no PTX: no `.version` and `.target`: this is no PTX"),
-        (right.replace("ret;", "ret"), "'b.ptx' is no PTX: a `;` is missing"),
-        (right[..right.len() - 40].to_owned(), "'b.ptx' is no PTX: the "),
-        ("\u{1F600}".to_owned(), "'b.ptx' is no PTX: "),
+        (String::new(), "'b.ptx' is not PTX: expected `.version` and `.target`: the text is not PTX"),
+        (right.replace("ret;", "ret"), "'b.ptx' is not PTX: a `;` is missing"),
+        (right[..right.len() - 40].to_owned(), "'b.ptx' is not PTX: the "),
+        ("\u{1F600}".to_owned(), "'b.ptx' is not PTX: "),
     ] {
         let (status, stdout, stderr) = files.check(IR, &ptx, &[])?;
         assert_eq!((status, &*stdout), (1, ""), "{stderr}");

@@ -1,4 +1,5 @@
-//! `ptx-atomics check --async`: each rule on a kernel that breaks it and on the same kernel mended, every format, and files without a kernel.
+//! `ptx-atomics check --async`: each rule on a kernel that breaks it and on the corrected kernel, every format, and
+//! files without a kernel.
 
 use std::{
     collections::BTreeSet,
@@ -13,7 +14,7 @@ use libtest_mimic::{Failed, Trial};
 use serde_json::Value;
 use testing::{findings::flat, ptx_atomics, root, snapshot};
 
-/// Kernels, the rule that their `wrong` one breaks, the options that it takes to see it, and the verdict.
+/// The rules, the options under which the `wrong` kernel of each gives a finding, and the verdict.
 #[rustfmt::skip]
 const RULES: [(&str, &[&str], &str); 16] = [
     ("R1", &[], "error"), ("R2", &[], "error"), ("R3", &[], POSSIBLE), ("R4", &[], "error"), ("R5", &[], "error"),
@@ -21,56 +22,58 @@ const RULES: [(&str, &[&str], &str); 16] = [
     ("R11", &["--profile", "strict"], POSSIBLE), ("R12", &[], "error"), ("R13", &["--mcpu", "sm_90"], POSSIBLE),
     ("R14", &[], "error"), ("R15", &[], "error"), ("R16", &[], "error"),
 ];
-/// No execution shows it: it is what a compiler may do, or an order of products that the machine keeps.
+/// The verdict of a finding without a witness. It rests on a compiler's freedom, or on an order of products that the
+/// machine keeps.
 const POSSIBLE: &str = "possible";
 
 pub fn trials() -> Vec<Trial> {
     let rules = RULES
         .map(|(rule, options, verdict)| Trial::test(format!("rule {rule}"), move || follows(rule, options, verdict)));
     let others = [
-        Trial::test("every rule has its kernels", no_other_rule),
-        Trial::test("JSON", json),
-        Trial::test("SARIF", sarif),
-        Trial::test("the file of a line", file_of_the_line),
-        Trial::test("a copy at the end of its kernel", end_of_kernel),
-        Trial::test("profiles", profiles),
-        Trial::test("several files, and standard input", several),
-        Trial::test("LLVM IR", llvm_ir),
-        Trial::test("IR that LLVM compiles after its optimizer alone", optimized_ir),
-        Trial::test("a litmus test and an execution", explained),
-        Trial::test("threads in two directions", directions),
-        Trial::test("a baseline", baseline),
-        Trial::test("one kernel of several", one_kernel),
-        Trial::test("lines of the source", source_lines),
-        Trial::test("what is damaged costs nothing else", damaged),
-        Trial::test("what is no PTX is an error", no_ptx),
-        Trial::test("instructions that are not known are not checked", unknown),
-        Trial::test("recursion and loops with two entries", control_flow),
-        Trial::test("many kernels", many),
-        Trial::test("wrong usage is exit status 2", usage),
+        Trial::test("every rule has kernels", no_other_rule),
+        Trial::test("JSON has each field of a finding", json),
+        Trial::test("SARIF follows its schema", sarif),
+        Trial::test("JSON names the file of a line", file_of_the_line),
+        Trial::test("the check reports a copy at the end of its kernel", end_of_kernel),
+        Trial::test("a finding names its profile", profiles),
+        Trial::test("the check reads several files, and standard input", several),
+        Trial::test("the check reads LLVM IR", llvm_ir),
+        Trial::test("the check optimizes IR that LLVM cannot compile otherwise", optimized_ir),
+        Trial::test("--explain shows a litmus test and an execution", explained),
+        Trial::test("the check follows threads in two dimensions", directions),
+        Trial::test("a baseline accepts its findings alone", baseline),
+        Trial::test("--kernel selects a kernel", one_kernel),
+        Trial::test("a finding names lines of the source", source_lines),
+        Trial::test("a damaged kernel leaves the findings of other kernels", damaged),
+        Trial::test("an input that is not PTX is an error", no_ptx),
+        Trial::test("unknown instructions are not checked", unknown),
+        Trial::test("the check ends on recursion and loops with two entries", control_flow),
+        Trial::test("the check reads many kernels", many),
+        Trial::test("wrong usage has exit status 2", usage),
     ];
-    let repeated = files().into_iter().map(|file| Trial::test(format!("executions of {file}"), move || repeats(&file)));
+    let repeated =
+        files().into_iter().map(|file| Trial::test(format!("executions of {file} repeat"), move || repeats(&file)));
     let repeated = testing::one_of(4, repeated);
-    // What stands beside the project is not everywhere, and takes minutes.
+    // The reduced kernels are not part of the project, and their trial takes minutes.
     let is_wanted = std::env::var_os("WITNESS_ALL").is_some() && reduced().exists();
-    let reduced = Trial::test("executions of reduced kernels", of_reduced).with_ignored_flag(!is_wanted);
+    let reduced = Trial::test("executions of reduced kernels repeat", of_reduced).with_ignored_flag(!is_wanted);
     let all = rules.into_iter().chain(others).chain(repeated).chain([reduced]);
     all.collect()
 }
 
-/// What a run gives.
+/// The result of a run.
 struct Done {
     status: i32,
     stdout: String,
     stderr: String,
 }
 
-/// Checks files with options, and text that comes on standard input.
+/// Checks files with options, and `stdin` as standard input.
 fn check(arguments: &[&str], stdin: &str) -> Result<Done, Failed> {
     let mut command = ptx_atomics();
     command.args(["check", "--async"]).args(arguments).stdin(Stdio::piped());
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
-    // Who reads nothing of it has ended.
+    // The write fails if the process ends without reading its input.
     let _ = child.stdin.take().ok_or("no standard input")?.write_all(stdin.as_bytes());
     let Output { status, stdout, stderr } = child.wait_with_output()?;
     Ok(Done {
@@ -80,7 +83,7 @@ fn check(arguments: &[&str], stdin: &str) -> Result<Done, Failed> {
     })
 }
 
-/// The findings in a text that comes on standard input.
+/// The findings in a text that is passed on standard input.
 fn findings(ptx: &str, options: &[&str]) -> Result<Vec<Value>, Failed> {
     let Done { stdout, .. } = check(&[&["-", "--format", "json"], options].concat(), ptx)?;
     Ok(flat(&stdout))
@@ -91,7 +94,7 @@ fn path(rule: &str) -> String {
     format!("tests/async/{}.{ending}", rule.to_lowercase())
 }
 
-/// The rules whose kernels are PTX.
+/// The rules whose kernels are PTX files.
 fn of_ptx() -> impl Iterator<Item = &'static str> {
     RULES.into_iter().map(|(rule, ..)| rule).filter(|rule| path(rule).ends_with(".ptx"))
 }
@@ -141,7 +144,7 @@ fn json() -> Result<(), Failed> {
     };
     let expected = serde_json::json!({
         "question": "async", "rule": "R7", "severity": "error", "possible": false, "not_checked": false, "allowed": null,
-        "message": "the cp.async on line 20 may be in flight when the read comes to the same shared memory",
+        "message": "the cp.async on line 20 may be in flight when the read accesses the same shared memory",
         "file": path("R7"), "line": 21, "column": 0, "first": 20, "operation": null,
         "sites": [access(20, 10), access(21, 11)],
         "notes": ["an execution: first line 20: cp.async.cg.shared.global of thread 0,0,0 of CTA 0,0,0, then line 21: ld.shared.b32 \
@@ -163,11 +166,11 @@ fn json() -> Result<(), Failed> {
         assert_eq!(finding[key], *value, "{key}");
     }
     let Done { status, stdout, stderr } = check(&["-", "--format", "json"], HEAD)?;
-    assert!(status == 1 && flat(&stdout).is_empty() && stderr.contains("there is no kernel to check"), "{stderr}");
+    assert!(status == 1 && flat(&stdout).is_empty() && stderr.contains("the input has no kernel to check"), "{stderr}");
     Ok(())
 }
 
-/// The file that JSON names is the one that its line is of: the source, if it is there.
+/// JSON names the file to which the line belongs: the source, if it exists.
 fn file_of_the_line() -> Result<(), Failed> {
     let folder = tempfile::tempdir()?;
     let (source, ptx) = (folder.path().join("k.cu"), folder.path().join("k.ptx"));
@@ -190,7 +193,8 @@ fn file_of_the_line() -> Result<(), Failed> {
     Ok(())
 }
 
-/// A copy that reads shared memory still when its kernel ends: a warning in each format, and the place of what is missing.
+/// A copy that may still read shared memory when its kernel ends. Each format has a warning and the position of the
+/// missing instructions.
 fn end_of_kernel() -> Result<(), Failed> {
     let kernel = |behind: &str| {
         format!(
@@ -227,7 +231,7 @@ fn end_of_kernel() -> Result<(), Failed> {
     Ok(())
 }
 
-/// By the schema of SARIF 2.1.0: what it requires, and which words it has.
+/// Checks the output by the schema of SARIF 2.1.0: the required members, and the allowed words.
 fn sarif() -> Result<(), Failed> {
     let files = RULES.map(|(rule, ..)| path(rule));
     let options = ["--format", "sarif", "--profile", "strict", "--mcpu", "sm_90"];
@@ -242,12 +246,12 @@ fn sarif() -> Result<(), Failed> {
         (1..=27).map(|number| format!("R{number}")).collect_vec()
     );
     assert!(rules.iter().all(|rule| rule["shortDescription"]["text"].as_str().is_some_and(|text| text.len() > 10)));
-    let docs = fs::read_to_string(root().join("docs/async.md"))?;
+    let docs = fs::read_to_string(root().join("docs/evidence/async-rules.md"))?;
     let missing = rules[..16].iter().filter(|rule| {
         let (id, text) = (rule["id"].as_str().unwrap_or_default(), rule["shortDescription"]["text"].as_str());
         !docs.contains(&format!("| {id} | {} | ", text.unwrap_or_default()))
     });
-    assert_eq!(missing.collect_vec(), [&Value::Null; 0], "the table in docs/async.md");
+    assert_eq!(missing.collect_vec(), [&Value::Null; 0], "the table in docs/evidence/async-rules.md");
     let results = run["results"].as_array().ok_or("no results")?;
     for result in results {
         let levels = ["fail error", "fail warning", "fail note", "open none"];
@@ -291,14 +295,14 @@ fn several() -> Result<(), Failed> {
     let places = stderr.lines().filter_map(|line| line.trim_start().strip_prefix("--> ")).collect_vec();
     assert_eq!(places, ["tests/async/r5.ptx:23:2", "<stdin>:21:2", "tests/async/r8.ptx:22:2"], "{stderr}");
     assert!(stderr.contains("\n6 kernels: "), "{stderr}");
-    // What cannot be read keeps nothing else from being checked.
+    // An unreadable file does not keep the other files from being checked.
     let Done { status, stderr, .. } = check(&["tests/async/none.ptx", &path("R7")], "")?;
     assert_eq!(status, 1);
     assert!(stderr.contains("cannot read 'tests/async/none.ptx'") && stderr.contains("error[R7]"), "{stderr}");
     Ok(())
 }
 
-/// The kernels that something is wrong with: those of the rules, and reported bugs.
+/// The incorrect kernels: the kernels of the rules, and reported bugs.
 fn files() -> Vec<String> {
     let folder =
         |name: &str| fs::read_dir(root().join(name)).expect("a folder").map(|entry| entry.expect("a file").path());
@@ -311,7 +315,7 @@ fn reduced() -> PathBuf {
     root().join("../shared/async-unseen/given.tar.gz")
 }
 
-/// The command that is said of each execution shows the same in a run; how many there are.
+/// The command in each execution repeats that execution. Returns the number of executions.
 fn repeat(found: &[Value], stdin: &str) -> Result<usize, Failed> {
     let executions = found.iter().map(|finding| &finding["execution"]).filter(|execution| !execution.is_null());
     let of = |other: &Value, site: &Value, finding: &Value| {
@@ -344,7 +348,7 @@ fn repeat(found: &[Value], stdin: &str) -> Result<usize, Failed> {
     Ok(count)
 }
 
-/// A kernel as it was before its fix, in a folder whose name a shell does not take as it is.
+/// A kernel before its fix, in a folder whose name needs quotes in a shell.
 fn repeats(file: &str) -> Result<(), Failed> {
     let text = fs::read_to_string(root().join(file))?;
     let lines = text.lines().filter(|line| !line.trim_end().ends_with("// the fix"));
@@ -387,7 +391,7 @@ define ptx_kernel void @k(ptr addrspace(1) %in, ptr addrspace(1) %out) {
 }
 "#;
 
-/// A branch that the optimizer removes has an instruction that LLVM's backend ends its process on.
+/// A branch that the optimizer removes contains an instruction that makes LLVM's backend abort.
 fn optimized_ir() -> Result<(), Failed> {
     let of = |flag: &str| {
         format!(
@@ -429,14 +433,14 @@ fn llvm_ir() -> Result<(), Failed> {
     let folder = tempfile::tempdir()?;
     let file = folder.path().join("a.ll");
     fs::write(&file, LLVM_IR)?;
-    let name = file.to_str().ok_or("a path that is no text")?;
+    let name = file.to_str().ok_or("a path that is not text")?;
     let Done { status, stderr, .. } = check(&[name, "--mcpu", "sm_80"], "")?;
-    // The number of threads is guessed, and launches with three numbers show the finding.
+    // The number of threads is guessed. Launches with three numbers show the finding.
     assert!(status == 1 && stderr.contains("error[R7]"), "{stderr}");
     let Done { status, stderr, .. } = check(&[name, "--mcpu", "sm_80", "--block", "1"], "")?;
     assert_eq!(status, 1, "{stderr}");
     let expected = "\
-error[R7]: the cp.async on line 5 may be in flight when the read comes to the same shared memory
+error[R7]: the cp.async on line 5 may be in flight when the read accesses the same shared memory
  --> a.ll:6:3
   |
 5 |   call void @llvm.nvvm.cp.async.ca.shared.global.4(ptr addrspace(3) @tile, ptr addrspace(1) %in)
@@ -453,12 +457,12 @@ error[R7]: the cp.async on line 5 may be in flight when the read comes to the sa
 ";
     let place = format!("{}/", folder.path().display());
     assert_eq!(stderr.replace(&place, ""), expected);
-    // The same on standard input.
+    // The same input on standard input.
     let input = ["-", "--input", "llvm", "--mcpu", "sm_80", "--block", "1"];
     let Done { status, stderr, .. } = check(&input, LLVM_IR)?;
     assert_eq!(status, 1);
     assert!(stderr.contains("--> <stdin>:6:3"), "{stderr}");
-    // An execution of its PTX is repeated, which is not that of `lower`.
+    // The command repeats an execution of the PTX that `check` made, which differs from the PTX of `lower`.
     assert_eq!(repeat(&findings(LLVM_IR, &input[1..])?, LLVM_IR)?, 1);
     let Done { stdout, .. } = check(&[name, "--mcpu", "sm_80", "--block", "1", "--format", "json"], "")?;
     assert_eq!(repeat(&flat(&stdout), "")?, 1);
@@ -473,7 +477,8 @@ fn explained() -> Result<(), Failed> {
     Ok(())
 }
 
-/// Each warp, a row of the CTA, has a row of a tile. With as many threads in one direction all have the same one.
+/// Each warp is a row of the CTA and has a row of the tile. If the same number of threads is in one dimension, all
+/// threads share one row.
 fn directions() -> Result<(), Failed> {
     let text = format!(
         "{HEAD}.entry k(.param .u64 .ptr .global .align 16 in, .param .u64 .ptr .global .align 16 out) .maxntid 128, 1, 1 {{\n\
@@ -504,23 +509,23 @@ fn baseline() -> Result<(), Failed> {
     let path_of = |name: &str| folder.path().join(name).display().to_string();
     let (file, kernel) = (path_of("baseline.json"), path_of("kernel.ptx"));
     fs::write(&kernel, kernels("R4")?)?;
-    // To write one is not a failure.
+    // Writing a baseline succeeds.
     assert_eq!(check(&[&kernel, "--write-baseline", &file], "")?.status, 0);
     let known = |expected: i32, words: &str| -> Result<(), Failed> {
         let Done { status, stderr, .. } = check(&[&kernel, "--baseline", &file], "")?;
         assert!(status == expected && stderr.ends_with(words), "{stderr}");
         Ok(())
     };
-    known(0, "; of the baseline 1 are there and 0 are not\n")?;
-    // Lines move, and what is new is shown.
+    known(0, "; of the baseline, 1 findings remain and 0 are gone\n")?;
+    // The lines move, and a new finding is reported.
     let other = kernels("R7")?.replace("wrong", "new");
     let (_, other) = other.split_once(".visible").ok_or("no kernel")?;
     fs::write(&kernel, format!("// A line.\n{}.visible{other}", kernels("R4")?))?;
-    known(1, "; of the baseline 1 are there and 0 are not\n")?;
+    known(1, "; of the baseline, 1 findings remain and 0 are gone\n")?;
     fs::write(&kernel, HEAD)?;
-    known(1, "of the baseline 0 are there and 1 are not\n")?;
+    known(1, "of the baseline, 0 findings remain and 1 are gone\n")?;
     fs::write(&file, "{}")?;
-    known(1, "`--write-baseline FILE` writes one\n\n")
+    known(1, "write a baseline by `--write-baseline FILE`\n\n")
 }
 
 fn one_kernel() -> Result<(), Failed> {
@@ -528,14 +533,15 @@ fn one_kernel() -> Result<(), Failed> {
         let found = findings(&kernels("R4")?, &["--kernel", name])?;
         assert_eq!(found.len(), count, "{name}");
     }
-    // By the name of the source, too.
+    // The option also accepts the name in the source.
     let mangled = kernels("R4")?.replace("wrong", "_ZN4tile5storeEv");
     let found = findings(&mangled, &["--kernel", "tile::store"])?;
     assert_eq!((found.len(), &found[0]["name"]), (1, &"tile::store".into()));
     Ok(())
 }
 
-/// A finding stands in the source that `.loc` names, where that is there, and names the lines of the PTX.
+/// The site of a finding is in the source that `.loc` names, if it exists, and the finding also names the lines of the
+/// PTX.
 fn source_lines() -> Result<(), Failed> {
     let folder = tempfile::tempdir()?;
     let source = folder.path().join("tile.cu");
@@ -570,7 +576,7 @@ fn damaged() -> Result<(), Failed> {
     let other = text.replace("right", "third").replace("wrong", "fourth");
     let other = other.split_once(".visible").ok_or("no kernel")?.1;
     for wrong in ["(((;", "{ ret;", "} ret;", "add.u32 %r, [;"] {
-        // In the first kernel, behind its declarations.
+        // The text is inserted into the first kernel, after its declarations.
         let text = text.replacen("mov.u32", &format!("{wrong}\n\tmov.u32"), 1) + "\n.visible" + other;
         let Done { status, stdout, stderr } = check(&["-", "--format", "json"], &text)?;
         assert_eq!(status, 1);
@@ -590,14 +596,14 @@ fn no_ptx() -> Result<(), Failed> {
         let Done { status, stdout, stderr } = check(&[&file.display().to_string()], "")?;
         assert_eq!((status, &*stdout), (1, ""));
         assert!(stderr.contains(expected), "{stderr}");
-        assert!(stderr.ends_with("\n0 kernels: nothing found\n"), "{stderr}");
+        assert!(stderr.ends_with("\n0 kernels: no findings\n"), "{stderr}");
         Ok(())
     };
-    refuses(b"", "error: no `.version` and `.target`: this is no PTX")?;
-    refuses(b"\x7fELF\x02\x01\x00\xff\xfe", "a.ptx' has no PTX in it")?;
-    refuses(b"fn main() {}\n", "this is no PTX")?;
+    refuses(b"", "error: expected `.version` and `.target`: the text is not PTX")?;
+    refuses(b"\x7fELF\x02\x01\x00\xff\xfe", "a.ptx' has no embedded PTX")?;
+    refuses(b"fn main() {}\n", "the text is not PTX")?;
     refuses(&[0; 4096], "error: ")?;
-    // No text of our own kernels, cut off anywhere, ends the process.
+    // The command does not panic on any prefix of our kernels.
     for rule in of_ptx() {
         let text = kernels(rule)?;
         for end in (0..text.len()).step_by(397) {
@@ -635,12 +641,12 @@ fn control_flow() -> Result<(), Failed> {
     let Done { status, stderr, .. } = check(&["-"], &recursive)?;
     assert!((0..=1).contains(&status) && stderr.contains("1 kernel: "), "{stderr}");
     let Done { status, stderr, .. } = check(&["-"], &irreducible)?;
-    // All threads copy to one place.
+    // All threads copy to the same address.
     assert!(status == 1 && stderr.contains("error"), "{stderr}");
     Ok(())
 }
 
-/// All kernels of all rules, many times. `CHECK_ASYNC_BYTES` says how large the file is.
+/// All kernels of all rules, many times. `CHECK_ASYNC_BYTES` sets the size of the file.
 fn many() -> Result<(), Failed> {
     let bytes = std::env::var("CHECK_ASYNC_BYTES").map_or(Ok(1 << 18), |bytes| bytes.parse::<usize>())?;
     let mut text = HEAD.to_owned();
@@ -658,7 +664,7 @@ fn many() -> Result<(), Failed> {
     let found = findings(&text, &["--quick"])?;
     let wrong = found.iter().filter(|finding| finding["verdict"] == "possible");
     let kernels: BTreeSet<_> = wrong.filter_map(|finding| finding["kernel"].as_str()).collect();
-    // All except the rules of the strict profile.
+    // All rules except the rules of the strict profile.
     let of_profile = RULES.iter().filter(|(_, options, _)| options.contains(&"strict")).count();
     assert_eq!(kernels.len(), count * (of_ptx().count() - of_profile));
     assert!(kernels.iter().all(|kernel| kernel.starts_with("wrong")));

@@ -11,33 +11,33 @@ use libtest_mimic::{Failed, Trial};
 use serde_json::{Value, json};
 use testing::{ptx_atomics, snapshot};
 
-/// Kernels by their verdict, and the exit status.
+/// The kernels by their verdicts, with the exit status.
 const VERDICTS: [(&str, i32); 4] = [("free", 0), ("race", 1), ("divergent", 1), ("open", 0)];
 
 pub fn trials() -> Vec<Trial> {
     let verdicts = VERDICTS.map(|(name, status)| Trial::test(name, move || verdict(name, status)));
     let others = [
-        Trial::test("no other pinned texts", || {
+        Trial::test("no pinned text lacks its kernel", || {
             snapshot::none_left("tests/races", &VERDICTS.map(|(name, _)| name.to_owned()).into())
         }),
-        Trial::test("what is open is an error if it is to be", || status("open", &["--strict"], 1)),
-        Trial::test("JSON", by_json),
-        Trial::test("stores of the same value are a warning beside other checks", same_value),
-        Trial::test("executions repeat", repeats),
-        Trial::test("SARIF", sarif),
-        Trial::test("JUnit", junit),
-        Trial::test("launches", launches),
-        Trial::test("pointers that may be the same", aliases),
+        Trial::test("--strict makes an open verdict an error", || status("open", &["--strict"], 1)),
+        Trial::test("JSON has verdicts and commands", by_json),
+        Trial::test("stores of the same value are a warning", same_value),
+        Trial::test("the printed commands repeat their findings", repeats),
+        Trial::test("SARIF has a result for each finding", sarif),
+        Trial::test("JUnit counts the failures", junit),
+        Trial::test("a verdict depends on the launch", launches),
+        Trial::test("a proof assumes distinct pointers unless --may-alias", aliases),
         Trial::test("a remedy is in the words of the source's language", languages),
-        Trial::test("the source of a path that is not ASCII, and of inlined code", sources),
-        Trial::test("what is no PTX is an error", no_ptx),
-        Trial::test("what is damaged costs nothing else", damaged),
-        Trial::test("wrong usage is exit status 2", usage),
+        Trial::test("a finding shows sources of non-ASCII paths and of inlined code", sources),
+        Trial::test("an input that is not PTX is an error", no_ptx),
+        Trial::test("a damaged kernel leaves the findings of other kernels", damaged),
+        Trial::test("wrong usage has exit status 2", usage),
     ];
     verdicts.into_iter().chain(others).collect()
 }
 
-/// What a run gives: its exit status, standard output and standard error.
+/// The result of a run: exit status, standard output and standard error.
 fn check(arguments: &[&str], stdin: &str) -> Result<(i32, String, String), Failed> {
     let mut command = ptx_atomics();
     command.args(["check", "--races"]).args(arguments);
@@ -47,7 +47,7 @@ fn check(arguments: &[&str], stdin: &str) -> Result<(i32, String, String), Faile
 fn done(mut command: Command, stdin: &str) -> Result<(i32, String, String), Failed> {
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn()?;
-    // Who reads nothing of it has ended.
+    // The write fails if the process ends without reading its input.
     let _ = child.stdin.take().ok_or("no standard input")?.write_all(stdin.as_bytes());
     let Output { status, stdout, stderr } = child.wait_with_output()?;
     Ok((status.code().unwrap_or(-1), String::from_utf8(stdout)?, String::from_utf8(stderr)?))
@@ -89,7 +89,7 @@ fn status(name: &str, options: &[&str], expected: i32) -> Result<(), Failed> {
     Ok(())
 }
 
-/// The kernels of a file, as JSON says them.
+/// The kernels of a file in the JSON output.
 fn kernels(name: &str, options: &[&str]) -> Result<Vec<Value>, Failed> {
     let (_, stdout, _) = check(&[&[&*path(name), "--format", "json"], options].concat(), "")?;
     let report: Value = serde_json::from_str(&stdout)?;
@@ -110,7 +110,7 @@ fn by_json() -> Result<(), Failed> {
     let expected = json!({
         "question": "barriers", "rule": "R16", "severity": "error", "message": message,
         "file": "tests/races/divergent.ptx", "line": 13, "column": 0, "first": null,
-        "help": "all threads of the CTA at the barrier, or the number of threads as its second operand",
+        "help": "let all threads of the CTA reach the barrier, or give the number of threads as its second operand",
     });
     for (key, value) in expected.as_object().expect("an object") {
         assert_eq!(finding[key], *value, "{key}");
@@ -124,7 +124,7 @@ fn by_json() -> Result<(), Failed> {
     Ok(())
 }
 
-/// Each command that is printed shows what was found.
+/// Each printed command repeats its finding.
 fn repeats() -> Result<(), Failed> {
     let mut count = 0;
     for (name, kind) in [("race", "race"), ("divergent", "divergent-barrier")] {
@@ -143,7 +143,7 @@ fn repeats() -> Result<(), Failed> {
     Ok(())
 }
 
-/// Words of a command line, of which some are in single quotes.
+/// The words of a command line, some in single quotes.
 fn shlex(line: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut is_quoted = false;
@@ -168,9 +168,9 @@ fn sarif() -> Result<(), Failed> {
     let region = |result: &Value| result["locations"][0]["physicalLocation"]["region"]["startLine"].clone();
     assert!(race.iter().any(|result| region(result) == 17), "{race:#?}");
     assert!(race.iter().all(|result| result["properties"]["execution"].is_string()), "{race:#?}");
-    // The barrier that is proved to mend it.
+    // The barrier that is proved to remove the race.
     assert!(race.iter().all(|result| result["fixes"][0]["artifactChanges"].is_array()), "{race:#?}");
-    // What is not followed is open.
+    // A kernel that the analysis cannot follow is open.
     assert!(results("open")?.iter().any(|result| result["kind"] == "open" && region(result) == 19));
     assert!(results("free")?.is_empty());
     Ok(())
@@ -198,19 +198,19 @@ fn launches() -> Result<(), Failed> {
         Ok(())
     };
     says(&["--grid", "1"], "free")?;
-    // It reads no index of a CTA, and is taken for one of one CTA.
+    // The kernel reads no CTA index, so the check assumes a launch of one CTA.
     says(&[], "free")?;
     says(&["--block", "64"], "free")?;
     says(&["--block", "64", "--grid", "2"], "race")?;
     says(&["--grid", "2", "--block", "32"], "race")?;
     says(&["--grid", "1", "--block", "32,2"], "race")?;
-    // Three numbers of threads show it.
+    // Three numbers of threads show the race.
     says(&["--grid", "2", "--kernel", "own"], "race")?;
-    // A number for a parameter that no kernel has.
+    // A value for a parameter that no kernel has.
     let (status, _, stderr) = check(&["-", "--param", "in=0", "--param", "n=4"], OWN)?;
     let said = stderr.contains("expected a parameter of a kernel for --param, found 'n'");
-    assert!(status == 1 && said && stderr.contains("the parameters are 'out', 'in'"), "{stderr}");
-    // A plain check asks for races, too, and answers in one line.
+    assert!(status == 1 && said && stderr.contains("choose a parameter: 'out', 'in'"), "{stderr}");
+    // A plain check also looks for races, and reports them in one line.
     let mut command = ptx_atomics();
     command.args(["check", "-"]);
     let (status, stdout, stderr) = done(command, OWN)?;
@@ -227,8 +227,9 @@ fn aliases() -> Result<(), Failed> {
     Ok(())
 }
 
-/// A kernel with two races: of shared words within a CTA, and of a global word across CTAs. Its sources are in a folder: a file, whose path has
-/// octal numbers for the bytes that are not ASCII as LLVM writes it, and `lib.h`, from which the read of the first race is inlined.
+/// A kernel with two races: on shared words within a CTA, and on a global word across CTAs. Its sources are in a
+/// folder. The path of the main file has octal escapes for non-ASCII bytes, as LLVM writes it. The read of the first
+/// race is inlined from `lib.h`.
 fn with_sources(folder: &Path, file: &str) -> Result<String, Failed> {
     fs::create_dir_all(folder)?;
     fs::write(folder.join(file), "kernel\n  write_own(s);\n  x = next(s);\n  write_all(p);\n")?;
@@ -253,13 +254,23 @@ fn with_sources(folder: &Path, file: &str) -> Result<String, Failed> {
 fn languages() -> Result<(), Failed> {
     let folder = tempfile::tempdir()?;
     for (file, first, barrier, across) in [
-        ("k.cu", "", "`__syncthreads();` before ", "`__threadfence()` after the first"),
-        ("k.rs", "", "`core::arch::nvptx::_syncthreads();` before ", "`fence(Ordering::Release)` after the first"),
-        ("k.py", "import triton", "`tl.debug_barrier()` before ", "an atomic with `sem=\"release\"` after the first"),
-        ("numba.py", "from numba import cuda", "`bar.sync 0;` ", "a release pattern "),
-        ("k.c", "", "`bar.sync 0;` ", "a release pattern "),
+        ("k.cu", "", "add `__syncthreads();` before ", "add `__threadfence()` after the first"),
+        (
+            "k.rs",
+            "",
+            "add `core::arch::nvptx::_syncthreads();` before ",
+            "add `fence(Ordering::Release)` after the first",
+        ),
+        (
+            "k.py",
+            "import triton",
+            "add `tl.debug_barrier()` before ",
+            "add an atomic with `sem=\"release\"` after the first",
+        ),
+        ("numba.py", "from numba import cuda", "add `bar.sync 0;` ", "add a release pattern "),
+        ("k.c", "", "add `bar.sync 0;` ", "add a release pattern "),
     ] {
-        // All in one file: a header in C is for CUDA, too.
+        // With both races in one file, the language is CUDA, not C as for a header.
         let text = with_sources(folder.path(), file)?.replace(".loc 2 2 3, ", ".loc 1 3 3, ");
         let path = folder.path().join(file);
         fs::write(&path, fs::read_to_string(&path)?.replacen("kernel", first, 1))?;
@@ -278,11 +289,11 @@ fn sources() -> Result<(), Failed> {
     let text = with_sources(&folder, "kernel ñ.cu")?;
     let (_, stdout, stderr) = check(&["-", "--grid", "1"], &text)?;
     assert!(stdout.contains("k: races: race"), "{stdout}");
-    // A person reads both lines, and by which call the second one is here.
+    // The text shows both lines, and the call through which the second line was inlined.
     for words in ["lib.h:2:3", "read_next(s);", "write_own(s);", "kernel ñ.cu:3:7", "= note: inlined at "] {
         assert!(stderr.contains(words), "lacks {words}: {stderr}");
     }
-    // A file of a library stays unnamed: the place is that of its call.
+    // A file of a library is not named. The finding shows the site of the call.
     let text = text.replace(".file 2 \"", ".file 2 \"/nowhere");
     let (_, _, stderr) = check(&["-", "--grid", "1"], &text)?;
     assert!(stderr.contains("x = next(s);") && !stderr.contains("inlined at"), "{stderr}");
@@ -291,8 +302,8 @@ fn sources() -> Result<(), Failed> {
 
 fn no_ptx() -> Result<(), Failed> {
     for (text, said) in [
-        ("define void @f() {\n  ret void\n}\n", "there is no kernel to check"),
-        (".version 8.0\n.target sm_80\n.address_size 64\n.func f() { ret; }\n", "there is no kernel to check"),
+        ("define void @f() {\n  ret void\n}\n", "the input has no kernel to check"),
+        (".version 8.0\n.target sm_80\n.address_size 64\n.func f() { ret; }\n", "the input has no kernel to check"),
         ("", "error"),
     ] {
         let (status, stdout, stderr) = check(&["-"], text)?;

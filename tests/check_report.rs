@@ -1,4 +1,5 @@
-//! `ptx-atomics check`: one report for every question, the same on a busy machine, with rules that have pages and comments that allow findings.
+//! `ptx-atomics check`: one report for every question. The report is the same on a busy machine, each rule has a page,
+//! and comments allow findings.
 
 use std::{
     fs,
@@ -12,14 +13,14 @@ use testing::{findings::flat, ptx_atomics, root};
 
 pub fn trials() -> Vec<Trial> {
     vec![
-        Trial::test("a report is the same under load and with any number of threads", under_load),
-        Trial::test("questions are selected", questions),
-        Trial::test("a quick check has no executions", quick),
-        Trial::test("a time limit that strikes is named", stopped),
-        Trial::test("a witness in a guessed launch alone is a warning with the launch first", guessed),
+        Trial::test("load and threads do not change a report", under_load),
+        Trial::test("options select the questions", questions),
+        Trial::test("a quick check searches no executions", quick),
+        Trial::test("a report names the time limit that stopped it", stopped),
+        Trial::test("a witness in a guessed launch is a warning, the launch first", guessed),
         Trial::test("a comment allows a finding", allowed),
         Trial::test("explain prints the page of a rule", explained),
-        Trial::test("a cache has the same report for the same text and options alone", cached),
+        Trial::test("a cache returns a report for the same text and options only", cached),
     ]
 }
 
@@ -28,7 +29,7 @@ fn check(arguments: &[&str]) -> Result<(i32, String, String), Failed> {
     Ok((status.code().unwrap_or(-1), String::from_utf8(stdout)?, String::from_utf8(stderr)?))
 }
 
-/// Processes that keep the processors busy as long as it lives.
+/// Processes that keep the processors busy while the value exists.
 struct Load(Vec<Child>);
 
 impl Load {
@@ -85,7 +86,7 @@ fn questions() -> Result<(), Failed> {
     assert_eq!(asked(&["--races"])?, ["races", "barriers"]);
     let (_, _, stderr) = check(&["tests/races/free.ptx"])?;
     assert_eq!(stderr.lines().count(), 1, "{stderr}");
-    assert!(stderr.contains("not asked: order (there is no IR)"), "{stderr}");
+    assert!(stderr.contains("not asked: order (the input has no IR)"), "{stderr}");
     Ok(())
 }
 
@@ -116,7 +117,7 @@ fn stopped() -> Result<(), Failed> {
     Ok(())
 }
 
-/// Threads of a CTA race only with a number that no caller need give.
+/// A kernel whose threads race only for one value of a parameter, which a caller may never pass.
 const OF_256: &str = ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u32 n) .reqntid 64 {\n\
     .reg .pred %p; .reg .b32 %r<3>;\n.shared .b32 word;\nmov.u32 %r1, %tid.x; ld.param.u32 %r2, [n];\n\
     setp.eq.u32 %p, %r2, 256;\n@%p st.shared.u32 [word], %r1;\nret;\n}\n";
@@ -135,7 +136,7 @@ fn guessed() -> Result<(), Failed> {
     let (status, _, stderr) = check(&[&file])?;
     assert!(status == 0 && stderr.contains("warning[R17]"), "{stderr}");
     let first = stderr.lines().find(|line| line.contains("= note: ")).unwrap_or_default();
-    assert!(first.contains("in a launch that is guessed: --grid 1 --block 64"), "{stderr}");
+    assert!(first.contains("in a guessed launch: --grid 1 --block 64"), "{stderr}");
     assert_eq!(check(&[&file, "--strict"])?.0, 1);
     Ok(())
 }
@@ -155,7 +156,7 @@ fn allowed() -> Result<(), Failed> {
     // A comment that allows no finding is a warning.
     fs::write(&file, format!("// check: allow R1 because of nothing\n{text}"))?;
     let (status, _, stderr) = check(&[&file])?;
-    assert!(status == 1 && stderr.contains("warning: no finding of rule R1 is here to be allowed"), "{stderr}");
+    assert!(status == 1 && stderr.contains("warning: no finding of rule R1 is here: remove the comment"), "{stderr}");
     Ok(())
 }
 
@@ -190,7 +191,7 @@ fn cached() -> Result<(), Failed> {
         assert!(cached(input)? == whole && entries() == count, "{input:?}, the second time");
     }
 
-    // The report is read and not made: an entry with other words prints these.
+    // The command prints the cached report: a changed entry changes the output.
     let input = ["examples/check/missing_wait.ptx"];
     let whole = cached(&input)?;
     let mut changed = 0;
@@ -203,7 +204,7 @@ fn cached() -> Result<(), Failed> {
     }
     assert_eq!(changed, 1);
     assert_ne!(cached(&input)?, whole);
-    // Other options, another text, and an entry that is damaged are checked.
+    // Other options, another text, and a damaged entry lead to a new check.
     assert_eq!(cached(&[input[0], "--strict"])?.0, 0);
     assert_eq!(cached(&[input[0], "--only", "async"])?.0, 1);
     let other = folder.path().join("other.ptx").display().to_string();
@@ -214,7 +215,8 @@ fn cached() -> Result<(), Failed> {
     }
     assert_eq!(cached(&input)?, whole);
 
-    // A check that the time limit has cut is not kept, and neither is one where the folder is a file.
+    // A report that the time limit has cut short is not cached. If the cache folder is a file, the report is not cached
+    // either.
     let count = entries();
     cached(&["examples/check/missing_barrier.ptx", "--time-limit", "0.000001"])?;
     assert_eq!(entries(), count);

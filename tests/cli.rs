@@ -1,6 +1,6 @@
-//! The command line: bad input, outputs, remarks, targets.
+//! The command line: errors in the input, outputs, remarks, targets.
 //!
-//! What it prints for each file of `tests/bad` is pinned beside the file. To accept a change:
+//! The messages for each file of `tests/bad` are pinned beside the file. To accept a change:
 //! `INSTA_UPDATE=always cargo test -p ptx-atomics-cli --test it -- '[cli]'`, then read the difference.
 
 mod many;
@@ -37,58 +37,58 @@ pub fn trials() -> Vec<Trial> {
     });
 
     let tests: &[(&str, Test)] = &[
-        ("unreadable inputs", unreadable_inputs),
-        ("unwritable outputs", unwritable_outputs),
-        ("wrong usage", wrong_usage),
+        ("an unreadable input is an error", unreadable_inputs),
+        ("an unwritable output is an error", unwritable_outputs),
+        ("wrong usage is an error with help", wrong_usage),
         ("damaged bitcode never aborts", damaged_bitcode),
         ("an error touches no output", an_error_touches_no_output),
         ("outputs appear whole", outputs_appear_whole),
-        ("links, pipes and devices stay what they are", links_pipes_devices),
-        ("outputs in a folder", outputs_in_a_folder),
-        ("several inputs", many::several_inputs),
+        ("links, pipes and devices keep their kind", links_pipes_devices),
+        ("a folder receives an output for each module", outputs_in_a_folder),
+        ("several inputs give the outputs of single inputs", many::several_inputs),
         ("one large module", many::large_module),
         ("two outputs are two files", two_outputs),
-        ("no end of the process leaves anything", no_end_leaves_anything),
-        ("who ended the process, and while what", who_ended_it),
-        ("colors only where they are wanted", colors),
-        ("the target of flags, module, default", targets),
-        ("columns of errors on the first line", first_line),
-        ("the module's layout of data", data_layout),
-        ("the default scope", default_scope),
-        ("options in a module's flag", module_flag),
-        ("floating-point policies", fp_atomics),
-        ("generic pointers that may be local", may_be_local),
-        ("parameters that are copies", byval),
-        ("pointers of 32 bits", short_pointers),
-        ("volatile accesses as .mmio", mmio),
-        ("PTX newer than LLVM writes", newest_version),
-        ("standard input and output", standard_streams),
+        ("a stopped process leaves no file", no_end_leaves_anything),
+        ("an error names the end of a process and its step", who_ended_it),
+        ("the environment selects colors", colors),
+        ("the target comes from flags, module, default", targets),
+        ("errors on the first line have the right column", first_line),
+        ("the output keeps the data layout of libNVVM", data_layout),
+        ("--default-scope replaces the default scope", default_scope),
+        ("a module flag has options", module_flag),
+        ("floating-point policies select the sequences", fp_atomics),
+        ("an option tests generic pointers for local memory", may_be_local),
+        ("byval parameters need no atomics", byval),
+        ("32-bit pointers keep their size", short_pointers),
+        ("volatile accesses become .mmio", mmio),
+        ("the PTX version may exceed LLVM's", newest_version),
+        ("- reads standard input and writes standard output", standard_streams),
         ("the same input gives the same bytes", deterministic),
-        ("optimization levels", optimization_levels),
+        ("optimization levels keep the atomics", optimization_levels),
         ("debug locations and metadata move to the call", metadata),
         ("no data moves across a call that orders", calls_order),
-        ("data moves across what orders nothing", relaxed_is_no_wall),
-        ("subtraction and negation of floats", negation),
-        ("8 and 16 bits at the start of a word", word_aligned),
-        ("modes of subnormals", subnormals),
-        ("thousands of errors", many_errors),
-        ("the table", table),
-        ("a table that cannot be written", unwritable_table),
-        ("the choices of auto", auto_table),
-        ("the table of SASS", sass_table),
-        ("help has an example", help),
-        ("the version, completions and manual pages", shell),
+        ("data moves across relaxed operations", relaxed_is_no_wall),
+        ("subtraction of floats adds the negation", negation),
+        ("aligned 8 and 16 bits need no position in the word", word_aligned),
+        ("modes of subnormals allow native f32 addition", subnormals),
+        ("thousands of errors take linear time", many_errors),
+        ("table prints the mapping", table),
+        ("an unwritable table is an error", unwritable_table),
+        ("auto has its measured choices", auto_table),
+        ("table --sass prints machine code", sass_table),
+        ("help shows an example", help),
+        ("the command prints version, completions and manual pages", shell),
     ];
     let tests = tests.iter().map(|(name, test)| match *name {
-        "thousands of errors" => testing::left_to_all(Trial::test(*name, test)),
+        "thousands of errors take linear time" => testing::left_to_all(Trial::test(*name, test)),
         name => Trial::test(name, test),
     });
 
     let with_tools: [(&str, &str, Test); 5] = [
         ("llvm-remarkutil reads the remarks", tool("llvm-remarkutil"), remarks),
         ("LLVM's optimizer moves no data across an acquire", tool("opt"), aliasing),
-        ("a module without atomics is what llc gives", tool("llc"), plain_code),
-        ("code is generated at the level of llc", tool("llc"), codegen_levels),
+        ("a module without atomics equals llc's output", tool("llc"), plain_code),
+        ("code generation has llc's level", tool("llc"), codegen_levels),
         ("bitcode with its atomics lowered goes through llc", tool("llc"), bitcode),
     ];
     let with_tools = with_tools
@@ -98,17 +98,17 @@ pub fn trials() -> Vec<Trial> {
     bad.chain(tests).chain(with_tools).collect()
 }
 
-/// Runs `ptx-atomics lower` with words separated by spaces.
+/// Runs `ptx-atomics lower` with arguments separated by spaces.
 fn lower(arguments: &str) -> Output {
     ptx_atomics().arg("lower").args(arguments.split_whitespace()).output().expect("the command starts")
 }
 
-/// Runs `ptx-atomics lower`, and expects PTX.
+/// Runs `ptx-atomics lower` and returns the PTX.
 fn lowered(arguments: &str) -> Result<String, Failed> {
     success(ptx_atomics().arg("lower").args(arguments.split_whitespace()))
 }
 
-/// Runs `ptx-atomics lower`, and expects an exit status and words on standard error.
+/// Runs `ptx-atomics lower`, and checks the exit status and words on standard error.
 fn check(arguments: &str, status: i32, words: &[&str]) -> Result<(), Failed> {
     let output = lower(arguments);
     let stderr = String::from_utf8(output.stderr)?;
@@ -119,7 +119,7 @@ fn check(arguments: &str, status: i32, words: &[&str]) -> Result<(), Failed> {
     Ok(())
 }
 
-/// The flags stand behind `; RUN:` on the first line.
+/// The flags follow `; RUN:` on the first line.
 fn bad_file(path: &Path) -> Result<(), Failed> {
     let text = fs::read_to_string(path)?;
     let flags = text.lines().next().and_then(|line| line.strip_prefix("; RUN:")).ok_or("no `; RUN:`")?;
@@ -127,7 +127,7 @@ fn bad_file(path: &Path) -> Result<(), Failed> {
     let path = path.strip_prefix(root())?;
     let output = lower(&format!("{} -o {}/out.ptx {flags}", path.display(), folder.path().display()));
     assert_eq!(output.status.code(), Some(1));
-    assert_eq!(fs::read_dir(folder.path())?.count(), 0, "nothing is left in the output's folder");
+    assert_eq!(fs::read_dir(folder.path())?.count(), 0, "expected no file in the output's folder");
     let name = path.file_stem().expect("a name").to_string_lossy();
     snapshot::pin("tests/bad", &name, &String::from_utf8(output.stderr)?)
 }
@@ -140,19 +140,19 @@ fn unreadable_inputs() -> Result<(), Failed> {
     };
     let bitcode = bitcode_of("tests/inputs/cmpxchg.ll")?;
     check("tests/none.ll", 1, &["cannot read 'tests/none.ll': No such file"])?;
-    check("tests", 1, &["'tests' is no IR and no source of one", "look at it by `ptx-atomics check`"])?;
+    check("tests", 1, &["'tests' is neither IR nor a source", "`ptx-atomics check` reads PTX"])?;
     check(&file("empty.ll", b"")?, 1, &["empty.ll' is empty", "give LLVM IR"])?;
     check(
         &file("random", b"\x7f\x00\xff\xfe\x80 random \xc3\x28 bytes")?,
         1,
-        &["cannot tell what '", "give a .ptx, .ll, .bc"],
+        &["cannot determine the kind of '", "give a .ptx, .ll, .bc"],
     )?;
     check(
         &file("random.ll", b"\x7f\x00\xff\xfe\x80 random \xc3\x28 bytes")?,
         1,
         &["is neither text nor LLVM bitcode"],
     )?;
-    check(&file("prose.txt", b"Not IR at all.\n")?, 1, &["cannot tell what '", "prose.txt' is"])?;
+    check(&file("prose.txt", b"Not IR at all.\n")?, 1, &["cannot determine the kind of '", "prose.txt' by"])?;
     check(
         &file("prose.ll", b"Not IR at all.\n")?,
         1,
@@ -203,19 +203,19 @@ fn shell() -> Result<(), Failed> {
 }
 
 fn wrong_usage() -> Result<(), Failed> {
-    check("--mcpu sm_64", 2, &["unknown GPU 'sm_64'; the known ones are sm_20, ", "sm_121f"])?;
+    check("--mcpu sm_64", 2, &["unknown GPU 'sm_64'; the known GPUs are sm_20, ", "sm_121f"])?;
     check("--mattr +ptx80,+foo", 2, &["unknown PTX version 'foo'"])?;
     check("--mattr +ptx80,+sm_64", 2, &["unknown GPU 'sm_64'"])?;
-    check("--mattr +ptx59", 2, &["unknown PTX version 'ptx59'; the known ones are ptx32, ", "ptx94"])?;
+    check("--mattr +ptx59", 2, &["unknown PTX version 'ptx59'; the known versions are ptx32, ", "ptx94"])?;
     check(
         "--strategy magic",
         2,
-        &["unknown strategy 'magic'; the known ones are recommended, fence, fence-acquire, proven"],
+        &["unknown strategy 'magic'; the known strategies are recommended, fence, fence-acquire, proven"],
     )?;
     check(
         "--strategy load.release=fence",
         2,
-        &["unknown row 'load.release' of the ABI table; the known ones are fence.seq_cst"],
+        &["unknown row 'load.release' of the ABI table; the known rows are fence.seq_cst"],
     )?;
     check("--default-scope warp", 2, &["the scopes are sys, cluster, gpu and cta"])?;
     check("-O4", 2, &["4 is not in 0..=3"])?;
@@ -223,14 +223,14 @@ fn wrong_usage() -> Result<(), Failed> {
     check(
         "tests/inputs/fences.ll --mcpu sm_90 --mattr +ptx70",
         1,
-        &["PTX 7.0 does not know sm_90, which needs at least PTX 7.8"],
+        &["PTX 7.0 does not support sm_90, which needs at least PTX 7.8"],
     )?;
     check("tests/bad/two_gpus.ll --mcpu sm_90", 1, &["the module asks for several PTX versions", "1 error;"])?;
     check("--fp-atomics exact", 2, &["the policies are native, ieee, nans, no-nans"])?;
     lowered("tests/bad/two_gpus.ll --mcpu sm_90 --mattr +ptx80").map(drop)
 }
 
-/// Bitcode with bytes overwritten: an error or a result, and always a word about it.
+/// Bitcode with overwritten bytes gives an error message or a result.
 fn damaged_bitcode() -> Result<(), Failed> {
     let bitcode = bitcode_of("tests/inputs/cmpxchg.ll")?;
     let file = tempfile::NamedTempFile::new()?;
@@ -250,7 +250,7 @@ fn damaged_bitcode() -> Result<(), Failed> {
     Ok(())
 }
 
-/// A signal, a crash and a lack of memory or stack are called so; none is a bug of LLVM by itself.
+/// The message names a signal, a crash, or a lack of memory or stack. None of these alone is reported as a bug of LLVM.
 fn who_ended_it() -> Result<(), Failed> {
     let folder = tempfile::tempdir()?;
     let cases = [
@@ -261,9 +261,10 @@ fn who_ended_it() -> Result<(), Failed> {
     ];
     let stages = ["reading the module", "optimizing the module", "lowering the atomics", "generating PTX"];
     for (signal, who, what) in cases {
-        // A check that ends so is a warning.
+        // The check of asynchronous operations is off, because its process may also end by the signal, and that is only
+        // a warning.
         let (parent, child) = at_work(folder.path(), &["--async", "off"])?;
-        // It tells its first stage at once.
+        // The process reports its first stage at once.
         std::thread::sleep(Duration::from_millis(100));
         kill(child, signal)?;
         let output = parent.wait_with_output()?;
@@ -272,7 +273,7 @@ fn who_ended_it() -> Result<(), Failed> {
         let staged = stages.iter().any(|stage| stderr.contains(&format!("{who}{stage}: {what}")));
         assert!(staged && !stderr.contains("bug in"), "{stderr}");
     }
-    // What just serves a small program does not serve this one.
+    // The memory limit is just enough for a small program and too low for this one.
     let limited = |kilobytes: usize, input: &Path| {
         let script = format!("ulimit -v {kilobytes}; exec \"$0\" lower \"$1\"");
         Command::new("sh").args(["-c", &script]).arg(testing::binary()).arg(input).output()
@@ -326,10 +327,10 @@ fn targets() -> Result<(), Failed> {
     check(cpu, "--mattr +ptx86,+sm_100 --mcpu sm_90", "sm_90", "8.6")?;
     check(cpu, "", "sm_80", "7.0")?;
     check(&format!(r#"{cpu} "target-features"="+ptx75,+sm_80""#), "", "sm_80", "7.5")?;
-    // rustc lists every version up to the one that it means.
+    // rustc lists every version up to the version that it means.
     check(&format!(r#"{cpu} "target-features"="+ptx32,+ptx70,+ptx71""#), "", "sm_80", "7.1")?;
     check(&format!(r#"{cpu} "target-features"="+ptx75""#), "--mcpu sm_75", "sm_75", "7.5")?;
-    // What a module asks for is raised to what the GPU needs.
+    // A module's PTX version is raised to the lowest version for the GPU.
     check(&format!(r#"{cpu} "target-features"="+ptx75""#), "--mcpu sm_90", "sm_90", "7.8")?;
     check(&format!(r#"{cpu} "target-features"="+ptx75""#), "--mcpu sm_90 --mattr +ptx80", "sm_90", "8.0")
 }
@@ -351,7 +352,7 @@ fn default_scope() -> Result<(), Failed> {
     Ok(())
 }
 
-/// What a module says itself, and what overrides it, option by option.
+/// Options in a module's flag, which options of the command override one by one.
 fn module_flag() -> Result<(), Failed> {
     let function = "define i32 @f(ptr addrspace(1) %p) {
   %old = atomicrmw add ptr addrspace(1) %p, i32 1 acq_rel
@@ -369,7 +370,7 @@ fn module_flag() -> Result<(), Failed> {
     check_function(function, "--default-scope sys --mcpu sm_90", &["atom.relaxed.sys", ".target sm_90"], &["gpu"])
 }
 
-/// Writes a module with one function, lowers it, and expects instructions, and others not.
+/// Lowers a module with one function, and checks that the PTX contains `expected` and nothing of `unexpected`.
 fn check_function(function: &str, flags: &str, expected: &[&str], unexpected: &[&str]) -> Result<(), Failed> {
     let mut file = tempfile::Builder::new().suffix(".ll").tempfile()?;
     write!(file, "target triple = \"nvptx64-nvidia-cuda\"\n{function}\n")?;
@@ -382,7 +383,7 @@ fn check_function(function: &str, flags: &str, expected: &[&str], unexpected: &[
     Err(format!("{flags}: lacks '{missing}', has '{found}':\n{ptx}").into())
 }
 
-/// libNVVM takes no layout but its own, and LLVM's backend none but LLVM's.
+/// libNVVM accepts only its own layout, and LLVM's backend only LLVM's.
 fn data_layout() -> Result<(), Failed> {
     const LLVM: &str = "target datalayout = \"e-p6:32:32-";
     const LIBNVVM: &str = "target datalayout = \"e-p:64:64:64-i1:8:8-i8:8:8-i16:16:16-i32:32:32-i64:64:64-i128:128:128-\
@@ -393,7 +394,7 @@ fn data_layout() -> Result<(), Failed> {
     check_function(&format!("{LIBNVVM}\n{fence}"), "", &["fence.sc.sys;"], &[])
 }
 
-/// A layout of data is put in front of the first line.
+/// The inserted data layout does not shift the line numbers of errors.
 fn first_line() -> Result<(), Failed> {
     let file = tempfile::Builder::new().suffix(".ll").tempfile()?;
     fs::write(file.path(), "define i32 @f() { ret i64 0 }\n")?;
@@ -439,16 +440,17 @@ fn may_be_local() -> Result<(), Failed> {
     check_function(generic, "", &["atom.relaxed.sys.add"], &["isspacep"])?;
     check_function(generic, flag, &["isspacep.local", "atom.relaxed.sys.add", "st.b32"], &[])?;
     check_function(&known, flag, &["atom.relaxed.sys.global.add"], &["isspacep"])?;
-    // Where one path leads to a stack slot, the test is needed without the flag.
+    // If one path leads to a stack slot, the test for local memory is needed even without the flag.
     let either = "define i32 @f(ptr %p, i1 %c, i32 %v) {\n%s = alloca i32\n%q = select i1 %c, ptr %s, ptr %p
         %r = atomicrmw add ptr %q, i32 %v monotonic\nret i32 %r\n}";
     check_function(either, "", &["isspacep.local"], &[])?;
-    // An `atom` at an address of unknown origin says so; what is known, tested for, or no `atom` does not.
+    // An `atom` at an address of unknown origin leaves a remark. A known or tested address and a plain access leave
+    // none.
     let folder = tempfile::tempdir()?;
     let input = folder.path().join("f.ll");
     let load = generic.replace("atomicrmw add ptr %p, i32 %v monotonic", "load atomic i32, ptr %p monotonic, align 4");
     let swap = "define void @f(ptr %p, i32 %v) {\n%r = cmpxchg ptr %p, i32 %v, i32 1 monotonic monotonic\nret void\n}";
-    // What Rust's `black_box` makes of a pointer to a stack variable.
+    // The IR that Rust's `black_box` makes of a pointer to a stack variable.
     let hidden =
         "define void @f() {\n%s = alloca i32\n%p = call ptr asm sideeffect \"mov.b64 $0, $1;\", \"=l,l\"(ptr %s)
         %r = atomicrmw add ptr %p, i32 1 monotonic\nret void\n}";
@@ -465,23 +467,20 @@ fn may_be_local() -> Result<(), Failed> {
         let output = ptx_atomics().args(["lower", "-v"]).args(flags).arg(&input).output()?;
         let said = String::from_utf8(output.stderr)?;
         assert!(output.status.success(), "{said}");
-        assert_eq!(
-            said.contains("unknown-memory: nothing shows what memory it is in"),
-            remarked,
-            "{text} {flags:?}: {said}"
-        );
+        assert_eq!(said.contains("unknown-memory: the state space is unknown"), remarked, "{text} {flags:?}: {said}");
     }
     Ok(())
 }
 
-/// A parameter that a kernel is given as a copy is memory of the thread, and `atom` works on none of it.
+/// The copy that a `byval` parameter holds is memory of the thread, and `atom` cannot access it.
 fn byval() -> Result<(), Failed> {
     let kernel = "define ptx_kernel void @k(ptr byval(i32) align 4 %p, ptr addrspace(1) %out) {\n\
         %old = atomicrmw add ptr %p, i32 1 acq_rel\nstore i32 %old, ptr addrspace(1) %out\nret void\n}";
     check_function(kernel, "", &["ld.param.b32"], &["atom."])
 }
 
-/// A module whose layout has pointers of 32 bits for some spaces keeps them, and its pointers of other spaces have 64.
+/// A module's layout may have 32-bit pointers for some address spaces. The lowering keeps the layout, and pointers in
+/// other spaces have 64 bits.
 fn short_pointers() -> Result<(), Failed> {
     let layout = "target datalayout = \"e-p3:32:32-p4:32:32-p5:32:32-p6:32:32-p7:32:32-i64:64-i128:128-i256:256-v16:16-v32:32-n16:32:64\"";
     let function = "@slot = addrspace(3) global ptr addrspace(3) undef, align 4\ndefine void @f(ptr addrspace(3) %p) {\n\
@@ -498,7 +497,7 @@ fn mmio() -> Result<(), Failed> {
     check_function(&load.replace("addrspace(1)", "addrspace(3)"), flags, &["ld.volatile.shared.b32"], &["mmio"])
 }
 
-/// The backend does not know the version; what it writes is raised.
+/// LLVM's backend does not know this PTX version, so the command raises the version in the backend's output.
 fn newest_version() -> Result<(), Failed> {
     check_function("define void @f() {\nret void\n}", "--mattr +ptx94", &[".version 9.4\n.target sm_90\n"], &[])
 }
@@ -527,7 +526,7 @@ fn optimization_levels() -> Result<(), Failed> {
     for level in 0..=3 {
         let ptx = lowered(&format!("{path} -O{level}"))?;
         assert_eq!(ptx.matches("atom.relaxed.").count(), atomics, "-O{level}:\n{ptx}");
-        // That of `no_kernel` is generic.
+        // The atomic of `no_kernel` has a generic address.
         assert_eq!(ptx.matches("atom.relaxed.gpu.add").count(), 1, "-O{level} leaves a generic address:\n{ptx}");
     }
     Ok(())
@@ -556,7 +555,8 @@ fn metadata() -> Result<(), Failed> {
     Ok(())
 }
 
-/// LLVM's own optimizer merges the loads and drops the first store: it infers that the calls touch nothing but the flag.
+/// LLVM's own optimizer would merge the loads and drop the first store, because it infers that the calls access only
+/// the flag.
 fn calls_order() -> Result<(), Failed> {
     let file = tempfile::NamedTempFile::new()?;
     for (effects, level) in iproduct!(["", "memory(argmem: readwrite)"], ["", "-O1", "-O2", "-O3"]) {
@@ -581,7 +581,7 @@ fn table() -> Result<(), Failed> {
     Ok(())
 }
 
-/// In time that grows as they do, and not all on the screen.
+/// The time for many errors is linear in their number, and the command prints only some of them.
 fn many_errors() -> Result<(), Failed> {
     let function = |number| {
         format!(
@@ -604,13 +604,14 @@ fn many_errors() -> Result<(), Failed> {
     };
     let start = std::time::Instant::now();
     assert_eq!([shown("")?, shown("--error-limit 3")?, shown("--error-limit 0")?], [20, 3, 20_000]);
-    assert!(start.elapsed() < Duration::from_secs(300), "it took {:?}", start.elapsed());
+    assert!(start.elapsed() < Duration::from_secs(300), "the command took {:?}", start.elapsed());
     Ok(())
 }
 
 fn unwritable_table() -> Result<(), Failed> {
     for flags in [&[][..], &["--sass"]] {
-        // Only a real full device is one; it is written to by its descriptor, and nothing of it can be replaced.
+        // Only `/dev/full` is a full device. The command writes to it through the open descriptor, so that nothing
+        // replaces the device.
         let full = fs::OpenOptions::new().write(true).open("/dev/full")?;
         let output = ptx_atomics().arg("table").args(flags).stdout(full).output()?;
         assert_eq!(output.status.code(), Some(1));
@@ -619,8 +620,8 @@ fn unwritable_table() -> Result<(), Failed> {
     Ok(())
 }
 
-/// They are the recommended ones, on every GPU that was measured; but where ptxas may combine a warp, fences carry the order if
-/// they cost the same.
+/// The sequences of `auto` are the recommended ones on every measured GPU. If ptxas may combine the operations of a
+/// warp, fences carry the ordering where they cost the same.
 fn auto_table() -> Result<(), Failed> {
     for target in ["--mcpu sm_70", "--mcpu sm_80", "--mcpu sm_90", "--mcpu sm_90 --mattr +ptx86", "--mcpu sm_121f"] {
         let table = |strategy: &str| {
@@ -707,11 +708,10 @@ fn remarks() -> Result<(), Failed> {
     Ok(())
 }
 
-/// Two loads of data with the flag's acquire between them: `!tbaa` on the call would let LLVM merge them.
-/// Four loads are one across relaxed operations on other memory, as in LLVM itself, and stay four around one that orders, is
-/// volatile, or may touch the same memory.
+/// LLVM merges four loads into one vector load across a relaxed operation on other memory. The loads remain separate
+/// around an operation that orders, is volatile, or may access the same memory.
 fn relaxed_is_no_wall() -> Result<(), Failed> {
-    // The operation, and the ordering of another that is not relaxed.
+    // The operation, its failure ordering, and an ordering that is not relaxed.
     let operations = [
         ("%x = load atomic i32, ptr addrspace(1) %c", "", "acquire"),
         ("store atomic i32 %v, ptr addrspace(1) %c", "", "release"),
@@ -754,7 +754,7 @@ fn relaxed_is_no_wall() -> Result<(), Failed> {
     Ok(())
 }
 
-/// Where an addition is native, a subtraction is that of the negated operand, and `fneg` goes into it.
+/// If an addition is native, a subtraction becomes an addition of the negated operand, and an `fneg` is folded into it.
 fn negation() -> Result<(), Failed> {
     for (ty, ptx, bits) in [("float", "f32", "b32"), ("double", "f64", "b64")] {
         let function = |op: &str, operand: &str| {
@@ -769,7 +769,7 @@ fn negation() -> Result<(), Failed> {
         check_function(&function("fadd", "%n"), "", &[&neg, &add], &["xor", "cas"])?;
         check_function(&function("fsub", "%n"), "", &[&add], &["neg.", "xor", "cas"])?;
         check_function(&function("fsub", "1.0"), "", &[&add], &["neg.", "xor", "cas"])?;
-        // No native operation: the loop negates nothing either.
+        // Without a native operation, the loop has no negation either.
         let (cas, sub) = (format!("cas.{bits}"), format!("sub.rn.{ptx}"));
         check_function(&function("fmax", "%n"), "", &[&cas], &[&add])?;
         if ty == "float" {
@@ -786,7 +786,8 @@ fn negation() -> Result<(), Failed> {
     Ok(())
 }
 
-/// An operation on the whole word that computes no place in it, with the offset of the address folded.
+/// An aligned sub-word operation updates the whole word without computing a position in it, and the address offset is
+/// folded.
 fn word_aligned() -> Result<(), Failed> {
     for (ty, op) in iproduct!(["i8", "i16"], ["or", "xor", "and", "add", "umax", "cmpxchg"]) {
         let operation = |align: u32| {
@@ -805,7 +806,7 @@ fn word_aligned() -> Result<(), Failed> {
     Ok(())
 }
 
-/// What lets arithmetic flush subnormals, lets the native addition of f32 do so.
+/// Attributes and metadata that let arithmetic flush subnormals also allow the native addition of f32.
 fn subnormals() -> Result<(), Failed> {
     let modes = [
         ("\"denormal-fp-math-f32\"=\"preserve-sign\"", true),
@@ -819,7 +820,7 @@ fn subnormals() -> Result<(), Failed> {
         ("\"denormal-fp-math-f32\"=\"dynamic\"", false),
         ("", false),
     ];
-    // LLVM 22 has no word for them.
+    // LLVM 22 does not have this attribute.
     let envs = [
         ("denormal_fpenv(preservesign)", true),
         ("denormal_fpenv(float: preservesign)", true),
@@ -837,7 +838,7 @@ fn subnormals() -> Result<(), Failed> {
             (", !amdgpu.ignore.denormal.mode !{}", true),
             (", !amdgpu.no.remote.memory !{}", false),
         ] {
-            // The same operation behind it has none of it.
+            // The metadata applies to the first operation only, not to the second.
             let function = format!(
                 "define void @f(ptr addrspace(1) %p, float %v) {attributes} {{\n\
                  %r = atomicrmw fadd ptr addrspace(1) %p, float %v monotonic{metadata}\n\
@@ -878,7 +879,7 @@ fn aliasing() -> Result<(), Failed> {
     Ok(())
 }
 
-/// The text without comments and blank lines.
+/// The lines of the text without comments and blank lines.
 fn code(ptx: &str) -> Vec<String> {
     let uncommented = ptx.lines().map(|line| line.split("//").next().unwrap_or("").trim_end().to_owned());
     uncommented.filter(|line| !line.is_empty()).collect()
@@ -895,7 +896,7 @@ fn plain_code() -> Result<(), Failed> {
     Ok(())
 }
 
-/// Accesses that name no alignment, in text that names no layout of data.
+/// Accesses without an alignment, in a module without a data layout.
 fn unaligned_accesses() -> String {
     let types = [
         "i8",
@@ -922,7 +923,7 @@ fn unaligned_accesses() -> String {
     "target triple = \"nvptx64-nvidia-cuda\"\n".to_owned() + &functions.collect::<String>()
 }
 
-/// A load that is redundant on one path: LLVM's code generator sees that at 3 only.
+/// A load that is redundant on one path. LLVM's code generator removes the redundancy only at `-O3`.
 const PARTLY_REDUNDANT: &str = "target triple = \"nvptx64-nvidia-cuda\"
 define i32 @f(ptr addrspace(1) %p, i1 %c) {
   br i1 %c, label %then, label %else
@@ -967,7 +968,7 @@ fn bitcode() -> Result<(), Failed> {
     Ok(())
 }
 
-/// The input as bitcode, by our own command.
+/// The bitcode of an input, written by the command itself.
 fn bitcode_of(path: &str) -> Result<Vec<u8>, Failed> {
     let file = tempfile::NamedTempFile::new()?;
     lowered(&format!("{path} --emit llvm-bc -o {}", file.path().display()))?;

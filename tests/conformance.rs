@@ -1,7 +1,7 @@
-//! `ptx-atomics conformance`: compilers that are right, that break one thing, and that do not behave.
+//! `ptx-atomics conformance` with compilers that are correct, that make one mistake, and that fail.
 //!
-//! A compiler here is a shell script, whose `$1` is the input, `$2` the output, `$3` the GPU and `$4` the version of PTX. What
-//! is right comes from `ptx-atomics lower`.
+//! A compiler here is a shell script. `$1` is the input, `$2` the output, `$3` the GPU and `$4` the PTX version.
+//! Correct PTX comes from `ptx-atomics lower`.
 
 mod mutants;
 
@@ -21,14 +21,14 @@ use pulldown_cmark::{Event, Options, Parser, Tag};
 use serde_json::Value;
 use testing::{ASSEMBLERS, binary, examples::rustc_missing, exists, llvm_version, ptx_atomics, root, tool, trial};
 
-/// Four functions.
+/// A filter that selects four functions.
 const FEW: &str = "^(load-i32-(relaxed|seq_cst)|rmw-add-i32-(relaxed|seq_cst))-gpu-global$";
-/// A compiler that is right.
+/// A correct compiler.
 const OURS: &str = "$PTX_ATOMICS lower --mcpu $3 --mattr +$4 $1 -o $2";
-/// One of the four.
+/// The name of one of the four functions.
 const ONE: &str = "load_i32_relaxed_gpu_global";
 
-/// Compiles, if this program was started as a compiler that makes a mistake.
+/// Compiles, if this program was started as a compiler with a mistake.
 pub fn is_compiler() -> bool {
     let compiled = mutants::compile();
     if let Some(Err(failed)) = &compiled {
@@ -47,19 +47,19 @@ pub fn trials() -> Vec<Trial> {
     let other_llc = (!version).then_some(LLC);
     let nvcc = (!nvcc().exists()).then_some("nvcc");
     vec![
-        trial("what compilers do to four functions".into(), assembler, compilers),
-        Trial::test("what compilers do twice, or to other memory, is found", mutants::are_found),
-        trial("llc 22".into(), llc, llc_22),
-        trial("what the reference has of llc 22".into(), llc.or(other_llc), reference),
-        trial("nothing fails that is not in the baseline of llc 22".into(), llc, kept),
-        Trial::test("what ptxas drops is said", dropped),
-        Trial::test("a baseline", baseline),
-        Trial::test("a compiler has a folder of its own", folders),
-        Trial::test("the error of a compiler is shown", errors),
-        Trial::test("formats that others read", formats),
-        Trial::test("a reproducer", reproducer),
-        Trial::test("the choice of functions", chosen),
-        Trial::test("wrong usage is exit status 2", usage),
+        trial("the suite gives each compiler its verdict".into(), assembler, compilers),
+        Trial::test("the suite finds repeated and misdirected accesses", mutants::are_found),
+        trial("the suite finds each kind of loss of llc 22".into(), llc, llc_22),
+        trial("the reference has llc 22's verdicts".into(), llc.or(other_llc), reference),
+        trial("the baseline of llc 22 has every failure".into(), llc, kept),
+        Trial::test("the suite reports an ordering that ptxas drops", dropped),
+        Trial::test("a baseline accepts its failures alone", baseline),
+        Trial::test("each run of a compiler has a separate folder", folders),
+        Trial::test("the report shows a compiler's error", errors),
+        Trial::test("formats follow their readers", formats),
+        Trial::test("a reproducer repeats its fault", reproducer),
+        Trial::test("options choose functions", chosen),
+        Trial::test("wrong usage has exit status 2", usage),
         trial("Rust".into(), rustc_missing(""), || language("rust", RUST)),
         trial("Rust with scopes".into(), rustc_missing(""), || language("rust-scope", RUST)),
         trial("C++".into(), clang, || language("c++", CPP)),
@@ -80,7 +80,7 @@ fn conformance(options: &[&str], compiler: &str) -> Result<Output, Failed> {
     Ok(command.env("CLANG", tool("clang")).env("LLVM", llvm_version().to_string()).output()?)
 }
 
-/// The exit status, and what it printed.
+/// The exit status, and the standard output.
 fn status(output: &Output) -> (Option<i32>, String) {
     (output.status.code(), String::from_utf8_lossy(&output.stdout).into_owned())
 }
@@ -93,7 +93,7 @@ fn counts(output: &Output) -> Result<String, Failed> {
     Ok(counts.iter().map(|(verdict, count)| format!("{count} {verdict}")).collect::<Vec<_>>().join(", "))
 }
 
-/// Everything that a compiler may do, and what is said of the four functions then.
+/// The ways in which a compiler can behave, and the verdicts on the four functions.
 fn compilers() -> Result<(), Failed> {
     let check = |compiler: &str, expected: &str| -> Result<(), Failed> {
         let timeout = match (compiler.contains("sleep"), compiler.contains("OURS")) {
@@ -110,7 +110,7 @@ fn compilers() -> Result<(), Failed> {
         Ok(())
     };
     check("OURS", "4 right")?;
-    // One thing is broken.
+    // One part of the PTX is wrong.
     check("OURS && sed -i s/atom.relaxed.gpu/atom.relaxed.cta/ $2", "3 right, 1 scope")?;
     check("OURS && sed -i s/ld.acquire.gpu/ld.relaxed.gpu/ $2", "1 ordering, 3 right")?;
     check("OURS && sed -i s/ld.relaxed.gpu/ld/ $2", "1 not-atomic, 3 right")?;
@@ -122,16 +122,16 @@ fn compilers() -> Result<(), Failed> {
     check("OURS && sed -i '/ld.relaxed.gpu/s/$/ trap;/' $2", "3 right, 1 value")?;
     check("OURS && sed -i /ld.relaxed.gpu/d $2", "1 missing, 3 right")?;
     check("OURS && sed -i '/ld.relaxed.gpu/s/$/ mov.b64 %rd1, nowhere;/' $2", "1 rejected, 3 right")?;
-    // One function fails.
+    // The compiler fails on one function.
     check(&format!("! grep -q {ONE} $1 && OURS"), "1 compiler-error, 3 right")?;
     check(&format!("grep -q {ONE} $1 && echo in function {ONE} >&2 && exit 1; OURS"), "1 compiler-error, 3 right")?;
     check(&format!("grep -q {ONE} $1 && kill -SEGV $$; OURS"), "1 crash, 3 right")?;
     check(&format!("grep -q {ONE} $1 && sleep 100; OURS"), "3 right, 1 timeout")?;
     check(&format!("OURS && sed -i s/{ONE}/another/ $2"), "1 missing, 3 right")?;
     check(&format!("OURS && sed -i 's/.func.*{ONE}(/& 1 2 3 }} ;/' $2"), "1 no-ptx, 3 right")?;
-    // It stops without a word: the rest is asked for again.
+    // The compiler drops functions silently. The suite asks for them again.
     check("OURS && sed -i '/^}/,$d' $2 && echo } >> $2", "4 right")?;
-    // All fail.
+    // The compiler fails on all functions.
     check("exit 3", "4 compiler-error")?;
     check("kill -ABRT $$", "4 crash")?;
     check("exit 139", "4 crash")?;
@@ -145,7 +145,7 @@ fn compilers() -> Result<(), Failed> {
     check("yes > $2", "4 too-long")
 }
 
-/// One function of each kind of loss.
+/// One function for each kind of loss.
 fn llc_22() -> Result<(), Failed> {
     let functions = [
         "rmw-or-i64-acq_rel-cta-global",
@@ -166,10 +166,10 @@ fn llc_22() -> Result<(), Failed> {
     Ok(())
 }
 
-/// The version of llc that the reference of the book has.
+/// The version of llc in the reference of the book.
 const LLC: &str = "llc 22.1.8";
 
-/// What the reference says of llc 22, which was measured once, is what the suite says of it today.
+/// The suite gives the verdicts on llc 22 that the reference recorded.
 fn reference() -> Result<(), Failed> {
     let target = Target::new("sm_90".parse()?, Some("ptx90".parse()?))?;
     let cells: BTreeMap<String, Cell> =
@@ -202,7 +202,7 @@ fn reference() -> Result<(), Failed> {
     Ok(())
 }
 
-/// The opcodes of atomics and fences in PTX, and how often each is there.
+/// The opcodes of atomics and fences in PTX, and the count of each.
 fn opcodes(ptx: &str) -> BTreeMap<String, usize> {
     let words = ptx.lines().filter_map(|line| line.split_whitespace().find(|word| !word.starts_with('@')));
     let mut found = BTreeMap::new();
@@ -212,7 +212,7 @@ fn opcodes(ptx: &str) -> BTreeMap<String, usize> {
     found
 }
 
-/// The same of what the reference shows.
+/// The opcodes and counts in the reference.
 fn shown(measured: &others::Measured, cell: &Cell) -> BTreeMap<String, usize> {
     let level = if ["gpu", "cluster"].contains(&measured.scope) { "gl" } else { measured.scope };
     let words = [
@@ -234,13 +234,13 @@ fn shown(measured: &others::Measured, cell: &Cell) -> BTreeMap<String, usize> {
     found
 }
 
-/// An ordering that stands in the PTX, and that ptxas is known to drop.
+/// An ordering that is in the PTX, although ptxas is known to drop it.
 fn dropped() -> Result<(), Failed> {
     let said = |compiler: &str| -> Result<String, Failed> {
         let output = conformance(&["--no-ptxas", "--filter", "^rmw-add-i64-acq_rel-cta-shared$"], compiler)?;
         Ok(status(&output).1)
     };
-    let words = "of functions that are right:\n  1  ptxas makes a loop of it";
+    let words = "notes on functions that are right:\n  1  ptxas makes a loop of it";
     let (ours, other) = (said(OURS)?, said(&format!("{OURS} && sed -i s/atom.relaxed/atom.acq_rel/ $2"))?);
     if !ours.contains("right  1  100.0%") || ours.contains(words) || !other.contains(words) {
         return Err(format!("{ours}\n{other}").into());
@@ -248,7 +248,7 @@ fn dropped() -> Result<(), Failed> {
     Ok(())
 }
 
-/// The baseline of llc 22 that is kept, and one that lacks what is asked.
+/// The stored baseline of llc 22, and a baseline without the known failures.
 fn kept() -> Result<(), Failed> {
     let said = |path: &str| -> Result<(Option<i32>, String), Failed> {
         let options = ["--baseline", path, "--no-ptxas", "--filter", "^(rmw-(add|nand)|cmpxchg)-i(16|32)-acq"];
@@ -259,7 +259,7 @@ fn kept() -> Result<(), Failed> {
     let (status, text) = said(path)?;
     if status != Some(0)
         || !text.contains(" known failures, 0 new, ")
-        || text.contains("\nbeside the baseline: 0 known")
+        || text.contains("\ncompared with the baseline: 0 known")
     {
         return Err(format!("{status:?}: {text}").into());
     }
@@ -299,34 +299,34 @@ fn baseline() -> Result<(), Failed> {
     if written.lines().skip(1).collect::<Vec<_>>() != ["sm_90 ptx88 rmw-add-i32-relaxed-gpu-global scope"] {
         return Err(written.into());
     }
-    check(&["--baseline", path], &weak, 0, "1 known failures, 0 new, 0 mended")?;
-    check(&["--baseline", path], OURS, 0, "mended: rmw-add-i32-relaxed-gpu-global: right")?;
+    check(&["--baseline", path], &weak, 0, "1 known failures, 0 new, 0 fixed")?;
+    check(&["--baseline", path], OURS, 0, "fixed: rmw-add-i32-relaxed-gpu-global: right")?;
     check(&["--baseline", path], &none, 1, "new: rmw-add-i32-seq_cst-gpu-global: wrong value")?;
-    // What was bad is worse now.
-    check(&["--baseline", path], &none, 1, "0 known failures, 2 new, 0 mended")?;
-    // Another target knows nothing of it.
-    check(&["--baseline", path, "--mcpu", "sm_100"], &weak, 1, "0 known failures, 1 new, 0 mended")?;
+    // A known failure became a worse failure.
+    check(&["--baseline", path], &none, 1, "0 known failures, 2 new, 0 fixed")?;
+    // The baseline has no entry for another target.
+    check(&["--baseline", path, "--mcpu", "sm_100"], &weak, 1, "0 known failures, 1 new, 0 fixed")?;
     fs::write(&file, "sm_90 ptx88\n")?;
     let output = conformance(&["--baseline", path], OURS)?;
     let errors = String::from_utf8_lossy(&output.stderr);
     if output.status.code() != Some(2) || !errors.contains("line 1") {
         return Err(format!("{}: {errors}", output.status).into());
     }
-    // What another format has is none.
+    // The output of another format is not a baseline.
     fs::write(&file, conformance(&["--filter", FEW, "--format", "json"], OURS)?.stdout)?;
     let output = conformance(&["--baseline", path], OURS)?;
     let errors = String::from_utf8_lossy(&output.stderr);
-    if output.status.code() != Some(2) || !errors.contains("`--write-baseline FILE` writes one") {
+    if output.status.code() != Some(2) || !errors.contains("write a baseline by `--write-baseline FILE`") {
         return Err(format!("{}: {errors}", output.status).into());
     }
     Ok(())
 }
 
-/// Each run of a compiler has a folder of its own, and paths of here stay what they are.
+/// Each run of a compiler has a separate folder, and relative paths keep their meaning.
 fn folders() -> Result<(), Failed> {
     let folder = tempfile::tempdir()?;
     let here = folder.path();
-    // It leaves a file where it runs, and fails where another run has left one.
+    // The script leaves a file in its folder, and fails if another run has left the file there.
     let script = "#!/bin/sh\n[ ! -e left ] && touch left && \"$PTX_ATOMICS\" lower --mcpu $3 --mattr +$4 $1 -o $2 && grep -q words \"$5\"\n";
     fs::create_dir(here.join("bin"))?;
     fs::write(here.join("bin/wrapper"), script)?;
@@ -356,7 +356,7 @@ fn folders() -> Result<(), Failed> {
             return Err(format!("{start:?}: {code:?}\n{text}").into());
         }
     }
-    // The reproducer has the file of the function, and nothing that the compiler leaves.
+    // The reproducer has the function's file, and no file that the compiler leaves.
     let (code, text) = run(&["sh", "-c", "touch left; echo no >&2; false", "{input}"])?;
     let left: BTreeSet<_> = fs::read_dir(here.join("lost/sm_90-ptx88-compiler-error-load"))?
         .map(|entry| entry.map(|entry| entry.file_name().to_string_lossy().into_owned()))
@@ -367,7 +367,7 @@ fn folders() -> Result<(), Failed> {
     Ok(())
 }
 
-/// What is shown of a compiler that fails is its error, not what it warned of before.
+/// For a failing compiler, the report shows its error and not an earlier warning.
 fn errors() -> Result<(), Failed> {
     let output = conformance(&["--filter", FEW], "echo 'warning: unused' >&2; echo 'error: no such GPU' >&2; exit 3")?;
     let (_, text) = status(&output);
@@ -377,7 +377,7 @@ fn errors() -> Result<(), Failed> {
     Ok(())
 }
 
-/// Each format has one function of four that is lost, for an independent reader.
+/// Each format reports that one of four functions is wrong, as an independent reader finds.
 fn formats() -> Result<(), Failed> {
     let weak = format!("{OURS} && sed -i s/atom.relaxed.gpu/atom.relaxed.cta/ $2");
     let text = |format: &str| -> Result<String, Failed> {
@@ -397,7 +397,7 @@ fn formats() -> Result<(), Failed> {
     {
         wrong("json", &lost.to_string())?;
     }
-    // The PTX is that of the function, whole.
+    // The PTX is the whole function.
     let whole =
         format!("{}{}", json[1]["heads"][0].as_str().unwrap_or_default(), lost["ptx"].as_str().unwrap_or_default());
     ASSEMBLERS[1].missing().map_or_else(
@@ -433,7 +433,7 @@ fn formats() -> Result<(), Failed> {
     Ok(())
 }
 
-/// The folder has all that somebody else needs: `check` finds the same in it.
+/// The folder of a reproducer is complete: `check` finds the same fault in it.
 fn reproducer() -> Result<(), Failed> {
     let folder = tempfile::tempdir()?;
     let path = folder.path().to_str().ok_or("a path")?;
@@ -464,7 +464,7 @@ fn reproducer() -> Result<(), Failed> {
     Ok(())
 }
 
-/// Shards are all together the whole, and a sample is the same each time.
+/// The shards together are the whole, and a sample is always the same.
 fn chosen() -> Result<(), Failed> {
     let names = |options: &[&str]| -> Result<Vec<String>, Failed> {
         let all = ["--filter", "^(load|fence)-", "--format", "json", "--no-ptxas", "--batch", "1000"];
@@ -499,10 +499,10 @@ fn usage() -> Result<(), Failed> {
     check(&["--", "llc"], "the command has no {input}")?;
     check(
         &["--", "llc", "-mcpu={gpu}", "{input}"],
-        "{gpu} stands for nothing; known are {input}, {output}, {sm}, {number}, {ptx}",
+        "expected a placeholder ({input}, {output}, {sm}, {number}, {ptx}), found {gpu}",
     )?;
-    check(&["--", "no-such-compiler", "{input}"], "there is no program 'no-such-compiler'")?;
-    check(&["--filter", "nothing", "--", "true", "{input}"], "no function is chosen")?;
+    check(&["--", "no-such-compiler", "{input}"], "cannot find the program 'no-such-compiler'")?;
+    check(&["--filter", "nothing", "--", "true", "{input}"], "the options choose no function")?;
     check(&["--filter", "(", "--", "true", "{input}"], "regex parse error")?;
     check(
         &["--language", "fortran", "--", "true", "{input}"],
@@ -518,12 +518,12 @@ const CPP: &str = "$CLANG --target=nvptx64-nvidia-cuda -march=$3 -Xclang -target
     && $PTX_ATOMICS lower --mcpu $3 --mattr +$4 $2.ll -o $2";
 const NVCC: &str = "$NVCC -std=c++17 -rdc=true -O3 -ptx -arch=$3 $1 -o $2";
 
-/// A sample of the functions of a language: they are right, with values.
+/// The functions in a sample of a language are correct, including their values.
 fn language(name: &str, compiler: &str) -> Result<(), Failed> {
     let output = conformance(&["--language", name, "--sample", "60", "--format", "json"], compiler)?;
     let json: Value = serde_json::from_slice(&output.stdout)?;
     let functions = json[0]["functions"].as_array().ok_or("functions")?;
-    // Of 8 and 16 bits, libcu++ loses the acquire of a comparison that fails by its first load.
+    // For 8 and 16 bits, the first load of libcu++ loses the acquire of a failed comparison.
     let lost = |function: &Value| {
         let of_name = |words: &[&str]| words.iter().any(|word| function["name"].to_string().contains(word));
         name == "cuda"

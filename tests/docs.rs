@@ -1,5 +1,5 @@
-//! What strangers read: no link of any document is broken, the book has every chapter, and the commands, options and files that
-//! the documents name exist.
+//! The documents: their links are not broken, the book has every chapter, and the commands, options and files that they
+//! name exist.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -17,23 +17,24 @@ use walkdir::WalkDir;
 
 pub fn trials() -> Vec<Trial> {
     let trials = [
-        Trial::test("links lead somewhere", || check(links)),
+        Trial::test("links have targets", || check(links)),
         Trial::test("images have descriptions", || check(images)),
         Trial::test("the book has every chapter", || check(chapters)),
-        Trial::test("commands have the options that are shown", || check(options)),
-        Trial::test("files that are named exist", || check(files)),
-        Trial::test("strategies and changes are explained", || check(names)),
-        Trial::test("the time of a command is in one place", || check(times)),
-        Trial::test("the actions for GitHub take what they use", || {
+        Trial::test("commands have the shown options", || check(options)),
+        Trial::test("named files exist", || check(files)),
+        Trial::test("documents explain strategies and changes", || check(names)),
+        Trial::test("one document has the times of commands", || check(times)),
+        Trial::test("the actions for GitHub take the inputs that they use", || {
             ["", "actions/check"].into_iter().try_for_each(action)
         }),
-        Trial::test("the scoreboard's picture and table are those of its page", drawn),
-        Trial::test("the patterns and their drawings are those of the litmus tests", patterns),
+        Trial::test("scripts/scoreboard draws the picture and table of its page", drawn),
+        Trial::test("scripts/patterns makes the chapter and its drawings", patterns),
     ];
     trials.into()
 }
 
-/// Every input that an `action.yml` uses is declared and every one that is declared is used; its scripts are bash, and exist.
+/// An `action.yml` declares every input that it uses and uses every input that it declares. Its scripts are valid bash,
+/// and exist.
 fn action(folder: &str) -> Result<(), Failed> {
     let text = fs::read_to_string(root().join(folder).join("action.yml"))?;
     let (declared, steps) = text.split_once("\nruns:\n").ok_or("no steps")?;
@@ -78,7 +79,7 @@ fn times(documents: &[Document], found: &mut Found) -> Result<(), Failed> {
     Ok(())
 }
 
-/// How many things were looked at, and what is wrong with them.
+/// The number of checked items, and the faults found.
 #[derive(Default)]
 struct Found {
     count: usize,
@@ -92,18 +93,18 @@ impl Found {
     }
 }
 
-/// Everything that is wrong is reported, and a check of nothing is wrong too.
+/// Reports all faults. A check of nothing is also a fault.
 fn check(of: fn(&[Document], &mut Found) -> Result<(), Failed>) -> Result<(), Failed> {
     let mut found = Found::default();
     of(&documents()?, &mut found)?;
     match found {
-        Found { count: 0, .. } => Err("nothing was checked".into()),
+        Found { count: 0, .. } => Err("expected something to check".into()),
         Found { wrong, .. } if wrong.is_empty() => Ok(()),
         Found { wrong, .. } => Err(wrong.join("\n").into()),
     }
 }
 
-/// A Markdown file; its path is relative to the repository. What it contains has the number of its line.
+/// A Markdown file; its path is relative to the repository. Its elements have their line numbers.
 #[derive(Default)]
 struct Document {
     path: PathBuf,
@@ -111,9 +112,9 @@ struct Document {
     links: Vec<(usize, String)>,
     /// The description of each image.
     images: Vec<(usize, String)>,
-    /// Code within a line.
+    /// Inline code.
     code: Vec<(usize, String)>,
-    /// What a reader is to type.
+    /// Commands for the reader.
     commands: Vec<(usize, String)>,
 }
 
@@ -124,7 +125,7 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).expect("the command is two folders below the repository")
 }
 
-/// Whether a file or folder is not a result of a build or download.
+/// Whether a file or folder is a source, and not a result of a build or download.
 fn is_source(name: &str) -> bool {
     !name.starts_with('.') && name != "target"
 }
@@ -143,7 +144,7 @@ fn documents() -> Result<Vec<Document>, Failed> {
 
 fn read(path: &Path, text: &str) -> Document {
     let mut document = Document { path: path.to_owned(), ..Document::default() };
-    // The text of the heading, image or block of code that is open.
+    // The text of the current heading, image or code block.
     let mut inside = String::new();
     let mut is_console = false;
     for (event, range) in Parser::new_ext(text, Options::ENABLE_TABLES).into_offset_iter() {
@@ -179,13 +180,13 @@ fn read(path: &Path, text: &str) -> Document {
     document
 }
 
-/// The name under which a heading is linked to, at GitHub and in mdBook.
+/// The anchor of a heading, on GitHub and in mdBook.
 fn anchor(heading: &str) -> String {
     let kept = heading.chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
     kept.flat_map(char::to_lowercase).map(|c| if c == ' ' { '-' } else { c }).collect()
 }
 
-/// The commands behind prompts, each in one line and without its comment, with the lines above it.
+/// The commands after prompts with their line numbers. A command is in one line, without its comment.
 fn typed(console: &str) -> impl Iterator<Item = (usize, String)> {
     let joined = |start: usize| {
         let lines = console.lines().skip(start);
@@ -202,7 +203,7 @@ fn typed(console: &str) -> impl Iterator<Item = (usize, String)> {
     prompts.map(move |(number, _)| (number, joined(number)[2..].to_owned()))
 }
 
-/// A path without `.` and `..`; nothing if it leaves the repository.
+/// A path without `.` and `..`; `None` if it leaves the repository.
 fn normal(path: &Path) -> Option<PathBuf> {
     let mut normal = PathBuf::new();
     for component in path.components() {
@@ -223,15 +224,15 @@ fn links(documents: &[Document], found: &mut Found) -> Result<(), Failed> {
         let folder = document.path.parent().unwrap_or(Path::new(""));
         let target = if path.is_empty() { document.path.clone() } else { folder.join(path) };
         let Some(target) = normal(&target).filter(|target| root().join(target).exists()) else {
-            return Some(format!("there is no {path}"));
+            return Some(format!("expected the file {path}"));
         };
-        // In the book, links to Markdown lead to its pages.
+        // In the book, links to Markdown must lead to its chapters.
         let leaves = |path: &Path| !path.starts_with(BOOK) && path.extension().is_some_and(|end| end == "md");
         if document.path.starts_with(BOOK) && leaves(&target) {
-            return Some(format!("{path} is no chapter of the book: link to its folder"));
+            return Some(format!("{path} is not a chapter of the book: link to its folder"));
         }
         let known = |name: &str| anchors.get(&*target).is_some_and(|anchors| anchors.contains(name));
-        // Pages that answer have their question there.
+        // The fragment of an interactive page may hold the fields of a query.
         fragment
             .filter(|name| !name.contains('=') && !known(name))
             .map(|name| format!("{} has no heading #{name}", target.display()))
@@ -262,15 +263,15 @@ fn chapters(documents: &[Document], found: &mut Found) -> Result<(), Failed> {
         let is_chapter = |(_, link): &&(usize, String)| Path::new(BOOK).join(link) == chapter.path;
         summary.links.iter().filter(is_chapter).count()
     };
-    // That a chapter has its file is what `links` says.
+    // `links` checks that the file of each chapter exists.
     for chapter in documents.iter().filter(|document| document.path.starts_with(BOOK) && !is_summary(document)) {
         let times = listed(chapter);
-        found.add(chapter, 1, (times != 1).then(|| format!("SUMMARY.md lists it {times} times")));
+        found.add(chapter, 1, (times != 1).then(|| format!("SUMMARY.md lists the chapter {times} times")));
     }
     Ok(())
 }
 
-/// The options of a subcommand, as its help says; nothing if there is no such subcommand.
+/// The options of a subcommand, from its help; `None` if the subcommand does not exist.
 fn known(subcommand: &str) -> Result<Option<BTreeSet<String>>, Failed> {
     let output = Command::new(env!("CARGO_BIN_EXE_ptx-atomics")).args([subcommand, "--help"]).output()?;
     let help = String::from_utf8(output.stdout)?;
@@ -283,7 +284,7 @@ fn options(documents: &[Document], found: &mut Found) -> Result<(), Failed> {
     for document in documents {
         for (line, code) in document.commands.iter().chain(&document.code) {
             let Some(arguments) = code.strip_prefix("ptx-atomics ") else { continue };
-            // Behind `--` stands another command.
+            // Another command follows `--`.
             let ends = |word: &str| matches!(word, "|" | "<" | ">" | ";" | "--");
             let mut words = arguments.split_whitespace().take_while(|word| !ends(word));
             let Some(subcommand) = words.next().filter(|word| !word.starts_with('-')) else { continue };
@@ -291,12 +292,12 @@ fn options(documents: &[Document], found: &mut Found) -> Result<(), Failed> {
                 helps.insert(subcommand, known(subcommand)?);
             }
             let Some(known) = &helps[subcommand] else {
-                found.add(document, *line, Some(format!("there is no command `ptx-atomics {subcommand}`")));
+                found.add(document, *line, Some(format!("expected the command `ptx-atomics {subcommand}`")));
                 continue;
             };
             let shown = words.map(|word| word.trim_matches(['[', ']'])).filter(|word| word.len() > 1);
             for word in shown.filter(|word| word.starts_with('-')) {
-                // The value may stand in the same word: --strategy=fence, -O2.
+                // The value may be part of the same word: --strategy=fence, -O2.
                 let name = if word.starts_with("--") { word.split('=').next().unwrap_or(word) } else { &word[..2] };
                 let wrong = (!known.contains(name)).then(|| format!("`ptx-atomics {subcommand}` has no {name}"));
                 found.add(document, *line, wrong);
@@ -306,7 +307,7 @@ fn options(documents: &[Document], found: &mut Found) -> Result<(), Failed> {
     Ok(())
 }
 
-/// Words that begin with a folder of the repository. Examples and patterns are no names of files.
+/// Checks words that begin with a folder of the repository. Examples and patterns are not file names.
 fn files(documents: &[Document], found: &mut Found) -> Result<(), Failed> {
     let mut folders = BTreeSet::new();
     for entry in fs::read_dir(root())? {
@@ -321,13 +322,13 @@ fn files(documents: &[Document], found: &mut Found) -> Result<(), Failed> {
         folder && !word.contains(['*', '<', '{', '$', ':', '…'])
     };
     for document in documents {
-        // The map of the code names a folder, and below it, indented, what is in it.
+        // The map of the code names a folder and, indented below it, its files.
         let mut folder = root().to_owned();
         for (line, code) in document.commands.iter().chain(&document.code) {
             let is_indented = code.starts_with(' ');
             for word in code.split(|c: char| c.is_whitespace() || "'\"=,;()".contains(c)).filter(is_path) {
                 let path = if is_indented { folder.join(word) } else { root().join(word) };
-                found.add(document, *line, (!path.exists()).then(|| format!("there is no {word}")));
+                found.add(document, *line, (!path.exists()).then(|| format!("expected the file {word}")));
                 if !is_indented && path.is_dir() {
                     folder = path;
                 }
@@ -337,7 +338,7 @@ fn files(documents: &[Document], found: &mut Found) -> Result<(), Failed> {
     Ok(())
 }
 
-/// What `scripts/scoreboard --draw` makes of the page, in a copy, is what stands in the repository.
+/// `scripts/scoreboard --draw`, run in a copy, gives the page in the repository.
 fn drawn() -> Result<(), Failed> {
     let copy = tempfile::tempdir()?;
     let scripts = ["scoreboard", "scoreboard_page.py", "scoreboard_reference.py", "scoreboard_sass.py", "sass.py"]
@@ -351,12 +352,12 @@ fn drawn() -> Result<(), Failed> {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     for name in drawn {
         let same = fs::read_to_string(root().join(name))? == fs::read_to_string(copy.path().join(name))?;
-        assert!(same, "{name} is not what scripts/scoreboard --draw makes of docs/scoreboard.md");
+        assert!(same, "{name} differs from the output of scripts/scoreboard --draw");
     }
     Ok(())
 }
 
-/// What `scripts/patterns` makes of the litmus tests is what stands in the repository.
+/// `scripts/patterns` gives the chapter and drawings in the repository.
 fn patterns() -> Result<(), Failed> {
     let made = tempfile::tempdir()?;
     success(
@@ -369,7 +370,7 @@ fn patterns() -> Result<(), Failed> {
     assert!(names.len() > 1, "no drawing");
     for name in names {
         let same = fs::read(root().join("docs").join(&name)).ok() == fs::read(made.path().join(&name)).ok();
-        assert!(same, "docs/{} is not what scripts/patterns makes", name.display());
+        assert!(same, "docs/{} differs from the output of scripts/patterns", name.display());
     }
     Ok(())
 }
@@ -378,7 +379,7 @@ fn named<T: IntoEnumIterator + ToString>() -> BTreeSet<String> {
     T::iter().map(|value| value.to_string()).collect()
 }
 
-/// The tables of the chapters on strategies and on messages have every name, and no other.
+/// The tables of the chapters on strategies and on messages have exactly the existing names.
 fn names(documents: &[Document], found: &mut Found) -> Result<(), Failed> {
     let tables =
         [("strategies.md", "| strategy | ", named::<Strategy>()), ("messages.md", "| change | ", named::<Change>())];

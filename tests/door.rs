@@ -1,4 +1,4 @@
-//! Every kind of input at every command: what a user has, as it is.
+//! Every kind of input at every command, in the form in which users have it.
 
 use std::{
     fs,
@@ -11,7 +11,7 @@ use std::{
 use libtest_mimic::{Failed, Trial};
 use testing::{exists, plugin::plugin, ptx_atomics, root, success, tool, trial};
 
-/// Ordinary CUDA: CUDA's own words and atomics, libcu++ and cooperative groups.
+/// Ordinary CUDA: the language's own atomics, libcu++ and cooperative groups.
 const CUDA: &str = r"#include <cuda/atomic>
 #include <cooperative_groups.h>
 namespace cg = cooperative_groups;
@@ -36,7 +36,8 @@ extern C __global__ void count(unsigned *lock, unsigned *data, unsigned *total) 
 // run: grid=1 block=64 lock=u32[1] data=u32[1] total=u32[1] expect data == 1 && total == 1
 ";
 
-/// What each command says of a file, with variables of the environment. A line with `!` ends with exit status 1 or 2.
+/// The output of each command on a file, with variables of the environment. A command with `!` ends with exit status 1
+/// or 2.
 #[rustfmt::skip]
 const SAYS: [(&str, &str); 20] = [
     ("lower k.cu", "atom.exch.acquire.gpu.b32|atom.relaxed.gpu.global.add.u32"),
@@ -49,16 +50,16 @@ const SAYS: [(&str, &str); 20] = [
     ("run k.fatbin --kernel count --block 64", "count"),
     ("check cache", "13 operations"),
     ("check k.c", "order (1 lost; 1 operation)"),
-    ("! check cubin", "has no PTX in it|keep the PTX by nvcc's"),
+    ("! check cubin", "has no embedded PTX|keep the PTX by nvcc's"),
     ("! check rejected.cu", "use of undeclared identifier 'nothing'|cannot compile 'rejected.cu' to PTX"),
-    ("! lower k.ptx", "is no IR and no source of one"),
-    ("! check k.cu --cc none", "there is no 'none'"),
-    ("! lower k.cu --cc nvcc", "nvcc makes no LLVM IR"),
+    ("! lower k.ptx", "is neither IR nor a source"),
+    ("! check k.cu --cc none", "the PATH has no 'none'"),
+    ("! lower k.cu --cc nvcc", "nvcc generates no LLVM IR"),
     ("! check empty.cu2", "is empty"),
-    ("! check folder", "has no PTX|by the ending .ptx"),
+    ("! check folder", "has no PTX|files that end with .ptx"),
     ("! check CUDA_HOME=nowhere k.cu", "CUDA_HOME is 'nowhere', and nowhere/include/cuda_runtime.h cannot be read"),
     ("! lower k.cu -- -fnothing", "unknown argument: '-fnothing'|cannot compile 'k.cu'"),
-    ("! check picture.png", "cannot tell what 'picture.png' is|give a .ptx"),
+    ("! check picture.png", "cannot determine the kind of 'picture.png'|give a .ptx"),
 ];
 
 pub fn trials() -> Vec<Trial> {
@@ -69,9 +70,9 @@ pub fn trials() -> Vec<Trial> {
     for (command, words) in SAYS {
         trials.push(trial(command.to_owned(), missing, move || says(command, words)));
     }
-    trials.push(trial("llc's flags".to_owned(), (!exists(tool("llc"))).then_some("llc"), llc));
-    trials.push(trial("without CUDA's headers".to_owned(), missing, without_headers));
-    trials.push(Trial::test("the nvcc of CUDA_HOME, of CUDA_PATH or in the PATH comes before clang", chosen_nvcc));
+    trials.push(trial("llc accepts its flags and the plugin".to_owned(), (!exists(tool("llc"))).then_some("llc"), llc));
+    trials.push(trial("missing headers of CUDA are one error".to_owned(), missing, without_headers));
+    trials.push(Trial::test("nvcc of CUDA_HOME, of CUDA_PATH or in the PATH precedes clang", chosen_nvcc));
     trials.push(Trial::test("a header of cuRAND that CUDA lacks is empty for clang", without_curand));
     trials
 }
@@ -104,7 +105,7 @@ fn inputs() -> Result<PathBuf, Failed> {
         [&b"\x7fELF code"[..], &fs::read(at("k.fatbin"))?, b"data", &fs::read(at("k.zstd"))?].concat();
     fs::write(at("library.so"), library)?;
     fs::create_dir_all(at("folder"))?;
-    // As Triton keeps kernels.
+    // The layout of Triton's kernel cache.
     fs::create_dir_all(at("cache/abc"))?;
     let ir = fs::read(root().join("tests/inputs/scoped.ll"))?;
     fs::write(at("cache/abc/kernel.llir"), ir)?;
@@ -133,7 +134,7 @@ fn says(words: &str, expected: &str) -> Result<(), Failed> {
     check(command(&FOLDER, words), is_wrong, expected)
 }
 
-/// A command ends so, and says all of these words.
+/// Checks the exit status of a command, and that its output contains all of these words.
 fn check(mut command: Command, is_wrong: bool, expected: &str) -> Result<(), Failed> {
     let Output { status, stdout, stderr } = command.output()?;
     let said = format!("{}{}", String::from_utf8_lossy(&stdout), String::from_utf8_lossy(&stderr));
@@ -145,11 +146,11 @@ fn check(mut command: Command, is_wrong: bool, expected: &str) -> Result<(), Fai
     Ok(())
 }
 
-/// Ordinary CUDA without CUDA is one line with what installs it.
+/// For a CUDA source without an installed CUDA, the error is one line with the command that installs it.
 fn without_headers() -> Result<(), Failed> {
     let folder = tempfile::tempdir()?;
     fs::write(folder.path().join("k.cu"), "__global__ void k() {}\n")?;
-    // A PATH without any Python, and a repository without .tools.
+    // A PATH without Python, and a repository without .tools.
     let script = root().join("products/cli/src/input/to-llvm-ir.sh");
     let bin = folder.path().join("bin");
     fs::create_dir(&bin)?;
@@ -172,7 +173,7 @@ fn without_headers() -> Result<(), Failed> {
     Ok(())
 }
 
-/// Programs in a folder by their names, as shell scripts; and the other programs that `to-llvm-ir.sh` calls.
+/// Shell scripts in a folder by their names, and links to the other programs that `to-llvm-ir.sh` calls.
 fn programs(folder: &Path, own: &[(&str, &str)]) -> Result<(), Failed> {
     fs::create_dir_all(folder)?;
     for (name, body) in own {
@@ -190,14 +191,14 @@ fn programs(folder: &Path, own: &[(&str, &str)]) -> Result<(), Failed> {
     Ok(())
 }
 
-/// A line of a shell script that writes PTX of a kernel.
+/// The line of a shell script that writes the PTX of a kernel.
 fn writes(kernel: &str) -> String {
     format!(
         "printf '%s\\n' '.version 8.0' '.target sm_90' '.address_size 64' '.visible .entry {kernel}() {{ ret; }}' >\"$out\""
     )
 }
 
-/// `check --races k.cu` in a folder; the PATH is a folder in it.
+/// `check --races k.cu` in a folder, with a PATH in that folder.
 fn compiled(folder: &Path, path: &str, variables: &[(&str, &str)], options: &[&str]) -> Result<String, Failed> {
     fs::write(folder.join("k.cu"), "__global__ void k() {}\n")?;
     let mut command = ptx_atomics();
@@ -214,7 +215,7 @@ fn chosen_nvcc() -> Result<(), Failed> {
     programs(&at("path/bin"), &[("nvcc", &writes("of_path"))])?;
     programs(&at("both"), &[("nvcc", &writes("in_path")), ("clang-22", &writes("of_clang"))])?;
     programs(&at("clang"), &[("clang-22", &writes("of_clang"))])?;
-    // A folder of CUDA as NVIDIA's packages for Python make it, without nvcc.
+    // A CUDA folder without nvcc, as NVIDIA's Python packages make it.
     fs::create_dir_all(at("headers/include"))?;
     fs::write(at("headers/include/cuda_runtime.h"), "")?;
     let (home, path, headers) = (("CUDA_HOME", "home"), ("CUDA_PATH", "path"), ("CUDA_HOME", "headers"));
@@ -247,10 +248,11 @@ fn without_curand() -> Result<(), Failed> {
     Ok(())
 }
 
-/// llc's own flags, and inputs: what has no atomics comes out as llc writes it, what has some as llc with the plugin does.
+/// llc's own flags and inputs. A module without atomics gives llc's output, and a module with atomics gives the output
+/// of llc with the plugin.
 fn llc() -> Result<(), Failed> {
     let folder = tempfile::tempdir()?;
-    // The program of this name, and the command by it.
+    // The separate program of this name, and the command through a link of this name.
     let own = testing::binary().with_file_name("ptx-atomics-llc");
     let link = folder.path().join("ptx-atomics-llc");
     symlink(testing::binary(), &link)?;
@@ -291,11 +293,11 @@ fn llc() -> Result<(), Failed> {
         }
     }
     assert!(differ > 5, "the fences are not lowered: {differ}");
-    // What llc does not know, it says itself; what is missing, we do.
+    // llc reports flags that it does not know, and the command reports missing programs.
     let (status, _, said) =
         run(ptx_atomics().arg("llc").env("PTX_ATOMICS_PLUGIN", plugin()), &["--nope"], "fences.ll")?;
     assert!(status == Some(1) && said.contains("Unknown command line argument '--nope'"), "{said}");
     let (status, _, said) = run(ptx_atomics().arg("llc").env("PATH", folder.path()), &[], "fences.ll")?;
-    assert!(status == Some(1) && said.contains("there is no llc of LLVM "), "{said}");
+    assert!(status == Some(1) && said.contains("the PATH has no llc of LLVM "), "{said}");
     Ok(())
 }

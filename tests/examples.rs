@@ -1,8 +1,9 @@
-//! The examples, from source to PTX: by the compilers that people have, then by the command, and by the compilers with the
-//! plugin. What a compiler gives without and with the plugin is pinned, so that the difference is seen:
-//! `snapshots/examples/<example>.snap`.
+//! The examples from source to PTX: by the compilers of users and then the command, and by the compilers with the
+//! plugin. The outputs of a compiler without and with the plugin are pinned in `snapshots/examples/<example>.snap`,
+//! which shows the difference.
 //!
-//! To accept a change: `INSTA_UPDATE=always cargo test -p ptx-atomics-cli --test it -- '[examples]'`, then read the difference.
+//! To accept a change: `INSTA_UPDATE=always cargo test -p ptx-atomics-cli --test it -- '[examples]'`, then read the
+//! difference.
 
 use std::{
     env, fs,
@@ -25,18 +26,19 @@ pub fn trials() -> Vec<Trial> {
     let assembler = ASSEMBLERS.iter().find_map(|assembler| assembler.missing());
     let names = examples().iter().map(Example::name).collect();
     let none_left =
-        Trial::test("no snapshot without its trial", move || snapshot::none_left("snapshots/examples", &names));
+        Trial::test("each snapshot has its trial", move || snapshot::none_left("snapshots/examples", &names));
     let trials = examples().into_iter().map(|example| {
         let missing = example.compiler().1.or(assembler);
         testing::trial(example.path.clone(), missing, move || check(&example))
     });
-    let missing = vendored().is_none().then_some("rustc with what its std depends on beside it");
-    let cargo = testing::trial("rust-kernel by cargo".into(), missing.or(assembler), build_by_cargo);
+    let missing = vendored().is_none().then_some("rustc with the dependencies of its std");
+    let cargo = testing::trial("cargo builds rust-kernel".into(), missing.or(assembler), build_by_cargo);
     let cargo = testing::left_to_all(cargo);
     trials.chain([cargo, none_left]).collect()
 }
 
-/// A rustc on the LLVM under test, and a folder of the crates that its std depends on, which cargo wants even for `core` alone.
+/// A rustc on the LLVM under test, and a folder with the dependencies of its std, which cargo requires even for `core`
+/// alone.
 fn vendored() -> Option<(String, PathBuf)> {
     let rustc = find_rustc("")?;
     let sysroot = success(Command::new(&rustc).args(["--print", "sysroot"])).ok()?;
@@ -44,12 +46,13 @@ fn vendored() -> Option<(String, PathBuf)> {
     folder.exists().then_some((rustc, folder))
 }
 
-/// The project as its README builds it, with the plugin, and `core` with it; without a network. What changed is built again.
+/// Builds the project according to its README, with the plugin and `core`, without a network. A changed source is built
+/// again.
 fn build_by_cargo() -> Result<(), Failed> {
     let (rustc, vendored) = vendored().ok_or("no rustc")?;
     let target = target("sm_90", Some("ptx78"));
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("rust-kernel");
-    // A copy, which is to change.
+    // A copy of the plugin, which the test changes.
     let loader = tempfile::tempdir()?;
     let copy = || fs::copy(plugin::plugin(), loader.path().join("libptx_atomics.so"));
     copy()?;
@@ -63,7 +66,7 @@ fn build_by_cargo() -> Result<(), Failed> {
         cargo.arg("--config").arg(format!("source.vendored.directory='{}'", vendored.display()));
         cargo.arg("--target-dir").arg(&folder).arg("--").arg(format!("--emit=asm={}", ptx.display()));
         cargo.env("RUSTC", &rustc).env("RUSTC_BOOTSTRAP", "1").env_remove("RUSTFLAGS").env_remove("PTX_ATOMICS");
-        // The project has a lock file of its own.
+        // The project has its own lock file.
         cargo.env_remove("CARGO_RESOLVER_LOCKFILE_PATH").env("LD_LIBRARY_PATH", &folders).env(variable, value);
         let output = cargo.output()?;
         let said = String::from_utf8(output.stderr)?;
@@ -79,20 +82,21 @@ fn build_by_cargo() -> Result<(), Failed> {
     for kernel in KERNELS {
         assert!(text.contains(&format!(".entry {kernel}(")), "no {kernel}:\n{text}");
     }
-    // What rustc loses by itself: the space of the histogram, the release of the lock, the acquire of a message.
+    // The orderings that rustc alone loses: the space of the histogram, the release of the lock, the acquire of a
+    // message.
     for instruction in ["atom.relaxed.sys.shared.add.u32", "atom.release.sys.global", "atom.acquire.sys.global"] {
         assert!(text.contains(instruction), "no {instruction}:\n{text}");
     }
     let assembled = |assembler: &Assembler| assembler.assemble_to(output.path(), &target, text.as_bytes());
     ASSEMBLERS.iter().try_for_each(assembled)?;
 
-    assert_eq!(build("PTX_ATOMICS", "")?, (text.clone(), false), "nothing has changed");
+    assert_eq!(build("PTX_ATOMICS", "")?, (text.clone(), false), "expected no build without a change");
     let (scoped, compiled) = build("PTX_ATOMICS", "default-scope=gpu")?;
-    assert!(compiled && scoped.contains("atom.release.gpu.global"), "other options: {scoped}");
-    assert_eq!(build("PTX_ATOMICS", "")?, (text.clone(), true), "the first options");
+    assert!(compiled && scoped.contains("atom.release.gpu.global"), "expected a build with other options: {scoped}");
+    assert_eq!(build("PTX_ATOMICS", "")?, (text.clone(), true), "expected a build with the first options");
     copy()?;
-    assert_eq!(build("PTX_ATOMICS", "")?, (text, true), "another file of the plugin");
-    // The environment replaces the flags of the project, and with them the plugin.
+    assert_eq!(build("PTX_ATOMICS", "")?, (text, true), "expected a build with another plugin file");
+    // The environment variable replaces the project's flags, including the plugin.
     let (forgotten, _) = build("RUSTFLAGS", "-Ctarget-cpu=sm_90")?;
     for assembler in ASSEMBLERS {
         let taken = assembler.assemble_to(output.path(), &target, forgotten.as_bytes());
@@ -101,7 +105,7 @@ fn build_by_cargo() -> Result<(), Failed> {
     Ok(())
 }
 
-/// Pins what the compiler gives for every GPU, and what it gives with the plugin.
+/// Pins the output of the compiler for every GPU, without and with the plugin.
 fn check(example: &Example) -> Result<(), Failed> {
     let compiled: Vec<_> =
         GPUS.iter().map(|(sm, ptx)| compiled(example, sm, ptx).map(|texts| (*sm, texts))).try_collect()?;
@@ -113,7 +117,8 @@ fn check(example: &Example) -> Result<(), Failed> {
     snapshot::pin_listing("snapshots/examples", &example.name(), &text, &variants)
 }
 
-/// The PTX of the compiler and of the compiler with the plugin, judged and assembled, as that of the command is.
+/// The PTX of the compiler, and of the compiler with the plugin. The PTX with the plugin is judged and assembled like
+/// the command's.
 fn compiled(example: &Example, sm: &str, ptx: &str) -> Result<[String; 2], Failed> {
     let ir = compile(example, sm, ptx, Output::Ir)?;
     let plain = compile(example, sm, ptx, Output::Ptx)?;

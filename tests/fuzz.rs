@@ -1,8 +1,9 @@
-//! Damaged inputs of every kind: each ends with a result or with an error that blames what is at fault.
+//! Damaged inputs of every kind. Each gives a result, or an error that blames the input.
 //!
-//! The inputs are valid ones of this repository, changed by bytes, by words and by lines, from a fixed seed. Workers, which are
-//! this program again, take them one after the other through the library; what ends a worker, and a sample of the rest, goes
-//! through the command. `scripts/fuzz N` runs more of them. A failing input is kept, and its path printed.
+//! The inputs are valid inputs of this repository with changes of bytes, words and lines, from a fixed seed. Workers,
+//! which are further processes of this program, pass the inputs one by one to the library. Inputs that end a worker,
+//! and a sample of the rest, go through the command. `scripts/fuzz N` runs more inputs. A failing input is kept and its
+//! path printed.
 
 use std::{
     env, fs,
@@ -28,16 +29,16 @@ use ptx_atomics::{
 };
 use testing::{ptx_atomics, root};
 
-/// What is done with the bytes of a file, in the library.
+/// The function that passes the bytes of a file to the library.
 type Work = fn(&str, &[u8]) -> Result<(), Errors>;
 
 /// A kind of input.
 #[derive(Clone, Copy)]
 struct InputKind {
     name: &'static str,
-    /// Where valid ones are: folders and endings of names.
+    /// The sources of valid inputs: folders and file extensions.
     sources: &'static [(&'static str, &'static str)],
-    /// What a worker does with an input; `None` for what only the command can do.
+    /// The work of a worker on an input; `None` if only the command handles the kind.
     work: Option<Work>,
     command: fn(&mut Command, &Path),
 }
@@ -67,16 +68,16 @@ const KINDS: [InputKind; 6] = [
     },
 ];
 
-/// An input is a hang if it takes longer; the rest takes milliseconds.
+/// The time limit after which an input counts as a hang. Other inputs take milliseconds.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// One in so many goes through the command whatever the worker says.
+/// One in `SAMPLE` inputs goes through the command, whatever the worker answers.
 const SAMPLE: usize = 25;
-/// Files that one process of `litmus` takes.
+/// The number of files that one process of `litmus` gets.
 const BATCH: usize = 50;
-/// Says to this program which kind a worker is for.
+/// The environment variable that makes this program a worker, with the kind as its value.
 const WORKER: &str = "PTX_ATOMICS_FUZZ_WORKER";
 
-/// Reads the files that it is given, if this program was started for that.
+/// Runs as a worker if the variable asks for it.
 pub fn is_reader() -> bool {
     let kind = env::var(WORKER).ok();
     if let Some(kind) = &kind {
@@ -86,7 +87,7 @@ pub fn is_reader() -> bool {
 }
 
 pub fn trials() -> Vec<Trial> {
-    KINDS.map(|kind| Trial::test(format!("damaged .{}", kind.name), move || fuzz(&kind))).into()
+    KINDS.map(|kind| Trial::test(format!("a damaged .{} never aborts", kind.name), move || fuzz(&kind))).into()
 }
 
 fn lower(command: &mut Command, path: &Path) {
@@ -105,7 +106,7 @@ fn litmus(command: &mut Command, path: &Path) {
     command.args(["litmus", "--choices", "1000", "--time-limit", "5", "--error-limit", "0"]).arg(path);
 }
 
-/// What may be changed, by number.
+/// The number in an environment variable, or the default.
 fn variable(name: &str, default: u64) -> u64 {
     env::var(name).ok().map_or(default, |value| value.parse().expect("a number"))
 }
@@ -113,11 +114,11 @@ fn variable(name: &str, default: u64) -> u64 {
 fn fuzz(kind: &InputKind) -> Result<(), Failed> {
     let (count, seed) = (variable("FUZZ_INPUTS", 1000 / testing::stride(8) as u64) as usize, variable("FUZZ_SEED", 11));
     let valid = valid(kind)?;
-    assert!(!valid.is_empty() && count > 0, "there are inputs");
+    assert!(!valid.is_empty() && count > 0, "expected inputs");
     let folder = tempfile::tempdir()?;
     let paths: Vec<_> = (0..count).map(|index| folder.path().join(format!("{index}.{}", kind.name))).collect();
     for (index, path) in paths.iter().enumerate() {
-        // A kind and a number give the same input, however many there are.
+        // The input depends on the kind and the number only, not on the count.
         let mut random = Random::new(seed ^ (index as u64) << 32 ^ kind.name.bytes().map(u64::from).sum::<u64>() << 16);
         fs::write(path, damaged(&valid, &mut random))?;
     }
@@ -131,15 +132,15 @@ fn fuzz(kind: &InputKind) -> Result<(), Failed> {
             Vec::new()
         }
     };
-    // Where all is damaged beyond reading, nothing behind the readers is tested.
-    assert!(still_valid > 0 || count < 1000, "some are valid still");
+    // If no input is readable, the code after the readers is not tested.
+    assert!(still_valid > 0 || count < 1000, "expected valid inputs");
     let deaths = ended.len();
     let of_command: Vec<_> = match kind.work {
         Some(_) => {
             let sample = paths.iter().step_by(SAMPLE).filter(|path| !ended.contains(path));
             sample.chain(&ended).cloned().collect()
         }
-        // A folder at a time; what fails, file by file.
+        // Without workers, the command gets a folder at a time. The files of a failing folder are run one by one.
         None => {
             let mut bad = Vec::new();
             for (number, files) in paths.chunks(BATCH).enumerate() {
@@ -175,7 +176,7 @@ fn fuzz(kind: &InputKind) -> Result<(), Failed> {
     Err(lines.collect::<io::Result<Vec<_>>>()?.join("\n").into())
 }
 
-/// Valid inputs, whose pieces the damaged ones are made of.
+/// Valid inputs, the sources of the damaged ones.
 fn valid(kind: &InputKind) -> Result<Vec<Vec<u8>>, Failed> {
     let mut found = Vec::new();
     for (folder, ending) in kind.sources {
@@ -185,7 +186,7 @@ fn valid(kind: &InputKind) -> Result<Vec<Vec<u8>>, Failed> {
             found.push(match kind.name {
                 "bc" => {
                     let context = Context::create();
-                    llvm::bitcode(&llvm::read(&context, &Input::new("valid", bytes)).map_err(|_| "it is valid")?)
+                    llvm::bitcode(&llvm::read(&context, &Input::new("valid", bytes)).map_err(|_| "the input is valid")?)
                 }
                 "ptx" => {
                     let options = Options::new(Target::new("sm_90".parse()?, Some("ptx86".parse()?))?);
@@ -198,12 +199,12 @@ fn valid(kind: &InputKind) -> Result<Vec<Vec<u8>>, Failed> {
     Ok(found)
 }
 
-/// Random numbers, the same in every run.
+/// Random numbers that are the same in every run.
 struct Random(u64);
 
 impl Random {
     fn new(seed: u64) -> Self {
-        // Every bit of the seed reaches every bit of the state.
+        // Every bit of the seed affects every bit of the state.
         let mixed = (0..3).fold(seed + 1, |state: u64, _| {
             let state = state.wrapping_mul(0x9E37_79B9_7F4A_7C15);
             state ^ state >> 32
@@ -224,10 +225,10 @@ impl Random {
     }
 }
 
-/// A valid input after some changes, each of bytes, of words or of lines: pieces of it are replaced by pieces of any.
+/// A valid input after some changes of bytes, words or lines. A change replaces a piece by a piece of any valid input.
 fn damaged(valid: &[Vec<u8>], random: &mut Random) -> Vec<u8> {
     let mut bytes = valid[random.below(valid.len())].clone();
-    // Few changes leave more that is valid, and comes further.
+    // An input with few changes is more often valid, and reaches later stages.
     for _ in 0..[1, 1, 1, 2, 3, 5][random.below(6)] {
         let other = &valid[random.below(valid.len())];
         match random.below(7) {
@@ -245,7 +246,7 @@ fn damaged(valid: &[Vec<u8>], random: &mut Random) -> Vec<u8> {
                 let (to, from) = (random.range(bytes.len(), 64), random.range(other.len(), 64));
                 bytes.splice(to, other[from].to_vec());
             }
-            // A number, a word or a sign becomes another of this input.
+            // A number, a word or a punctuation mark is replaced by another one of this input.
             3 | 4 => {
                 let mut here = words(&bytes);
                 let at = random.below(here.len());
@@ -271,7 +272,7 @@ fn damaged(valid: &[Vec<u8>], random: &mut Random) -> Vec<u8> {
     bytes
 }
 
-/// Runs of letters and digits, and what is between them byte by byte.
+/// Splits bytes into runs of letters and digits, and single other bytes.
 fn words(bytes: &[u8]) -> Vec<&[u8]> {
     bytes.chunk_by(|a, b| a.is_ascii_alphanumeric() && b.is_ascii_alphanumeric()).collect()
 }
@@ -280,7 +281,7 @@ fn lines(bytes: &[u8]) -> Vec<&[u8]> {
     bytes.split_inclusive(|byte| *byte == b'\n').collect()
 }
 
-/// Gives the files to workers; those at which one ended.
+/// Passes the files to workers. Returns the files that ended a worker.
 fn through_workers(
     kind: &InputKind,
     paths: &[PathBuf],
@@ -299,7 +300,7 @@ fn through_workers(
             .spawn()?;
         let mut files = worker.stdin.take().ok_or("a pipe")?;
         let list = rest.iter().map(|path| format!("{}\n", path.display())).collect::<String>();
-        // A worker that ends reads no more.
+        // The write fails if the worker ends.
         std::thread::spawn(move || files.write_all(list.as_bytes()));
         let (said, done) = mpsc::channel();
         let answers = BufReader::new(worker.stdout.take().ok_or("a pipe")?).lines();
@@ -322,7 +323,7 @@ fn through_workers(
         worker.wait()?;
         if let Some(path) = rest.get(next) {
             if hangs {
-                failures.push((path.clone(), format!("it takes longer than {PATIENCE:?}")));
+                failures.push((path.clone(), format!("the input takes longer than {PATIENCE:?}")));
             } else {
                 ended.push(path.clone());
             }
@@ -332,12 +333,13 @@ fn through_workers(
     Ok(ended)
 }
 
-/// The answer of a worker to an input that is valid still.
+/// The answer of a worker to a valid input.
 const VALID: &str = "valid";
 
-/// Takes each file of a list, and answers with a line: empty if there are errors, or what is wrong with these.
+/// Processes each file of a list and answers with a line: `valid`, empty for proper errors, or a description of
+/// improper errors.
 fn worker(kind: &InputKind) {
-    let work = kind.work.expect("workers are for what has work");
+    let work = kind.work.expect("a worker's kind has work");
     for path in io::stdin().lines().map(|path| path.expect("a path")) {
         let bytes = fs::read(&path).expect("a file");
         let answer = work(&path, &bytes).map_or_else(|errors| wrong(&path, &bytes, &errors), |()| VALID.to_owned());
@@ -345,10 +347,10 @@ fn worker(kind: &InputKind) {
     }
 }
 
-/// What is wrong with errors: none at all, a place outside of the file, or one that says that we have a bug.
+/// The faults of an error list: no error, a site outside of the file, or a claim of a bug in ptx-atomics or LLVM.
 fn wrong(path: &str, bytes: &[u8], errors: &[Diagnostic]) -> String {
     if errors.is_empty() {
-        return "it fails without an error".to_owned();
+        return "the input fails without an error".to_owned();
     }
     let problems = errors.iter().filter_map(|error| {
         let place = error.location.as_ref().filter(|at| at.file == path);
@@ -360,12 +362,12 @@ fn wrong(path: &str, bytes: &[u8], errors: &[Diagnostic]) -> String {
     problems.collect::<Vec<_>>().join("; ")
 }
 
-/// Whether a file has a line, or ends in front of it.
+/// Whether a file has a line.
 fn is_in(bytes: &[u8], line: u32) -> bool {
     (1..=bytes.split(|byte| *byte == b'\n').count()).contains(&(line as usize))
 }
 
-/// What is wrong with what the command says to a file, or a folder of them.
+/// The fault of the command's output for a file or folder, if it has one.
 fn through_command(kind: &InputKind, path: &Path) -> Result<Option<String>, Failed> {
     let mut command = Command::new("timeout");
     command.current_dir(root()).arg(PATIENCE.as_secs().to_string()).arg(ptx_atomics().get_program());
@@ -377,7 +379,7 @@ fn through_command(kind: &InputKind, path: &Path) -> Result<Option<String>, Fail
     let outside = places.filter(|place| {
         let mut parts = place.rsplitn(3, ':').collect_vec();
         let numbers = parts.iter().take_while(|part| part.parse::<u32>().is_ok()).count();
-        // The file may have a colon in its name, and need not have a column.
+        // The name of the file may contain a colon, and the column may be absent.
         let line = numbers.checked_sub(1).and_then(|last| parts[last].parse().ok());
         let file = parts.split_off(numbers.min(parts.len())).into_iter().rev().join(":");
         line.is_some_and(|line| fs::read(&file).is_ok_and(|bytes| !is_in(&bytes, line)))
@@ -385,11 +387,11 @@ fn through_command(kind: &InputKind, path: &Path) -> Result<Option<String>, Fail
     let problems = [
         (!matches!(output.status.code(), Some(0 | 1))).then(|| format!("{}", output.status)),
         (output.status.code() == Some(1) && !said && output.stdout.is_empty())
-            .then(|| "it fails without a word".to_owned()),
+            .then(|| "the input fails without a message".to_owned()),
         ["panicked", "ptx-atomics has a bug", "bug in LLVM"]
             .iter()
             .find(|words| stderr.contains(**words))
-            .map(|words| format!("it says '{words}'")),
+            .map(|words| format!("the message is '{words}'")),
         outside.map(|place| format!("{place} is outside of the file")).next(),
     ];
     let problems = problems.into_iter().flatten().join("; ");
@@ -428,7 +430,7 @@ fn mlir_module(path: &str, bytes: &[u8]) -> Result<(), Errors> {
     .map(drop)
 }
 
-/// Checked in both profiles, with what can be read of it.
+/// Checks the readable part of a module in both profiles.
 fn kernel(path: &str, bytes: &[u8]) -> Result<(), Errors> {
     let Ok(text) = std::str::from_utf8(bytes) else { return Ok(()) };
     let (module, errors) = Module::read_partly(text);
@@ -440,7 +442,7 @@ fn kernel(path: &str, bytes: &[u8]) -> Result<(), Errors> {
     if errors.is_empty() { Ok(()) } else { Err(errors.iter().map(|error| diagnostic(path, error)).collect()) }
 }
 
-/// Judged as the PTX of every function of its name in the inputs.
+/// Judges each function against every function of the inputs with the same name.
 fn ptx(path: &str, bytes: &[u8]) -> Result<(), Errors> {
     let module: Module = match std::str::from_utf8(bytes) {
         Ok(text) => text
@@ -454,7 +456,7 @@ fn ptx(path: &str, bytes: &[u8]) -> Result<(), Errors> {
     OPERATIONS.with(|recognized| {
         for function in module.functions() {
             for of in recognized.iter().filter(|of| llvm::ptx_name(&of.function) == function.name) {
-                // A function that is too large is an error, too.
+                // A function that is too large also gives an error.
                 let _ = judge_function(&of.blocks, function);
             }
         }
@@ -472,9 +474,9 @@ fn operations() -> Vec<llvm::Recognized> {
     let of = |path: PathBuf| {
         let context = Context::create();
         let input = Input::new("valid", fs::read(path).expect("an input"));
-        let module = llvm::read(&context, &input).expect("it is valid");
-        llvm::expand(&module).expect("it is valid");
-        llvm::operations(&module, &input, &Options::new(target())).expect("it is valid")
+        let module = llvm::read(&context, &input).expect("the input is valid");
+        llvm::expand(&module).expect("the input is valid");
+        llvm::operations(&module, &input, &Options::new(target())).expect("the input is valid")
     };
     paths.filter(|path| path.extension().is_some_and(|ending| ending == "ll")).sorted().flat_map(of).collect()
 }

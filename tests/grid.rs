@@ -1,12 +1,13 @@
 //! Every operation × type × ordering × scope × address space × volatile × read or unread × strategy × target, from LLVM IR
 //! to PTX text.
 //!
-//! Each cell is a function. The text of each is read back: its instructions must be strong enough, by a checker that does
-//! not know the ABI table, and on target. Every assembler that knows the target must accept it. What the instruction set
-//! lacks must be an error.
+//! Each cell is a function. The test parses the text of each function. Its instructions must be strong enough,
+//! according to a checker that does not use the ABI table, and the target must have them. Every assembler that supports
+//! the target must accept the text. An operation that the instruction set lacks must be an error.
 //!
-//! Here a part is tested: cells that catch what is wrong wherever two words meet, and with `scripts/test --all` every 400th one. `scripts/grid` tests
-//! the whole, or a shard of it, which the variable `GRID_SHARD` names: `K/N`.
+//! A test run covers a part of the grid: cells that together catch each kind of fault for every pair of words, and with
+//! `scripts/test --all` every 400th cell. `scripts/grid` tests the whole, or the shard that the variable `GRID_SHARD`
+//! names: `K/N`.
 
 use std::{
     collections::{BTreeMap, HashSet},
@@ -34,7 +35,7 @@ use testing::{
     target, word,
 };
 
-/// GPUs of every kind. PTX versions are such that each assembler meets many of them.
+/// GPUs of every kind. The PTX versions are chosen so that each assembler supports many of the targets.
 const TARGETS: [(&str, &str); 11] = [
     ("sm_20", "ptx32"),
     ("sm_35", "ptx40"),
@@ -49,13 +50,13 @@ const TARGETS: [(&str, &str); 11] = [
     ("sm_120", "ptx94"),
 ];
 
-/// The reasons, for users.
+/// The reasons for rejections in the user documentation.
 const REJECTIONS: &str = include_str!("../docs/rejections.md");
 
 /// The part of `scripts/test --all`.
 const SAMPLE: Shard = Shard { index: 1, count: 400 };
 
-/// How many functions go through LLVM at once.
+/// The maximum number of functions in a module.
 const MODULE: usize = 5_000;
 
 pub fn trials() -> Vec<Trial> {
@@ -68,12 +69,13 @@ pub fn trials() -> Vec<Trial> {
             None => run.check(run.pairs()),
         })
     });
-    // How an address is spelled depends on no target but for the forms of the instruction.
+    // The spelling of an address does not depend on the target, except through the forms of the instruction.
     let named = TARGETS.into_iter().skip(1).step_by(3).map(|(sm, ptx)| {
         let run = Run { target: target(sm, Some(ptx)), floats: FP_ATOMICS[0] };
-        Trial::test(format!("addresses of variables for {}", run.target), move || run.addresses())
+        Trial::test(format!("assemblers accept addresses of variables for {}", run.target), move || run.addresses())
     });
-    let missed = testing::left_to_all(Trial::test("the smaller sample catches what every 400th cell does", missed));
+    let missed =
+        testing::left_to_all(Trial::test("the smaller sample catches the mutants of every 400th cell", missed));
     let missing = ASSEMBLERS.iter().filter_map(|assembler| assembler.missing());
     let skipped = missing.map(|what| testing::trial("assembling".into(), Some(what), || Ok(())));
     let first = ASSEMBLERS.iter().find_map(|assembler| assembler.missing());
@@ -111,23 +113,23 @@ impl Shard {
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Run {
     target: Target,
-    /// What `--fp-atomics` says.
+    /// The value of `--fp-atomics`.
     floats: &'static str,
 }
 
-/// Whether an operation depends on the policy: on floats alone.
+/// Whether an operation depends on the policy. Only operations on floats do.
 fn depends(op: &AtomicOp) -> bool {
     matches!(op.operation, Operation::Rmw(op, access) if access.ty.is_float() && op.takes(access.ty))
 }
 
-/// The smaller sample: a cell is in it if it catches a wrong lowering of some kind, wherever two words meet, that no earlier cell
-/// catches.
+/// The smaller sample. It has a cell if the cell catches a kind of incorrect lowering for a pair of words for which no
+/// earlier cell catches it.
 static SMALL: LazyLock<Small> = LazyLock::new(|| {
     let (targets, strategies) = (TARGETS.map(|(sm, ptx)| target(sm, Some(ptx))), Strategy::iter().collect_vec());
     let cells = cells().enumerate().sorted_by_key(|(index, _)| scattered(*index));
     let cells = cells.map(|(_, cell)| (cell.words(), cell)).collect_vec();
     let (mut near, mut pairs, mut catches) = (Pairs::default(), Pairs::default(), Catches::default());
-    // Each cell twice, with others of what it is crossed with.
+    // Each cell occurs twice, with different targets, strategies and policies.
     let items = iproduct!(0..2, &cells).enumerate().filter_map(|(index, (_, (words, cell)))| {
         let scattered = scattered(index);
         let target = targets[scattered % targets.len()];
@@ -135,7 +137,7 @@ static SMALL: LazyLock<Small> = LazyLock::new(|| {
         let floats = if depends(&cell.op) { FP_ATOMICS[scattered / 128 % FP_ATOMICS.len()] } else { FP_ATOMICS[0] };
         let run = Run { target, floats };
         let words = run.words(words, strategy);
-        // What it catches follows from these first of all, and to know it takes a lowering.
+        // These properties largely determine the kinds that the cell catches, and need no lowering to compute.
         let likely = word((cell.op.ordering, cell.op.scope, reasons(&cell.op, &target).is_empty()));
         let is_near = near.is_new(&words.map(|of| of ^ likely));
         let finds_more = is_near && pairs.finds_more(&words, catches.of(&cell.op, strategy, &target));
@@ -149,7 +151,7 @@ struct Small {
     pairs: Pairs,
 }
 
-/// What every 400th cell catches, the smaller sample does, too: 19,746 wrong lowerings, but for 4.
+/// The smaller sample catches the 19,746 incorrect lowerings that every 400th cell catches, except 4.
 fn missed() -> Result<(), Failed> {
     let (mut pairs, mut catches) = (SMALL.pairs.clone(), Catches::default());
     let before = pairs.found();
@@ -161,8 +163,8 @@ fn missed() -> Result<(), Failed> {
     }
     let missed = pairs.found() - before;
     println!("{} cells catch {before}; every 400th catches {missed} more", SMALL.cells.len());
-    // Some meet in one cell of a thousand alone.
-    if missed * 1000 < before { Ok(()) } else { Err(format!("{missed} are missed").into()) }
+    // Some pairs occur only in one cell of a thousand.
+    if missed * 1000 < before { Ok(()) } else { Err(format!("the smaller sample misses {missed} mutants").into()) }
 }
 
 impl Run {
@@ -185,7 +187,7 @@ impl Run {
     fn check(&self, part: impl IntoIterator<Item = (Cell, Strategy)>) -> Result<(), Failed> {
         let target = &self.target;
         let mut rejected = BTreeMap::<&'static str, usize>::new();
-        // They are the same with every strategy.
+        // The missing operations are the same with every strategy.
         let mut lacking: BTreeMap<bool, BTreeMap<String, Cell>> = BTreeMap::new();
         let mut accepted: BTreeMap<(&'static str, bool), Vec<Cell>> = BTreeMap::new();
         for (cell, strategy) in part {
@@ -222,7 +224,7 @@ impl Run {
         Ok(())
     }
 
-    /// Every spelling of the address of a variable is one that the assemblers take.
+    /// The assemblers accept every spelling of a variable's address.
     fn addresses(&self) -> Result<(), Failed> {
         let mut pairs = Pairs::default();
         let cells = addresses().filter(|cell| reasons(&cell.op, &self.target).is_empty());
@@ -250,7 +252,7 @@ impl Run {
         Ok(String::from_utf8(ptx.map_err(messages)?)?)
     }
 
-    /// Each cell that the target lacks is an error in its function.
+    /// Each cell that the target lacks gives an error in its function.
     fn rejects(&self, cells: &[Cell]) -> Result<(), Failed> {
         for cells in cells.chunks(MODULE) {
             let errors = self.lower(cells, Strategy::Recommended).err().unwrap_or_default();
@@ -268,7 +270,7 @@ impl Run {
             let sequence = sequence(body)?;
             let fail = |what: String| Err(format!("{strategy}: {what}\n{}\n{sequence}", llvm_ir(cell)).into());
             let fence = cell.op.operation == Operation::Fence && cell.op.scope == SyncScope::SingleThread;
-            // What nobody reads of a stack slot, LLVM removes.
+            // LLVM removes accesses of a stack slot whose results are unused.
             let local = cell.op.operation.access().is_some_and(|access| access.space == Space::Local);
             let removed = local && !sequence.instructions().any(|instruction| instruction.address().is_some());
             if let Err(missing) = Strength::of(&sequence).covers(&cell.op)
@@ -295,8 +297,9 @@ static OPERATIONS: LazyLock<Vec<Cell>> = LazyLock::new(|| {
     cells().filter(of_interest).collect()
 });
 
-/// Lowers every operation for a GPU with its lowest PTX version, and asks every assembler that knows it: at least one does. Where not
-/// all is tested, each operation is on one type at least, and each type in one operation.
+/// Lowers every operation for a GPU with its lowest PTX version, and assembles the PTX. At least one assembler must
+/// support the GPU. The smaller sample has each operation on at least one type, and each type in at least one
+/// operation.
 fn every_operation(sm: Sm) -> Result<(), Failed> {
     let target = Target::new(sm, None)?;
     let mut pairs = Pairs::default();
@@ -306,7 +309,7 @@ fn every_operation(sm: Sm) -> Result<(), Failed> {
     assert!(cells.len() > if testing::all() { 200 } else { 40 });
     let ptx = Run { target, floats: FP_ATOMICS[0] }.ptx(&cells, Strategy::Fence)?;
     assert!(ptx.contains(&format!(".version {}\n.target {sm}\n", target.ptx)), "{}", ptx.lines().take(9).join("\n"));
-    // The grid itself has every assembler.
+    // The grid test covers all assemblers.
     let knowing = ASSEMBLERS.iter().find(|assembler| assembler.knows(&target));
     knowing.ok_or("no assembler knows the GPU")?.assemble(&target, ptx.as_bytes())
 }
@@ -321,7 +324,7 @@ fn functions(ptx: &str) -> impl Iterator<Item = (&str, &str, &str)> {
     })
 }
 
-/// The instructions that came from the cell: all but loads of parameters and stores of results.
+/// The instructions of the cell: all except loads of parameters and stores of results.
 fn sequence(body: &str) -> Result<Sequence, Failed> {
     let lines = body.lines().map(str::trim).filter(|line| !line.contains(".param"));
     let mut statements = Vec::new();
@@ -339,7 +342,7 @@ fn sequence(body: &str) -> Result<Sequence, Failed> {
     Ok(statements.into_iter().collect())
 }
 
-/// PTX of many modules, equal functions once, in files that an assembler reads in linear time.
+/// PTX of many modules, without duplicate functions, in files that an assembler reads in linear time.
 #[derive(Default)]
 struct Functions {
     files: Vec<String>,

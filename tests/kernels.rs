@@ -1,7 +1,7 @@
-//! Kernels as litmus tests: sources of every language, the words of a test, what is unknown, and what is wrong.
+//! Kernels as litmus tests: sources in every language, the `litmus:` comments, and the errors.
 //!
-//! The examples are their own tests, and hold. Each of their orderings is lost once, and other mistakes are made in them: then
-//! a test does not hold, and its execution shows the line.
+//! The examples contain their own tests, and these hold. Trials remove each ordering of the examples and make other
+//! mistakes in them; then a test does not hold, and its execution shows the line.
 
 #[macro_use]
 mod cases;
@@ -35,22 +35,22 @@ pub fn trials() -> Vec<Trial> {
         .iter()
         .map(|(file, part)| trial(format!("{file}: every ordering in {part}"), missing(file), || weakened(file, part)));
     let rest: [(&str, Option<&str>, Test); 9] = [
-        ("code of a header is shown where it is used", missing("kernel.cu"), headers),
-        ("flags of the compiler", missing("kernel.cu"), compiler_flags),
-        ("a compiler that is not there", None, no_compiler),
-        ("the guide", missing("publish.cu").or(missing("publish.rs")), guide),
-        ("cargo test", missing("publish.rs"), cargo_test),
-        ("flags say what comments say", None, flags),
-        ("--ptx writes what is checked", missing("kernel.cu"), written),
-        ("PTX of nvcc", (!nvcc().exists()).then_some("nvcc"), of_nvcc),
-        ("the exit status of --must-hold", None, must_hold),
+        ("an error shows the lines of the kernel and of its header", missing("kernel.cu"), headers),
+        ("flags after -- reach the compiler", missing("kernel.cu"), compiler_flags),
+        ("a missing compiler is an error with its package", None, no_compiler),
+        ("the guide shows the command's output", missing("publish.cu").or(missing("publish.rs")), guide),
+        ("cargo test runs the tests of a crate", missing("publish.rs"), cargo_test),
+        ("flags give the verdict of comments", None, flags),
+        ("--ptx writes the checked PTX", missing("kernel.cu"), written),
+        ("PTX of nvcc has the same verdicts", (!nvcc().exists()).then_some("nvcc"), of_nvcc),
+        ("--must-hold sets the exit status", None, must_hold),
     ];
     let rest = rest.into_iter().map(|(name, missing, test)| trial(name.into(), missing, test));
     let (mistakes, weakened) = (testing::one_of(5, mistakes), testing::one_of(5, weakened));
     cases.chain(holding).chain(mistakes).chain(weakened).chain(rest).collect()
 }
 
-/// What is missing of what a source needs, by its name.
+/// The missing compiler for a source file, by the file's extension.
 fn missing(file: &str) -> Option<&'static str> {
     match Path::new(file).extension()?.to_str()? {
         "rs" => rustc_missing(""),
@@ -65,14 +65,14 @@ fn litmus() -> Command {
     command
 }
 
-/// A kernel, and what the command says of it.
+/// A kernel, and the result of the command on it.
 struct Case {
     name: &'static str,
     file: &'static str,
     source: &'static str,
     flags: &'static [&'static str],
     status: i32,
-    /// Each stands in what is printed.
+    /// Texts that the output must contain.
     says: &'static [&'static str],
 }
 
@@ -89,7 +89,7 @@ fn check(case: &Case) -> Result<(), Failed> {
     Err(format!("{}, lacks '{missing}':\n{said}", output.status).into())
 }
 
-/// Examples that are their own tests.
+/// Examples whose tests hold.
 const HOLDING: [&str; 9] = [
     "cuda/histogram.cu",
     "cuda/message.cu",
@@ -102,7 +102,7 @@ const HOLDING: [&str; 9] = [
     "ticket_lock.rs",
 ];
 
-/// What is known of each test of a file, by its name: whether it holds, and the whole answer.
+/// The answer for each test of a file, by the name of the test. `holds` in it is the verdict.
 fn answers(file: &Path) -> Result<BTreeMap<String, Value>, Failed> {
     let output = litmus().arg(file).args(["--format", "json"]).output()?;
     let answers: Vec<Value> = serde_json::from_slice(&output.stdout)
@@ -115,12 +115,12 @@ fn holds(file: &str) -> Result<(), Failed> {
     let answers = answers(&root().join("examples").join(file))?;
     let other: Vec<&String> = answers.iter().filter(|(_, of)| of["holds"] != true).map(|(name, _)| name).collect();
     if answers.len() < 2 || !other.is_empty() {
-        return Err(format!("of {} tests these do not hold: {other:?}", answers.len()).into());
+        return Err(format!("of {} tests, these do not hold: {other:?}", answers.len()).into());
     }
     Ok(())
 }
 
-/// A copy of an example that may be changed, with the files beside it.
+/// A copy of an example and of the files in its folder, for changes.
 struct Copy {
     folder: tempfile::TempDir,
 }
@@ -145,15 +145,15 @@ impl Copy {
 
 /// A mistake in an example.
 struct Mistake {
-    /// The example, and the file in its folder that has the mistake.
+    /// The example. `part` is the file in its folder that has the mistake.
     file: &'static str,
     part: &'static str,
-    /// Once in the file; what stands in its place.
+    /// A text that occurs once in the file. `to` replaces it.
     from: &'static str,
     to: &'static str,
-    /// A line that the execution shows; the changed one if empty.
+    /// A line that the execution shows; if empty, the changed line.
     shows: &'static str,
-    /// Whether the changed line is what the command blames.
+    /// Whether the command blames the line that the execution shows.
     to_blame: bool,
 }
 
@@ -162,11 +162,11 @@ fn wrong(mistake: &Mistake) -> Result<(), Failed> {
     let part = copy.path(mistake.part);
     let source = fs::read_to_string(&part)?;
     if source.matches(mistake.from).count() != 1 {
-        return Err(format!("'{}' stands not once in {}", mistake.from, mistake.part).into());
+        return Err(format!("expected '{}' once in {}", mistake.from, mistake.part).into());
     }
     let changed = source.replace(mistake.from, mistake.to);
     let at = if mistake.shows.is_empty() { source.find(mistake.from) } else { changed.find(mistake.shows) };
-    let line = changed[..at.ok_or("no line that is shown")?].matches('\n').count() + 1;
+    let line = changed[..at.ok_or("no shown line")?].matches('\n').count() + 1;
     fs::write(&part, changed)?;
     let text = String::from_utf8(litmus().arg(copy.path(mistake.file)).output()?.stdout)?;
     let wrong = text.split("\n\n").position(|part| part.contains(" does not hold\n"));
@@ -203,14 +203,15 @@ const MISTAKES: [Mistake; 17] = [
     Mistake { file: "ticket_lock.rs", part: "ticket_lock.rs", from: "flag.store(1, Ordering::Release)", to: "unsafe { flag.as_ptr().write(1) }", shows: "", to_blame: true },
 ];
 
-/// Orderings that an example could do without, as its tests see it, and why.
+/// Orderings that the example's tests do not need, and the reason.
 const SUPERFLUOUS: [(&str, &str, &str); 1] = [(
     "ticket_lock.rs",
     "self.next.fetch_add(1, Ordering::AcqRel)",
-    "what the last owner wrote comes with `serving`, and nobody reads what comes with a ticket",
+    "`serving` orders the last owner's writes, and no thread reads a write before a ticket",
 )];
 
-/// The files of examples whose every ordering is lost once, with the file that is the input.
+/// The example files whose orderings are removed, one at a time. The first name is the input of the command, the second
+/// the changed file.
 const WEAKENED: [(&str, &str); 10] = [
     ("cuda/message.cu", "message.cu"),
     ("cuda/ring.cu", "ring.cu"),
@@ -224,7 +225,7 @@ const WEAKENED: [(&str, &str); 10] = [
     ("ticket_lock.rs", "ticket_lock.rs"),
 ];
 
-/// The words of orderings, and what relaxes them.
+/// The names of orderings, and the relaxed replacements.
 #[rustfmt::skip]
 const ORDERINGS: [(&str, &str); 8] = [
     ("__ATOMIC_ACQUIRE", "__ATOMIC_RELAXED"), ("__ATOMIC_RELEASE", "__ATOMIC_RELAXED"),
@@ -232,7 +233,7 @@ const ORDERINGS: [(&str, &str); 8] = [
     ("Acquire)", "Relaxed)"), ("Release)", "Relaxed)"), ("AcqRel)", "Relaxed)"), ("SeqCst)", "Relaxed)"),
 ];
 
-/// Every ordering of a file is needed by one of its tests, but for those that are known to be superfluous.
+/// The tests of an example need every ordering of a file, except the superfluous ones above.
 fn weakened(file: &str, part: &str) -> Result<(), Failed> {
     let copy = Copy::of(file)?;
     let source = fs::read_to_string(copy.path(part))?;
@@ -244,7 +245,7 @@ fn weakened(file: &str, part: &str) -> Result<(), Failed> {
         let (before, behind) = (&source[..at], &source[at + from.len()..]);
         let begin = before.rfind('\n').map_or(0, |newline| newline + 1);
         let line = &source[begin..at + from.len()];
-        // Rust has no relaxed fence.
+        // Rust has no relaxed fence, so the fence is removed.
         let none = from.ends_with(')') && line.contains("fence");
         let text = if none { format!("{}{behind}", &source[..begin]) } else { format!("{before}{to}{behind}") };
         fs::write(copy.path(part), text)?;
@@ -265,7 +266,7 @@ fn nvcc() -> PathBuf {
     root().join(".tools/cuda-13.5/nvidia/cu13/bin/nvcc")
 }
 
-/// What is said of a kernel does not depend on where its words stand.
+/// The result for a kernel is the same with the declarations in flags and in comments.
 fn flags() -> Result<(), Failed> {
     let folder = tempfile::tempdir()?;
     let said = |name: &str, source: &str, flags: &[&str]| -> Result<String, Failed> {
@@ -283,7 +284,7 @@ fn flags() -> Result<(), Failed> {
     if by_flags == by_comments { Ok(()) } else { Err(format!("{by_flags}\n\n{by_comments}").into()) }
 }
 
-/// A kernel that uses a function of a header, in a folder with a space.
+/// A kernel that uses a function of a header, in a folder whose name has a space.
 fn with_header(function: &str) -> Result<tempfile::TempDir, Failed> {
     let folder = tempfile::tempdir()?;
     fs::create_dir(folder.path().join("in clude"))?;
@@ -313,8 +314,8 @@ extern "C" __device__ unsigned consumer(unsigned *word, unsigned *flag) {
 
 const FLAGS: [&str; 3] = ["--", "-Iin clude", "-DVALUE=1"];
 
-/// Whether the code is inlined or called, and whether it is clang that makes the PTX: who is to blame is the line of the kernel, and
-/// that of the header stands beside it.
+/// The command blames the line of the kernel and shows the inlined line of the header beside it. This holds for inlined
+/// and called functions, and for PTX from our lowering and from clang.
 fn headers() -> Result<(), Failed> {
     let blamed = |said: &str| {
         let (_, blamed) = said.split_once("To blame.").ok_or("nothing is to blame")?;
@@ -348,7 +349,7 @@ fn headers() -> Result<(), Failed> {
     Ok(())
 }
 
-/// They stand behind `--`, and have spaces.
+/// The compiler's flags follow `--`, and a flag may contain spaces.
 fn compiler_flags() -> Result<(), Failed> {
     let folder = with_header("inline")?;
     let refused = |flags: &[&str], status: i32, words: &str| {
@@ -359,7 +360,7 @@ fn compiler_flags() -> Result<(), Failed> {
     };
     refused(&[], 1, "'put.h' file not found")?;
     refused(&FLAGS[..2], 1, "use of undeclared identifier 'VALUE'")?;
-    // Of a flag that is none, the compiler says so.
+    // The compiler reports an unknown flag.
     refused(&[&FLAGS[..], &["--speed"]].concat(), 1, "--speed")?;
     let ptx = folder.path().join("kernel.ptx");
     fs::write(&ptx, MESSAGE)?;
@@ -371,16 +372,16 @@ fn compiler_flags() -> Result<(), Failed> {
     Ok(())
 }
 
-/// The program and how to get it are named.
+/// The error names the missing program and the package that has it.
 fn no_compiler() -> Result<(), Failed> {
     let folder = tempfile::tempdir()?;
     let bin = folder.path().join("bin");
     fs::create_dir(&bin)?;
     let cases = [
-        ("kernel.cu", "there is no bash in the PATH", None),
-        ("kernel.cu", "there is no clang 22 in the PATH; the package clang-22 of", Some("bash")),
-        ("kernel.cpp", "there is no g++ in the PATH; the package g++ has it", None),
-        ("kernel.rs", "there is no flock in the PATH; the package util-linux has it", None),
+        ("kernel.cu", "the PATH has no bash", None),
+        ("kernel.cu", "the PATH has no clang 22; install the package clang-22 of", Some("bash")),
+        ("kernel.cpp", "the PATH has no g++; install the package g++", None),
+        ("kernel.rs", "the PATH has no flock; install the package util-linux", None),
     ];
     for (name, words, more) in cases {
         if let Some(program) = more {
@@ -400,7 +401,7 @@ fn no_compiler() -> Result<(), Failed> {
     Ok(())
 }
 
-/// The PTX, without words, gives what its source gives.
+/// The PTX of a kernel with the source's `litmus:` lines gives the verdicts of the source.
 fn written() -> Result<(), Failed> {
     let folder = tempfile::tempdir()?;
     let ptx = folder.path().join("lock.ptx");
@@ -413,10 +414,10 @@ fn written() -> Result<(), Failed> {
     if (verdicts(&first), verdicts(&second)) == (2, 2) { Ok(()) } else { Err((first + &second).into()) }
 }
 
-/// The same kernels with libcu++, as nvcc compiles them: the words are those of `examples/cuda`.
+/// The same kernels with libcu++, compiled by nvcc. The `litmus:` lines are those in `examples/cuda`.
 fn of_nvcc() -> Result<(), Failed> {
     let folder = tempfile::tempdir()?;
-    // What nvcc makes of `message` has more events than an execution may have.
+    // The PTX of nvcc for `message` has more events than the limit for an execution.
     for kernel in KERNELS.into_iter().filter(|kernel| *kernel != "message") {
         let ptx = folder.path().join(kernel).with_extension("ptx");
         let source = root().join("tests/gpu/libcu++").join(kernel).with_extension("cu");
@@ -426,7 +427,7 @@ fn of_nvcc() -> Result<(), Failed> {
         let words = words.lines().filter(|line| line.contains("litmus:")).join("\n");
         fs::write(&ptx, fs::read_to_string(&ptx)? + &words)?;
         if kernel == "ticket_lock" {
-            // The line is the kernel's own, not that of libcu++, which is inlined there.
+            // The execution shows the kernel's line, not the line of the inlined libcu++ function.
             let text = success(litmus().arg(&ptx))?;
             if !text.contains("ticket_lock.cu:12: while (serving.load") {
                 return Err(text.into());
@@ -454,7 +455,7 @@ fn must_hold() -> Result<(), Failed> {
     Ok(())
 }
 
-/// What the guide shows is what the command says. `INSTA_UPDATE=always` writes it.
+/// The guide shows the output of the command. `INSTA_UPDATE=always` writes it.
 fn guide() -> Result<(), Failed> {
     let path = root().join("docs/kernels.md");
     let guide = fs::read_to_string(&path)?;
@@ -471,7 +472,7 @@ fn guide() -> Result<(), Failed> {
                 let (arguments, shown) = text.split_once('\n').ok_or("no output")?;
                 let arguments = arguments.strip_prefix("$ ptx-atomics litmus ").ok_or("another command")?;
                 let said = success(litmus().current_dir(folder.path()).args(arguments.split_whitespace()))?;
-                // The guide goes on with the mistake mended.
+                // The later commands of the guide run on the corrected source.
                 let source = fs::read_to_string(folder.path().join("publish.rs"))?;
                 write("publish.rs", &source.replace("store(1, Relaxed)", "store(1, Release)"))?;
                 new = new.replacen(block, &format!("console\n$ ptx-atomics litmus {arguments}\n{said}"), 1);
@@ -494,7 +495,8 @@ fn blessing() -> bool {
     std::env::var("INSTA_UPDATE").is_ok_and(|update| update == "always")
 }
 
-/// `ptx_atomics_scope::litmus!` in a crate of its own: it succeeds where the kernel is right, and shows an execution where not.
+/// `ptx_atomics_scope::litmus!` in a separate crate: the test succeeds for a correct kernel, and shows an execution for
+/// an incorrect one.
 fn cargo_test() -> Result<(), Failed> {
     let folder = tempfile::tempdir()?;
     let scope = root().join("products/scope");

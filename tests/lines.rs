@@ -1,4 +1,5 @@
-//! Several instructions on a line: each analysis has the same findings in a module and in the module with each function on one line.
+//! Several instructions on a line: each analysis gives the same findings for a module and for the module with each
+//! function on one line.
 
 use std::{collections::BTreeMap, fs, path::PathBuf};
 
@@ -12,7 +13,7 @@ use ptx_atomics::{
 };
 use testing::root;
 
-/// The folders whose modules are put on few lines.
+/// The folders of the modules.
 const FOLDERS: [&str; 5] = ["examples/check", "tests/async", "tests/races", "tests/rewrite", "tests/run"];
 
 pub fn trials() -> Vec<Trial> {
@@ -27,7 +28,7 @@ pub fn trials() -> Vec<Trial> {
     paths.into_iter().map(trial).collect()
 }
 
-/// The module with the body of each function on one line. Line directives need lines of their own, and go.
+/// The module with the body of each function on one line. Line directives need separate lines and are removed.
 fn joined(module: &Module) -> Module {
     let mut module = module.clone();
     for function in module.functions_mut() {
@@ -79,7 +80,7 @@ fn findings(module: &Module) -> BTreeMap<String, Vec<String>> {
 
 fn is_same(text: &str) -> Result<(), Failed> {
     let (module, _) = Module::read_partly(text);
-    // As it prints, each instruction has a line of its own.
+    // In the printed module, each instruction is on a separate line.
     let module: Module = joined(&module).to_string().parse()?;
     let joined = joined(&module);
     let (apart, together) = (findings(&module), findings(&joined));
@@ -93,5 +94,5 @@ fn is_same(text: &str) -> Result<(), Failed> {
         Ok(rewritten.text.parse::<Module>()?.to_string())
     };
     let [apart, together] = [&module, &joined].map(rewritten);
-    if apart? != together? { Err("the optimizer makes other code".into()) } else { Ok(()) }
+    if apart? != together? { Err("the optimizer's code depends on the lines".into()) } else { Ok(()) }
 }

@@ -1,7 +1,8 @@
-//! `ptx-atomics litmus`: verdicts, explanations, drawings, bad input.
+//! `ptx-atomics litmus`: verdicts, explanations, drawings, and errors in the input.
 //!
-//! What it prints and draws for each of `models/memory-model/litmus` is pinned in `snapshots/litmus`. To accept a change:
-//! `INSTA_UPDATE=always cargo test -p ptx-atomics-cli --test it -- '[litmus]'`, then read the difference.
+//! The output and the drawings for each file of `models/memory-model/litmus` are pinned in `snapshots/litmus`. To
+//! accept a change: `INSTA_UPDATE=always cargo test -p ptx-atomics-cli --test it -- '[litmus]'`, then read the
+//! difference.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -33,31 +34,31 @@ pub fn trials() -> Vec<Trial> {
         shared_trial(&name, &path, move |folder| agrees(folder, count, convention))
     });
     let tests: &[(&str, Test)] = &[
-        ("no snapshot is left of what is gone", none_left),
+        ("each snapshot has its test", none_left),
         ("store buffering with fence.acq_rel is allowed", allowed),
         ("store buffering with fence.sc is forbidden", forbidden),
-        ("every pattern holds, and is what the program says", examples),
+        ("every pattern holds, and fails without its orderings", examples),
         ("every pattern of asynchronous operations holds, and its mistake is a race", asynchronous_examples),
         ("races are reported, by profile", races),
-        ("the guide", guide),
-        ("conventions", conventions),
-        ("limits give no verdict", limits),
-        ("of many outcomes, the first are shown", many_outcomes),
-        ("dependencies that may be reasoned away are named", open_dependencies),
-        ("what hangs is said to hang", hangs),
-        ("what may be a mistake is said", warnings),
-        ("wrong usage", wrong_usage),
-        ("all errors, with their places", errors),
-        ("standard input and output", streams),
+        ("the guides show the command's output", guide),
+        ("a convention changes a verdict", conventions),
+        ("a reached limit makes a verdict unknown", limits),
+        ("the command shows the first of many outcomes", many_outcomes),
+        ("an unknown verdict names removable dependencies", open_dependencies),
+        ("the command reports a hang", hangs),
+        ("an undeclared variable is a warning", warnings),
+        ("wrong usage has exit status 2", wrong_usage),
+        ("each error has its position", errors),
+        ("- reads standard input and writes standard output", streams),
         ("an error touches no output", an_error_touches_no_output),
-        ("damaged files", damaged),
-        ("many files give what each gives", many),
-        ("drawings are well-formed, and nothing lies on anything else", drawings),
+        ("damaged files never panic", damaged),
+        ("many files give the library's results", many),
+        ("drawings are well-formed, without overlaps", drawings),
     ];
     let tests = tests.iter().map(|(name, test)| Trial::test(*name, test));
-    // It knows no --version.
+    // `dot` has no option `--version`.
     let has_graphviz = Command::new("dot").arg("-V").output().is_ok_and(|output| output.status.success());
-    let graphviz = trial("graphviz draws".into(), (!has_graphviz).then_some("dot"), graphviz);
+    let graphviz = trial("graphviz draws the graphs".into(), (!has_graphviz).then_some("dot"), graphviz);
     pinned.chain(shared).chain(tests).chain([graphviz]).collect()
 }
 
@@ -66,7 +67,7 @@ fn own() -> Vec<PathBuf> {
     ["models/memory-model/litmus", "examples/litmus", "examples/litmus/async"].into_iter().flat_map(files).collect()
 }
 
-/// The litmus tests of a folder of ours, as paths from the root.
+/// The litmus tests in a folder of the repository, as paths from the root.
 fn files(folder: &str) -> Vec<PathBuf> {
     let entries = fs::read_dir(root().join(folder)).expect(folder).map(|entry| entry.expect("a file").file_name());
     let paths = entries.map(|name| Path::new(folder).join(name));
@@ -83,7 +84,7 @@ fn litmus() -> Command {
     command
 }
 
-/// Runs the command with words separated by spaces, and expects an exit status, and words on standard output and error.
+/// Runs the command with words separated by spaces, and checks the exit status and words on standard output and error.
 #[track_caller]
 fn check(arguments: &str, status: i32, stdout: &[&str], stderr: &[&str]) -> Result<(), Failed> {
     let output = litmus().args(arguments.split_whitespace()).output()?;
@@ -105,7 +106,7 @@ fn json(command: &mut Command) -> Result<BTreeMap<String, Value>, Failed> {
     array.into_iter().map(|object| Ok((file(&object)?, object))).collect()
 }
 
-/// Times differ from run to run.
+/// Removes times, which differ from run to run.
 fn without_time(text: &str) -> String {
     let line = |line: &str| match line.rsplit_once(", ") {
         Some((counts, time)) if line.starts_with("  ") && time.ends_with(" ms") => counts.to_owned(),
@@ -142,21 +143,21 @@ fn none_left() -> Result<(), Failed> {
     snapshot::none_left("snapshots/litmus", &names)
 }
 
-/// The verdicts of Dat3M that the command does not share, by the convention, and why.
+/// The verdicts of Dat3M with which the command disagrees, by convention, and the reasons.
 #[rustfmt::skip]
 const NOT_SHARED: [(&str, &str, &str); 9] = [
-    ("manual", "Barrier/quorum1-pass.litmus",      "a thread is left over at the barrier, and waits for ever"),
-    ("manual", "Barrier/quorum2-pass.litmus",      "a thread is left over at the barrier, and waits for ever"),
-    ("manual", "Barrier/quorum3-pass.litmus",      "a thread is left over at the barrier, and waits for ever"),
-    ("manual", "Barrier/quorum4-pass.litmus",      "a thread is left over at the barrier, and waits for ever"),
-    ("manual", "Barrier/quorum2-hang.litmus",      "it hangs, and we say so"),
-    ("dat3m",  "Barrier/quorum2-hang.litmus",      "it hangs, and we say so"),
+    ("manual", "Barrier/quorum1-pass.litmus",      "an extra thread waits at the barrier forever"),
+    ("manual", "Barrier/quorum2-pass.litmus",      "an extra thread waits at the barrier forever"),
+    ("manual", "Barrier/quorum3-pass.litmus",      "an extra thread waits at the barrier forever"),
+    ("manual", "Barrier/quorum4-pass.litmus",      "an extra thread waits at the barrier forever"),
+    ("manual", "Barrier/quorum2-hang.litmus",      "the test hangs, and the command reports it"),
+    ("dat3m",  "Barrier/quorum2-hang.litmus",      "the test hangs, and the command reports it"),
     ("manual", "Manual/Atom-minus-location_.litmus", "PTX has no `atom.sub`"),
     ("manual", "Manual/Red-minus-location_.litmus",  "PTX has no `red.acq_rel`"),
     ("manual", "Manual/Red-plus-location_.litmus",   "PTX has no `red.acq_rel`"),
 ];
 
-/// What the suite says of each test, the command says.
+/// The command gives the verdict of the suite for each test.
 fn agrees(folder: &Path, count: usize, convention: &str) -> Result<(), Failed> {
     let found = json(litmus().arg(folder).args(["--convention", convention]))?;
     let table = fs::read_to_string(folder.join("expected.csv"))?;
@@ -203,7 +204,7 @@ P0:r0 == 0 /\\ P1:r0 == 0 is forbidden by the axiom Causality, section 8.10.6 of
 ";
     assert!(text.contains(expected) && text.ends_with(cycle), "{text}");
     assert_eq!(dot.lines().filter(|line| line.contains("->") && line.contains("penwidth=3")).count(), 4);
-    // And a line in the legend.
+    // The legend has one more such line.
     assert_eq!(svg.matches("stroke-width=\"7\"").count(), 5);
     Ok(())
 }
@@ -216,9 +217,12 @@ fn examples() -> Result<(), Failed> {
         assert_eq!(object["holds"], Value::Bool(true), "{file}");
         let text = fs::read_to_string(root().join(file))?;
         let litmus = Litmus::read(&text).map_err(|error| format!("{file}:{error}"))?;
-        assert!(!litmus.comments.is_empty() && litmus.name == name(Path::new(file)), "{file} says what it shows");
+        assert!(
+            !litmus.comments.is_empty() && litmus.name == name(Path::new(file)),
+            "expected a comment and the file's name in {file}"
+        );
     }
-    // Each pattern breaks without the ordering that its comment names.
+    // A pattern fails without the ordering that its comment names.
     let breaks = |file: &str, from: &str, to: &str| -> Result<(), Failed> {
         let text = fs::read_to_string(root().join("examples/litmus").join(file))?;
         assert!(text.contains(from), "{file} has no `{from}`");
@@ -241,7 +245,7 @@ fn examples() -> Result<(), Failed> {
     breaks("cluster_flag.litmus", "(P1:r0 == 1 /\\ P1:r1 == 0)", "(P2:r0 == 1 /\\ P2:r1 == 0)")
 }
 
-/// In both profiles. Beside each pattern stands its most common mistake, which has the same condition.
+/// The patterns hold in both profiles. Each pattern has a file with its most common mistake and the same condition.
 fn asynchronous_examples() -> Result<(), Failed> {
     for profile in ["default", "strict"] {
         let found = json(litmus().arg("examples/litmus/async").args(["--profile", profile]))?;
@@ -255,20 +259,24 @@ fn asynchronous_examples() -> Result<(), Failed> {
             assert!(found.contains_key(&partner), "{partner}");
             let text = fs::read_to_string(root().join(file))?;
             let litmus = Litmus::read(&text).map_err(|error| format!("{file}:{error}"))?;
-            assert!(!litmus.comments.is_empty() && litmus.name == name(Path::new(file)), "{file} says what it shows");
+            assert!(
+                !litmus.comments.is_empty() && litmus.name == name(Path::new(file)),
+                "expected a comment and the file's name in {file}"
+            );
         }
     }
     Ok(())
 }
 
-/// Both operations with their lines, what is missing, the section and the profile; a race is no success where all must hold.
+/// A race names both operations with their lines, the missing edge, the section and the profile. A test with a race
+/// fails under `--must-hold`.
 fn races() -> Result<(), Failed> {
     let file = "models/memory-model/litmus/async/A5-proxy-fence-after-commit.litmus";
     check(file, 0, &["mma, then st.shared holds"], &[])?;
     let race = [
         "mma, then st.shared races",
         "[d], a, b, 0, 1 (P0, line 5) and st.weak a, 5 (P0, line 9) have a data race.",
-        "needs a proxy fence on the way from one to the other (section 8.9.5 of the PTX manual, profile strict). An execution:",
+        "needs a proxy fence on the path between the two accesses (section 8.9.5 of the PTX manual, profile strict). An execution:",
         "starts\n",
         "its completion\n",
         "The race in it:",
@@ -280,13 +288,8 @@ fn races() -> Result<(), Failed> {
     check(&format!("{file} --profile strict --reading A5=lenient"), 0, &["holds"], &[])?;
     check(&format!("{file} --profile strict --must-hold"), 1, &["races"], &[])?;
     check(&format!("{file} --must-hold"), 0, &["holds"], &[])?;
-    check(
-        &format!("{file} --reading A13=strict"),
-        2,
-        &[],
-        &["there is no question 'A13'", "A12 (mma-of-other-shape)"],
-    )?;
-    check(&format!("{file} --reading A5=loose"), 2, &[], &["'loose' is no reading: strict, lenient"])?;
+    check(&format!("{file} --reading A13=strict"), 2, &[], &["unknown question 'A13'", "A12 (mma-of-other-shape)"])?;
+    check(&format!("{file} --reading A5=loose"), 2, &[], &["expected strict or lenient, found 'loose'"])?;
     check(&format!("{file} --profile mine"), 2, &[], &["default, strict"])?;
     let all = "examples/litmus/async/refill.litmus examples/litmus/async/refill_mistake.litmus";
     check(all, 0, &["2 tests: 1 hold, 0 do not, 0 unknown, 1 race\n"], &[])?;
@@ -297,13 +300,13 @@ fn races() -> Result<(), Failed> {
         (&false.into(), &5.into(), &9.into())
     );
     assert_eq!((&race["section"], &race["profile"]), (&"8.9.5".into(), &"strict".into()));
-    // Where a test has nothing asynchronous, the profile is nothing to it.
+    // The profile has no effect on a test without asynchronous operations.
     let plain = |profile: &str| success(litmus().args(["models/memory-model/litmus/MP.litmus", "--profile", profile]));
     assert_eq!(without_time(&plain("strict")?), without_time(&plain("default")?));
     Ok(())
 }
 
-/// What the guide shows is what the command gives.
+/// The guides show the output and the drawings of the command.
 fn guide() -> Result<(), Failed> {
     ["docs/memory-model.md", "docs/async.md"].into_iter().try_for_each(shows)
 }
@@ -318,7 +321,7 @@ fn shows(path: &str) -> Result<(), Failed> {
         let folder = tempfile::tempdir()?;
         let mut command = litmus();
         for word in arguments.split_whitespace() {
-            // Drawings are compared with those of the guide.
+            // The command's drawings are compared with the drawings of the guide.
             match word.strip_prefix("docs/") {
                 Some(drawing) => command.arg(folder.path().join(drawing)),
                 None => command.arg(word),
@@ -332,7 +335,10 @@ fn shows(path: &str) -> Result<(), Failed> {
                 fs::copy(drawing.path(), &expected)?;
             }
             assert_eq!(fs::read_to_string(drawing.path())?, fs::read_to_string(&expected)?, "{}", expected.display());
-            assert!(guide.contains(&format!("]({})", drawing.file_name().to_string_lossy())), "it is shown");
+            assert!(
+                guide.contains(&format!("]({})", drawing.file_name().to_string_lossy())),
+                "expected the text in the guide"
+            );
         }
         count += 1;
     }
@@ -380,18 +386,18 @@ fn limits() -> Result<(), Failed> {
     check(&format!("{adds} --choices 1000"), 1, &["adds unknown", "more choices than the limit (--choices)"], &[])?;
     let unknown = [
         "rounds unknown",
-        "because a loop may run more often than the bound (--rounds)",
-        "up to 4 rounds of each loop, it",
+        "because a loop may run more iterations than the bound (--rounds)",
+        "up to 4 iterations of each loop, it",
     ];
     check(&rounds, 1, &unknown, &[])?;
     check(&format!("{rounds} --rounds 10"), 0, &["rounds holds"], &[])?;
-    // What is found is found.
+    // An outcome that the search has found holds even if the search reaches its limit.
     check(&found, 0, &["found holds", "is allowed. An execution"], &[])?;
     check(
         &format!("{rounds} --format json"),
         1,
         &["\"holds\": null"],
-        &["rounds.litmus: the verdict is unknown: a loop may run more often than the bound"],
+        &["rounds.litmus: the verdict is unknown: a loop may run more iterations than the bound"],
     )?;
     let all = format!("{} --choices 1000", folder.path().display());
     check(&all, 1, &["unknown", "adds.litmus: more choices", "3 tests: 1 hold, 0 do not, 2 unknown\n"], &[])?;
@@ -400,13 +406,13 @@ fn limits() -> Result<(), Failed> {
 
 const MP: &str = "models/memory-model/litmus/MP.litmus";
 
-/// They are counted, and with `--all-outcomes` all are there.
+/// By default the command counts the outcomes and prints some; with `--all-outcomes` it prints all.
 fn many_outcomes() -> Result<(), Failed> {
     let folder = tempfile::tempdir()?;
     let adds = ["r0", "r1"].map(|register| format!("atom.relaxed.gpu.add {register}, x, 1"));
     let two: &[String] = &adds;
     let path = write(folder.path(), "adds", &[two; 4], "exists (P0:r0 == 6)")?;
-    // 8! orders of 8 additions, of which each thread has two in their order.
+    // There are 8! orders of 8 additions, and the additions of each thread keep their order.
     let first =
         ["  2520 outcomes, ", "\nOutcomes (*: P0:r0 == 6, in 90 of 2520):\n", "\n  and 2320 more (--all-outcomes)\n"];
     check(&format!("{path} --outcomes"), 0, &first, &[])?;
@@ -414,21 +420,22 @@ fn many_outcomes() -> Result<(), Failed> {
         let text = success(litmus().arg(&path).arg(option))?;
         let (_, behind) = text.split_once("\nOutcomes (").ok_or("no outcomes")?;
         let (_, table) = behind.split_once("P0:r1").ok_or("no table")?;
-        // In the end, `x` is 8, and `y` 0.
+        // In the end, `x` is 8 and `y` is 0.
         let is_row = |line: &&str| line.trim_end_matches([' ', '*']).ends_with("  8  0");
         Ok(table.lines().filter(is_row).count())
     };
     assert_eq!((rows("--outcomes")?, rows("--all-outcomes")?), (200, 2520));
     let few = |option: &str| Ok::<_, Failed>(without_time(&success(litmus().args([MP, option]))?));
     assert_eq!(few("--outcomes")?, few("--all-outcomes")?);
-    // Those of a search that came to its end by a limit are no number of outcomes.
+    // The outcomes of a search that reached its limit are a lower bound.
     let counts = ["again:", "add r1, r1, 1", "ld.relaxed.gpu r0, x", "beq r0, 0, again"].map(str::to_owned);
     let path = write(folder.path(), "rounds", &[&counts, &["st.relaxed.gpu x, 1".to_owned()]], "exists (P0:r1 == 9)")?;
     check(&path, 1, &["rounds unknown", "  at least 4 outcomes, "], &[])?;
     check(&format!("{path} {path}"), 1, &["unknown  at least 4 outcomes  "], &[])
 }
 
-/// Where it is their cycle that leaves a verdict open: of tests that are written for it, and of random ones.
+/// Tests whose verdict is open because of their dependencies: the explanation shows the cycle. Some are handwritten,
+/// and some are random.
 fn open_dependencies() -> Result<(), Failed> {
     let folder = tempfile::tempdir()?;
     let lines = |lines: &[&str]| lines.iter().map(ToString::to_string).collect_vec();
@@ -436,7 +443,7 @@ fn open_dependencies() -> Result<(), Failed> {
     let open = |name: &str, code: &[&str], which: &str| {
         let path = write(folder.path(), name, &[&lines(code), &copy], "exists (P0:r0 == 1)")?;
         let said = format!(
-            "P0:r0 == 1 is allowed is unknown: only dependencies that an implementation may reason away forbid it (section 8.10.4): {which}. An execution with it would be:"
+            "P0:r0 == 1 is allowed is unknown: only dependencies that an implementation may optimize away forbid it (section 8.10.4): {which}. An execution with it would be:"
         );
         let cycle = [
             "open dependency:  gives a value that may or may not decide\n",
@@ -446,7 +453,7 @@ fn open_dependencies() -> Result<(), Failed> {
     };
     let arms = ["ld.weak r0, x", "beq r0, 0, other", "st.weak y, 1", "bra end", "other: st.weak y, 1", "end:"];
     open("arms", &arms, "of st.weak y, 1 (P0, line 6) on ld.weak r0, x (P0, line 4)")?;
-    // Its values are not known either.
+    // The values of this dependency are not known either.
     let masked = ["ld.weak r0, x", "and r1, r0, 2", "or r1, r1, 1", "st.weak y, r1"];
     open("masked", &masked, "of st.weak y, r1 (P0, line 7) on ld.weak r0, x (P0, line 4)")?;
 
@@ -467,7 +474,7 @@ fn open_dependencies() -> Result<(), Failed> {
     Ok(())
 }
 
-/// That a program ends in a state.
+/// The formula that is true if and only if a program ends in a state.
 fn is(program: &Program, state: &[u64]) -> Formula {
     let layout = Layout::new(program);
     let registers = layout.registers().iter().map(|&(thread, register)| Atom::Register { thread, register });
@@ -540,12 +547,12 @@ fn errors() -> Result<(), Failed> {
         1,
         &["holds", good, "7 tests: 1 hold, 0 do not, 0 unknown, 6 with errors"],
         &[
-            "error: there is no `ld.release`",
+            "error: PTX has no `ld.release`",
             "a.litmus:4:2\n",
             "4 |  ld.release.gpu r0, x ;\n  |  ^^^^^^^^^^^^^^",
-            "error: there is no variable `y`",
+            "error: the test has no variable `y`",
             "b.litmus:5:9\n",
-            "c.litmus' is no text",
+            "c.litmus' is not text",
             "error: a litmus test begins with `PTX` and its name",
             "d.txt:1:1\n",
             "cannot read 'none.litmus': No such file",
@@ -554,12 +561,12 @@ fn errors() -> Result<(), Failed> {
     )?;
     let accent = file("f.litmus", "PTX t\n\"é\" { x=0; y=0; x=1; }".as_bytes())?;
     check(&accent, 1, &[], &["f.litmus:2:17\n", "2 | \"é\" { x=0; y=0; x=1; }\n  |                 ^"])?;
-    // The good ones are in the array; nothing else is.
+    // The array has the valid tests and nothing else.
     let found = json(litmus().args([&release, good, &variable]))?;
     assert_eq!(found.keys().collect_vec(), [good]);
     let keys = found[good].as_object().ok_or("no object")?.keys().cloned().collect_vec();
     assert_eq!(keys, ["candidates", "file", "holds", "ms", "name", "outcomes"]);
-    check(&format!("{release} --format json"), 1, &["[]"], &["there is no `ld.release`"])
+    check(&format!("{release} --format json"), 1, &["[]"], &["PTX has no `ld.release`"])
 }
 
 fn streams() -> Result<(), Failed> {
@@ -570,7 +577,7 @@ fn streams() -> Result<(), Failed> {
     assert!(output.status.success() && text.starts_with("<stdin>: MP holds\n"), "{text}");
     let svg = success(litmus().args(["models/memory-model/litmus/MP.litmus", "--svg", "-"]))?;
     assert!(!read_picture(&svg)?.edges.is_empty());
-    // Many files: no progress where standard error is no terminal.
+    // With many files, the command prints no progress if standard error is not a terminal.
     check("models/memory-model/litmus examples/litmus", 0, &[" hold, 0 do not, 0 unknown, "], &[])?;
     check(
         "models/memory-model/litmus/MP.litmus examples/litmus/cta_flag.litmus --explain --outcomes",
@@ -595,7 +602,7 @@ fn an_error_touches_no_output() -> Result<(), Failed> {
     )
 }
 
-/// Numbers from a seed.
+/// Random numbers from a seed.
 fn xorshift(mut seed: u64) -> impl FnMut(usize) -> usize {
     move |below| {
         seed ^= seed << 13;
@@ -605,7 +612,7 @@ fn xorshift(mut seed: u64) -> impl FnMut(usize) -> usize {
     }
 }
 
-/// Bytes cut out, overwritten, doubled: a verdict or an error for each, and no panic.
+/// Files with bytes removed, overwritten or doubled: each gives a verdict or an error, and no panic.
 fn damaged() -> Result<(), Failed> {
     let folder = tempfile::tempdir()?;
     let mut random = xorshift(0x9E37_79B9_7F4A_7C15);
@@ -628,7 +635,7 @@ fn damaged() -> Result<(), Failed> {
     let output = run(&["--format", "json"])?;
     let stderr = String::from_utf8_lossy(&output.stderr);
     let judged = serde_json::from_slice::<Vec<Value>>(&output.stdout)?.len();
-    // Of a file that is judged, warnings may be said.
+    // A file with a verdict may have warnings.
     let of_errors: String = stderr.lines().filter(|line| !line.starts_with("warning: ")).collect();
     let errors = (0..1500).filter(|index| of_errors.contains(&format!("/{index}.litmus"))).count();
     println!("{judged} judged, {errors} errors");
@@ -643,7 +650,7 @@ fn damaged() -> Result<(), Failed> {
     Ok(())
 }
 
-/// Generated programs in one run, on all cores, against the library, one by one.
+/// One run on generated programs, on all cores, gives the results of the library on each program.
 fn many() -> Result<(), Failed> {
     let folder = tempfile::tempdir()?;
     let path = |seed: u64| folder.path().join(format!("{seed}.litmus"));
@@ -661,7 +668,7 @@ fn many() -> Result<(), Failed> {
             (&expected.0, &expected.1, &expected.2)
         );
     }
-    // The order is that of the arguments, on however many threads.
+    // The results are in the order of the arguments, with any number of threads.
     let files = tests[..300].iter().map(|(seed, _)| path(*seed)).rev().collect_vec();
     let order = |threads: &str| -> Result<Vec<Value>, Failed> {
         let text = success(litmus().args(&files).args(["--format", "json"]).env("RAYON_NUM_THREADS", threads))?;
@@ -681,7 +688,7 @@ type Point = (f64, f64);
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Segment(Point, Point);
 
-/// What a drawing has, read back from its XML.
+/// The elements of a drawing, read back from its XML.
 #[derive(Default)]
 struct Picture {
     size: Point,
@@ -689,7 +696,7 @@ struct Picture {
     boxes: Vec<[f64; 4]>,
     /// The segments of each edge.
     edges: Vec<Vec<Segment>>,
-    /// Places of the names of edges: as boxes.
+    /// Boxes around the names of edges.
     names: Vec<[f64; 4]>,
     /// The right ends of all text.
     texts: Vec<f64>,
@@ -729,21 +736,21 @@ fn read_picture(svg: &str) -> Result<Picture, Failed> {
     Ok(picture)
 }
 
-/// Whether the insides of two boxes meet.
+/// Whether the interiors of two boxes intersect.
 fn overlap(a: [f64; 4], b: [f64; 4]) -> bool {
     a[0] < b[2] - 0.2 && b[0] < a[2] - 0.2 && a[1] < b[3] - 0.2 && b[1] < a[3] - 0.2
 }
 
-/// What is wrong with a picture.
+/// The errors in the layout of a drawing.
 fn flaws(picture: &Picture) -> Vec<String> {
     let mut flaws = Vec::new();
     let mut flaw = |what: &str, where_: &dyn std::fmt::Debug| flaws.push(format!("{what}: {where_:?}"));
     let segment_box = |Segment(a, b): Segment| [a.0 - 0.3, a.1 - 0.3, b.0 + 0.3, b.1 + 0.3];
     for [a, b] in picture.boxes.iter().array_combinations().filter(|[a, b]| overlap(**a, **b)) {
-        flaw("two instructions lie on each other", &(a, b));
+        flaw("two instructions overlap", &(a, b));
     }
     for [a, b] in picture.names.iter().array_combinations().filter(|[a, b]| overlap(**a, **b)) {
-        flaw("two names lie on each other", &(a, b));
+        flaw("two names overlap", &(a, b));
     }
     let segments =
         picture.edges.iter().enumerate().flat_map(|(edge, segments)| segments.iter().map(move |s| (edge, *s)));
@@ -772,7 +779,7 @@ fn flaws(picture: &Picture) -> Vec<String> {
             f0.1 == f1.1 && s0.1 == s1.1 && (f0.1 - s0.1).abs() < 1.0 && f0.0.max(s0.0) < f1.0.min(s1.0) - 1.0
         };
         if a != b && length(first) > 0.0 && length(second) > 0.0 && (collinear(|p| p) || collinear(|p| (p.1, p.0))) {
-            flaw("two edges run on each other", &(first, second));
+            flaw("two edges overlap", &(first, second));
         }
     }
     for end in picture.texts.iter().chain(picture.boxes.iter().map(|rectangle| &rectangle[2])) {
@@ -783,7 +790,7 @@ fn flaws(picture: &Picture) -> Vec<String> {
     flaws
 }
 
-/// What stands outside of the strings of graphviz's language, each of which becomes `$`.
+/// The text outside of the strings of graphviz's language. Each string becomes `$`.
 fn outside_strings(dot: &str) -> Option<String> {
     let (mut outside, mut rest) = (String::new(), dot);
     while let Some((before, string)) = rest.split_once('"') {
@@ -813,7 +820,7 @@ fn drawings() -> Result<(), Failed> {
         let picture = read_picture(&svg).map_err(|error| format!("{}: {error:?}", path.display()))?;
         let flaws = flaws(&picture);
         assert!(flaws.is_empty(), "{}:\n{}", path.display(), flaws.join("\n"));
-        // Both drawings have the same edges and the same instructions.
+        // Both drawings have the same edges and instructions.
         assert_eq!(
             picture.edges.len(),
             dot.lines().filter(|line| line.contains("-> ") && !line.contains("invis")).count(),

@@ -1,4 +1,4 @@
-//! `ptx-atomics lsp`, spoken to as an editor does, and the extension for VS Code.
+//! `ptx-atomics lsp`, used in the way an editor does, and the extension for VS Code.
 
 use std::{
     collections::BTreeSet,
@@ -21,25 +21,25 @@ type Test = fn() -> Result<(), Failed>;
 
 pub fn trials() -> Vec<Trial> {
     let tests: &[(&str, Test)] = &[
-        ("a finding, its quick fix, and no finding", finding),
-        ("the order of PTX beside its IR", order),
-        ("a newer version is answered for", newer),
-        ("hover", hover),
-        ("a litmus test", litmus),
-        ("places in UTF-16", utf16),
-        ("what is no document", broken),
-        ("ends", ends),
+        ("the quick fix of a finding removes it", finding),
+        ("an IR with the same base name gives the orderings", order),
+        ("the newest version has the last answer", newer),
+        ("hover describes an instruction", hover),
+        ("a litmus test has diagnostics", litmus),
+        ("positions count UTF-16 units", utf16),
+        ("an invalid document does not end the server", broken),
+        ("the exit status follows the protocol", ends),
         ("the grammar has the words of PTX", grammar),
-        ("the files of the extension", extension),
+        ("the files of the extension exist", extension),
     ];
     let tests = tests.iter().map(|(name, test)| Trial::test(*name, test));
     tests.collect()
 }
 
-/// How long an answer may take on a machine that has much else to do.
+/// The time limit for an answer on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A server, and what it has said.
+/// A server and its messages.
 struct Server {
     child: Child,
     input: Option<ChildStdin>,
@@ -47,7 +47,7 @@ struct Server {
     requests: i64,
 }
 
-/// The messages of a server, up to its end.
+/// A channel with the messages of a server, until it ends.
 fn read(output: ChildStdout) -> Receiver<Value> {
     let (sender, said) = channel();
     thread::spawn(move || {
@@ -70,7 +70,7 @@ fn read(output: ChildStdout) -> Receiver<Value> {
 }
 
 impl Server {
-    /// A server that is ready.
+    /// A server after initialization.
     fn new(arguments: &[&str]) -> Result<Self, Failed> {
         let mut server = Self::raw(arguments)?;
         let known = server.request("initialize", json!({ "processId": null, "rootUri": null, "capabilities": {} }))?;
@@ -110,7 +110,7 @@ impl Server {
         Ok(if answer["error"].is_null() { answer["result"].clone() } else { answer["error"].clone() })
     }
 
-    /// The next message of a kind; others are dropped.
+    /// The next message for which the predicate holds. Messages before it are dropped.
     fn until(&self, is_it: impl Fn(&Value) -> bool) -> Result<Value, Failed> {
         loop {
             let message = self.said.recv_timeout(PATIENCE)?;
@@ -131,7 +131,7 @@ impl Server {
         self.notify("textDocument/didChange", json!({ "textDocument": document, "contentChanges": [{ "text": text }] }))
     }
 
-    /// The next diagnostics of a version of a document for which something holds.
+    /// The next diagnostics of a version of a document for which the predicate holds.
     fn diagnostics(&self, name: &str, version: i64, is_it: impl Fn(&[Value]) -> bool) -> Result<Vec<Value>, Failed> {
         let found = |message: &Value| message["params"]["diagnostics"].as_array().cloned();
         let message = self.until(|message| {
@@ -148,7 +148,7 @@ impl Server {
         self.request("textDocument/hover", json!({ "textDocument": { "uri": uri(name) }, "position": place }))
     }
 
-    /// Ends it as the protocol has it.
+    /// Shuts the server down according to the protocol.
     fn end(mut self) -> Result<(), Failed> {
         assert_eq!(self.request("shutdown", Value::Null)?, Value::Null);
         self.notify("exit", Value::Null)?;
@@ -157,7 +157,7 @@ impl Server {
     }
 }
 
-/// Where a test fails, no server is left.
+/// Kills the server even if a test fails.
 impl Drop for Server {
     fn drop(&mut self) {
         let _ = self.child.kill();
@@ -173,7 +173,7 @@ fn file(path: &str) -> Result<String, Failed> {
     Ok(fs::read_to_string(root().join(path))?)
 }
 
-/// The text with edits that are insertions in front of lines.
+/// The text after edits that insert lines.
 fn edited(text: &str, edits: &[Value]) -> String {
     let mut lines: Vec<_> = text.split_inclusive('\n').map(str::to_owned).collect();
     for edit in edits {
@@ -189,7 +189,7 @@ fn finding() -> Result<(), Failed> {
     let mut server = Server::new(&[])?;
     let text = file("tests/async/r4.ptx")?;
     server.open("r4.ptx", &text)?;
-    // At once what is possible, then the execution that shows it.
+    // First come the possible findings, then the execution that shows one.
     let possible = server.diagnostics("r4.ptx", 1, |_| true)?;
     assert_eq!(possible.iter().map(|said| &said["severity"]).collect_vec(), [2], "{possible:?}");
     let found = server.diagnostics("r4.ptx", 1, |found| found.iter().any(|said| said["severity"] == 1))?;
@@ -225,7 +225,7 @@ fn finding() -> Result<(), Failed> {
     server.end()
 }
 
-/// The IR stands in a file with the same name.
+/// The IR is in a file with the same base name.
 fn order() -> Result<(), Failed> {
     let folder = tempfile::tempdir()?;
     let next = |ptx: &str| {
@@ -258,7 +258,7 @@ fn order() -> Result<(), Failed> {
     server.end()
 }
 
-/// Whatever goes on for older ones, the last one is answered for last.
+/// The server answers for the newest version last, whatever work for older versions is in progress.
 fn newer() -> Result<(), Failed> {
     let mut server = Server::new(&["--time-limit", "1"])?;
     let text = file("tests/async/r4.ptx")?;
@@ -297,7 +297,7 @@ fn hover() -> Result<(), Failed> {
                 "`acq_rel`, scope `gpu`, global memory",
                 "atomicrmw add ptr addrspace(1) %p, i32 %b syncscope(\"device\") acq_rel",
                 "row rmw.acq_rel: `atom.acq_rel.<scope>.<rmw op>;`",
-                "On sm_90, ptxas 13.5 makes of it `MEMBAR.ALL.GPU ; ERRBAR ; CGAERRBAR ; ATOMG.E.ADD.STRONG.GPU ; CCTL.IVALL`",
+                "On sm_90, ptxas 13.5 generates `MEMBAR.ALL.GPU ; ERRBAR ; CGAERRBAR ; ATOMG.E.ADD.STRONG.GPU ; CCTL.IVALL`",
                 "memory instructions: 5, barriers among them: 4",
                 "generic proxy",
             ],
@@ -319,14 +319,14 @@ fn hover() -> Result<(), Failed> {
         (
             "sm_90",
             "red.release.gpu.shared.add.u32 [%rd1], 1",
-            &["`release`, scope `gpu`, which is as good as `sys` here, shared memory", "row rmw.release"],
+            &["`release`, scope `gpu`, which is equivalent to `sys` here, shared memory", "row rmw.release"],
         ),
         ("sm_90", "st.global.b32 [%rd1], %r1", &["Weak: it orders nothing", "On sm_90"]),
         ("sm_30", "ld.global.b32 %r1, [%rd1]", &["Weak"]),
         (
             "sm_90",
             "cp.async.bulk.global.shared::cta.bulk_group [%rd1], [tile], 512",
-            &["asynchronous", "completion by `bulk_group`", "async proxy", "sm_90 and PTX 8.0"],
+            &["asynchronous", "completion mechanism `bulk_group`", "async proxy", "sm_90 and PTX 8.0"],
         ),
         ("sm_90", "fence.proxy.async", &["It orders accesses of its own thread, on both sides of it."]),
         (
@@ -334,7 +334,7 @@ fn hover() -> Result<(), Failed> {
             "ld.relaxed.gpu.global.v8.b32 {%r1, %r2, %r3, %r4, %r5, %r6, %r7, %r8}, [%rd1]",
             &["relaxed", "scope `gpu`"],
         ),
-        ("sm_90", "ld.param.b64 %rd1, [k_param]", &["No other thread can write there."]),
+        ("sm_90", "ld.param.b64 %rd1, [k_param]", &["No other thread can write this memory."]),
         ("sm_90", "mul.lo.u32 %r1, %r1, 2", &[]),
     ];
     for (target, instruction, expected) in cases {
@@ -371,7 +371,7 @@ fn litmus() -> Result<(), Failed> {
 
 fn utf16() -> Result<(), Failed> {
     let mut server = Server::new(&["--time-limit", "0"])?;
-    // The sign in front has two units, and four bytes.
+    // The character before has two UTF-16 units and four bytes.
     let text = ".version 8.6\n.target sm_90\n.func f() {\n/* \u{1d11e} */ st.global.b32 [%rd1], %r1;\n/* \u{1d11e} */ ld.global.b32 %r1, [;\n}\n";
     server.open("u.ptx", text)?;
     let found = server.diagnostics("u.ptx", 1, |_| true)?;
@@ -382,7 +382,7 @@ fn utf16() -> Result<(), Failed> {
     server.end()
 }
 
-/// Nothing that is no document, no place and no message ends it before its time.
+/// Invalid documents, positions and messages do not end the server.
 fn broken() -> Result<(), Failed> {
     let mut server = Server::new(&["--time-limit", "1"])?;
     let r4 = file("tests/async/r4.ptx")?;
@@ -417,7 +417,7 @@ fn broken() -> Result<(), Failed> {
     server.end()
 }
 
-/// The exit status says whether the protocol was kept.
+/// The exit status is 0 only if the client followed the protocol.
 fn ends() -> Result<(), Failed> {
     let check = |what: &str, mut server: Server, last: &dyn Fn(&mut Server) -> Result<(), Failed>| {
         last(&mut server)?;
@@ -436,13 +436,13 @@ fn words<T: IntoEnumIterator + ToString>() -> impl Iterator<Item = String> {
     T::iter().map(|word| word.to_string())
 }
 
-/// In each pattern stand the words of its table, and no others.
+/// Each pattern has exactly the words of its table.
 fn grammar() -> Result<(), Failed> {
     let text = file("products/editors/vscode/syntaxes/ptx.tmLanguage.json")?;
     let grammar: Value = serde_json::from_str(&text)?;
     let first = |words: &str| words.split('.').next().map(str::to_owned);
     let semantics = words::<FenceSem>().chain(words::<LdSem>()).chain(words::<StSem>());
-    // Semantics that have no word of their own, and words that stand together.
+    // Omits semantics without a word, and splits compound words.
     let semantics =
         semantics.filter(|word| word != "plain").flat_map(|word| word.split('.').map(str::to_owned).collect_vec());
     let spaces = words::<Space>().filter(|space| space != "generic").chain(["param".to_owned()]);
@@ -457,12 +457,12 @@ fn grammar() -> Result<(), Failed> {
     for (name, key, words) in tables {
         let pattern = grammar["repository"][name][key].as_str().unwrap_or_default();
         let expected = format!("(?:{})", words.iter().join("|"));
-        assert!(pattern.contains(&expected), "{name}: {expected} is expected in {pattern}");
+        assert!(pattern.contains(&expected), "{name}: expected {expected}, found {pattern}");
     }
     Ok(())
 }
 
-/// They are JSON, and each file that is named is there.
+/// The extension's files are valid JSON, and each named file exists.
 fn extension() -> Result<(), Failed> {
     let folder = root().join("products/editors/vscode");
     let package: Value = serde_json::from_str(&file("products/editors/vscode/package.json")?)?;

@@ -1,4 +1,5 @@
-//! The tests of the whole product as one program: a module for each subject. `-- '[mlir'` behind the command runs one module.
+//! The tests of the whole product as one program: a module for each subject. `-- '[mlir'` after the command runs one
+//! module.
 
 mod adversary;
 mod async_insert;
@@ -36,7 +37,7 @@ mod upstream;
 fn main() {
     // The golden suite lowers in processes of this program.
     ptx_atomics::isolated::serve();
-    // Two modules start this program again, as the compiler or the reader under test.
+    // Two modules start this program again, as the compiler or the worker under test.
     if conformance::is_compiler() || fuzz::is_reader() {
         return;
     }

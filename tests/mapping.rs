@@ -13,14 +13,14 @@ type Test = fn() -> Result<(), Failed>;
 pub fn trials() -> Vec<Trial> {
     let tests: [(&str, Test); 9] = [
         ("every mapping is kept", kept),
-        ("a counterexample is a pair of files that show it", counterexample),
+        ("a counterexample is a pair of files", counterexample),
         ("shards are parts of the whole", shards),
-        ("behind the optimizer", optimizer),
-        ("a source, its PTX, the outcomes of both", from_source),
-        ("a source under every strategy", every_strategy),
-        ("sizes of values", values),
-        ("different mappings for parts of a program", mixed),
-        ("wrong usage and wrong sources", wrong),
+        ("the command keeps mappings after the optimizer", optimizer),
+        ("a source has the outcomes of its PTX", from_source),
+        ("every strategy keeps a source", every_strategy),
+        ("a value fits its type", values),
+        ("parts of a program may have different mappings", mixed),
+        ("wrong usage and wrong sources are errors", wrong),
     ];
     let tests = tests.map(|(name, test)| Trial::test(name, test));
     tests.into()
@@ -44,7 +44,7 @@ fn sum(rows: &[Value], field: &str) -> u64 {
 }
 
 fn kept() -> Result<(), Failed> {
-    // The tests of the mapping check itself have the other sets.
+    // The tests of the mapping check itself cover the other sets.
     let (code, rows) = rows(&["--set", "two", "--set", "placements", "--set", "waiting"])?;
     let count = |field| sum(&rows, field);
     println!(
@@ -92,7 +92,7 @@ fn shards() -> Result<(), Failed> {
     Ok(())
 }
 
-/// The programs that rewrites apply to are kept, and counted by rewrite.
+/// The command keeps and counts the programs to which rewrites apply, by rewrite.
 fn optimizer() -> Result<(), Failed> {
     let (code, rows) = rows(&["--optimize", "--set", "waiting-placements", "--set", "unwritten"])?;
     let rewritten = |rewrite: &str| rows.iter().filter_map(|row| row["rewritten"][rewrite].as_u64()).sum::<u64>();
@@ -133,7 +133,7 @@ fn from_source() -> Result<(), Failed> {
     for expected in [
         "P1@1.0: r0=ld.acq.gpu y; r1=ld.rlx.gpu x",
         " fence.acq_rel.gpu       | fence.acq_rel.gpu        ;",
-        "MP: kept: every outcome is one of the source",
+        "MP: kept: the source has every outcome",
         "too narrow: undefined",
         "Figure 12: kept",
     ] {
@@ -143,7 +143,7 @@ fn from_source() -> Result<(), Failed> {
     assert!(code == 1 && stdout.contains("Figure 12: not kept: 1 outcomes"), "{stdout}");
     let (code, stdout, _) = with(&["--rule", "c++11", "--strategy", "proven"])?;
     assert!(code == 0 && stdout.contains("Figure 12: kept"), "{stdout}");
-    // Of many outcomes, the first are shown.
+    // Only the first of many outcomes are shown.
     let adds: String = (0..6).map(|thread| format!("P{thread}@{thread}.0: r0=rmw.add.rlx.gpu x 1\n")).collect();
     fs::write(file.path(), format!("name: adds\n{adds}"))?;
     let (code, stdout, _) = with(&[])?;
@@ -170,7 +170,7 @@ fn every_strategy() -> Result<(), Failed> {
     Ok(())
 }
 
-/// A negative number is a value of the type that is accessed, and one that does not fit is none.
+/// A negative number is a value of the accessed type, and a number that does not fit is an error.
 fn values() -> Result<(), Failed> {
     let file = tempfile::NamedTempFile::new()?;
     let path = file.path().to_str().ok_or("a path")?;
@@ -181,7 +181,7 @@ fn values() -> Result<(), Failed> {
         fs::write(file.path(), source("-1"))?;
         let (code, rows) = rows(&["--expansion", expansion, path])?;
         assert_eq!((code, sum(&rows, "not_kept"), sum(&rows, "unknown")), (0, 0, 0), "{rows:?}");
-        // The loads of a byte are narrower than the words that its operations take.
+        // The loads of a byte are narrower than the words of its operations.
         assert_eq!(sum(&rows, "bytes_of_one_word") > 0, expansion == "6", "{rows:?}");
     }
     let (code, stdout, stderr) = run(&["litmus", "--from-source", path])?;
@@ -195,7 +195,7 @@ fn values() -> Result<(), Failed> {
     Ok(())
 }
 
-/// The message of a flag is lost where its load acquires nothing, and not by the mappings that are right.
+/// The message of a flag is lost if the load of the flag does not acquire. Correct mappings keep the message.
 fn mixed() -> Result<(), Failed> {
     let (file, folder) = (tempfile::NamedTempFile::new()?, tempfile::tempdir()?);
     let path = file.path().to_str().ok_or("a path")?;
@@ -229,7 +229,7 @@ fn mixed() -> Result<(), Failed> {
     );
     assert_eq!(pair["example"]["by"], "recommended, hopper-guide");
     for (arguments, said) in [
-        (&["verify-mapping", "--mix", "abi"][..], "the mappings are recommended, fence,"),
+        (&["verify-mapping", "--mix", "abi"][..], "expected a mapping (recommended, fence,"),
         (&["verify-mapping", "--within-threads"], "--mix"),
         (&["verify-mapping", "--mix", "all", "--mutants"], "cannot be used with"),
     ] {
@@ -259,9 +259,9 @@ fn wrong() -> Result<(), Failed> {
     check(&["verify-mapping", "--optimize", "--mutants", "--set", "two"], 2, "cannot be used with")?;
     fs::write(file.path(), "name: x\nP0@0.0: st.strong.gpu x 1\n")?;
     check(&["verify-mapping", path], 1, ":2:")?;
-    check(&["litmus", "--from-source", path], 1, "`strong` is no order")?;
+    check(&["litmus", "--from-source", path], 1, "`strong` is not an ordering")?;
     fs::write(file.path(), "name: x\nP0@0.0: st.rlx.gpu.or.so x 1\n")?;
-    check(&["litmus", "--from-source", path], 1, "`or` is too much")?;
+    check(&["litmus", "--from-source", path], 1, "unexpected `or`")?;
     fs::write(file.path(), b"name: \xff\nP0@0.0: st.rlx.gpu x 1\n")?;
-    check(&["litmus", "--from-source", path], 1, "is no text")
+    check(&["litmus", "--from-source", path], 1, "is not text")
 }

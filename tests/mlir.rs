@@ -1,4 +1,4 @@
-//! MLIR in: against LLVM IR, against MLIR's own lowering, pinned, and wrong.
+//! The trials for MLIR inputs: comparisons with LLVM IR and with MLIR's own lowering, pinned outputs, and errors.
 
 mod bad;
 mod command;

@@ -1,4 +1,5 @@
-//! What stays LLVM's own instruction: this LLVM prints it as its table says, and a table that is wrong is found out.
+//! The operations that LLVM's own instructions implement. The installed LLVM prints them as its table says, and an
+//! incorrect table is detected.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +16,7 @@ use ptx_atomics_common::backend::{Asked, Backend, Plain};
 use ptx_atomics_conformance::{Cell, Form, Language, backend};
 use testing::{one_of, root, trial};
 
-/// Targets at which what LLVM prints changes, and some between them that no table names.
+/// Targets at which LLVM's output changes, and some targets between them that no table names.
 const TARGETS: [(&str, &str); 9] = [
     ("sm_70", "ptx60"),
     ("sm_72", "ptx85"),
@@ -36,19 +37,21 @@ pub fn trials() -> Vec<Trial> {
         TARGETS.map(|(sm, ptx)| {
             let target =
                 Target::new(sm.parse().expect("a GPU"), Some(ptx.parse().expect("a version"))).expect("a target");
-            trial(format!("{target}: {name}"), missing.as_deref(), move || run(table.expect("it is there"), &target))
+            trial(format!("{target}: {name}"), missing.as_deref(), move || {
+                run(table.expect("the table exists"), &target)
+            })
         })
     };
     let shares = Trial::test("docs/cost.md has the shares of all versions", shares);
     let of_targets = [
-        of_table("LLVM prints what its table says".into(), prints),
-        of_table("a wrong claim is found".into(), mutants),
-        of_table("plain accesses stay where they are".into(), beside),
+        of_table("LLVM prints the text of its table".into(), prints),
+        of_table("the test finds a wrong claim".into(), mutants),
+        of_table("plain accesses keep their places".into(), beside),
     ];
     of_targets.into_iter().flat_map(|trials| one_of(2, trials)).chain([shares]).collect()
 }
 
-/// The PTX of functions, and how many of them stayed.
+/// The PTX of functions, and the number of operations that LLVM itself selected.
 fn ptx(cells: &[Cell], options: &Options) -> Result<(String, usize), String> {
     let input = Input::new("cells.ll", Language::Llvm.source(cells));
     let context = Context::create();
@@ -65,13 +68,13 @@ fn ptx(cells: &[Cell], options: &Options) -> Result<(String, usize), String> {
     run().map_err(|errors: llvm::Errors| errors.to_string())
 }
 
-/// What may stay is what a table says.
+/// Options under which operations stay as a table allows.
 fn by(table: &'static Backend, target: &Target) -> Options {
     let of_table = Options { embed: Embed::Native, backend: Some(table), ..Options::new(*target) };
     Options { verify_native: true, remarks: true, ..of_table }
 }
 
-/// Functions whose PTX is not the chosen sequence, however it came about.
+/// Functions whose PTX is not the chosen sequence, whichever path produced it.
 fn others(cells: &[Cell], target: &Target, text: &str) -> Vec<String> {
     let module: Module = text.parse().expect("PTX");
     let functions: BTreeMap<&str, _> = module.functions().map(|function| (function.name.as_str(), function)).collect();
@@ -86,14 +89,14 @@ fn chosen(op: &AtomicOp, target: &Target) -> Option<Plain> {
     Plain::of(&lower(op, &Policy::default(), target).ok()?.sequence, op)
 }
 
-/// Each function is the chosen sequence, whether it stays or not, and many stay.
+/// The PTX of each function is the chosen sequence, native or not, and many operations stay native.
 fn prints(table: &'static Backend, target: &Target) -> Result<(), Failed> {
     let cells = backend::functions(target, table.version[0]);
     let (text, stayed) = ptx(&cells, &by(table, target))?;
     let other = others(&cells, target, &text);
-    println!("{target}: {} functions, of which {stayed} stay", cells.len());
+    println!("{target}: {} functions, {stayed} of them native", cells.len());
     if !other.is_empty() {
-        return Err(format!("{} are something else: {:?}", other.len(), &other[..other.len().min(9)]).into());
+        return Err(format!("{} are different: {:?}", other.len(), &other[..other.len().min(9)]).into());
     }
     assert!(stayed * 3 > cells.len(), "{stayed} of {}", cells.len());
     let (text, stayed) = ptx(&cells, &Options { embed: Embed::Assembly, ..by(table, target) })?;
@@ -101,8 +104,8 @@ fn prints(table: &'static Backend, target: &Target) -> Result<(), Failed> {
     Ok(())
 }
 
-/// The table with a wrong claim: that LLVM prints what is chosen, where it prints something else. One for each operation, type and
-/// ordering.
+/// For each operation, type and ordering, a table that incorrectly claims that LLVM prints the chosen sequence. The
+/// verification must detect the claim.
 fn mutants(table: &'static Backend, target: &Target) -> Result<(), Failed> {
     let mut claims = BTreeMap::new();
     for cell in backend::functions(target, table.version[0]) {
@@ -117,12 +120,12 @@ fn mutants(table: &'static Backend, target: &Target) -> Result<(), Failed> {
         let options = by(Box::leak(Box::new(table.claiming(asked, target, order))), target);
         let cells = std::slice::from_ref(cell);
         let (unverified, _) = ptx(cells, &Options { verify_native: false, ..options.clone() })?;
-        // A claim may be true that no table has.
+        // A claim that no table has may still be true.
         if others(cells, target, &unverified).is_empty() {
             continue;
         }
         wrong += 1;
-        if !ptx(cells, &options).is_err_and(|errors| errors.contains("what its table says")) {
+        if !ptx(cells, &options).is_err_and(|errors| errors.contains("the PTX of its table")) {
             missed.push(cell.name.clone());
         }
     }
@@ -131,8 +134,8 @@ fn mutants(table: &'static Backend, target: &Target) -> Result<(), Failed> {
     if missed.is_empty() { Ok(()) } else { Err(format!("not found: {missed:?}").into()) }
 }
 
-/// Beside plain accesses, what may stay would let LLVM's code generator move these: a load, across a load that acquires. So none stays
-/// there, and what touches no memory is no plain access.
+/// Next to plain accesses, a native operation would let LLVM's code generator move the accesses, such as a load across
+/// an acquire load. No operation stays native there. An instruction that does not access memory is not a plain access.
 fn beside(table: &'static Backend, target: &Target) -> Result<(), Failed> {
     const OPERATIONS: [&str; 6] = [
         "load atomic i32, ptr addrspace(1) %c syncscope(\"device\") acquire, align 4",
@@ -164,15 +167,15 @@ fn beside(table: &'static Backend, target: &Target) -> Result<(), Failed> {
         let module = llvm::read(&context, &input).map_err(|errors| errors.to_string())?;
         let (remarks, _) = llvm::lower(&module, &input, &by(table, target)).map_err(|errors| errors.to_string())?;
         let stays = remarks.iter().any(|remark| matches!(remark.outcome, llvm::Outcome::Lowered { native: true, .. }));
-        assert!(is_alone || !stays, "{operation} stays beside {before}, {behind}");
+        assert!(is_alone || !stays, "{operation} stays native between {before} and {behind}");
         may += usize::from(is_alone);
         stayed += usize::from(stays);
     }
-    assert!(stayed * 2 >= may, "{stayed} of {may} stay where nothing is beside them");
+    assert!(stayed * 2 >= may, "{stayed} of {may} stay native alone");
     Ok(())
 }
 
-/// How many of the functions of the conformance suite stay as they are, in percent.
+/// The percentage of functions in the conformance suite that stay native.
 fn shares() -> Result<(), Failed> {
     let docs = std::fs::read_to_string(root().join("docs/cost.md"))?;
     let targets = [("sm_70", "ptx63"), ("sm_80", "ptx80"), ("sm_90", "ptx86"), ("sm_100", "ptx88")];
@@ -181,7 +184,7 @@ fn shares() -> Result<(), Failed> {
         let cells = Language::Llvm.cells(&target, 22);
         let cells: Vec<Cell> = cells.into_iter().filter(|cell| cell.form == Form::Plain).collect();
         let share = |version: [u32; 3]| {
-            let table = Backend::of(version).expect("it is there");
+            let table = Backend::of(version).expect("the table exists");
             let stays = |cell: &&Cell| {
                 let lowered = lower(&cell.op, &Policy::default(), &target);
                 lowered.is_ok_and(|lowering| table.prints(&cell.op, &lowering.sequence, &target))
@@ -189,7 +192,7 @@ fn shares() -> Result<(), Failed> {
             let stay = cells.iter().filter(stays).count();
             format!("{stay} ({:.0} percent)", 100.0 * stay as f64 / cells.len() as f64)
         };
-        // One for all versions of a major one.
+        // One entry for all versions with the same major version.
         let shares: Vec<_> = Backend::versions().map(|version| (version[0], share(version))).dedup().collect();
         let shares: Vec<_> = shares.into_iter().map(|(_, share)| share).collect();
         let row = format!("| {target} | {} | {} |", cells.len(), shares.join(" | "));

@@ -1,4 +1,5 @@
-//! The optimizer, from LLVM IR to PTX: `snapshots/optimizer/<input>.snap` has each kernel without and with it, and what is said.
+//! The optimizer, from LLVM IR to PTX. `snapshots/optimizer/<input>.snap` has each kernel without and with the
+//! optimizer, and the remarks.
 //!
 //! To accept a change: `INSTA_UPDATE=always cargo test -p ptx-atomics-cli --test it -- '[optimizer]'`, then read the difference.
 
@@ -13,7 +14,7 @@ use testing::{ASSEMBLERS, ptx_atomics, root, snapshot, success, target, tool, tr
 const INPUTS: &str = "tests/optimizer";
 const SNAPSHOTS: &str = "snapshots/optimizer";
 
-/// With and without a memory model, clusters, and one-sided fences.
+/// Targets with and without a memory model, clusters, and acquire-only fences.
 const GPUS: [(&str, Option<&str>); 6] =
     [("sm_60", None), ("sm_70", None), ("sm_80", None), ("sm_90", None), ("sm_90", Some("ptx86")), ("sm_100", None)];
 
@@ -33,20 +34,21 @@ pub fn trials() -> Vec<Trial> {
     };
     let mut trials: Vec<_> = names.iter().flat_map(of_input).collect();
     let expected: BTreeSet<_> = names.into_iter().collect();
-    trials.push(Trial::test("no snapshot is left over", move || snapshot::none_left(SNAPSHOTS, &expected)));
+    trials.push(Trial::test("each snapshot has its trial", move || snapshot::none_left(SNAPSHOTS, &expected)));
     for of in LIBDEVICES {
         let file = root().join(".tools").join(of).join("nvidia/cuda_nvcc/nvvm/libdevice/libdevice.10.bc");
         let missing = (!file.exists()).then_some(of);
-        trials.push(trial(format!("libdevice of {of} is known"), missing, move || libdevice(&file)));
+        trials.push(trial(format!("the optimizer knows libdevice of {of}"), missing, move || libdevice(&file)));
     }
-    trials.push(Trial::test("plain code in shared memory is that of its twin with scopes", twins));
+    trials.push(Trial::test("plain code in shared memory equals its twin with scopes", twins));
     trials
 }
 
 /// The CUDA versions whose libdevice is installed with ptxas.
 const LIBDEVICES: [&str; 2] = ["ptxas-11.8", "ptxas-12.9"];
 
-/// Every function of libdevice is known to access nothing but where its pointers point, by its name.
+/// The optimizer knows every function of libdevice by name, as a function that accesses only memory to which its
+/// pointers point.
 fn libdevice(file: &Path) -> Result<(), Failed> {
     let listed = success(
         Command::new(tool("llvm-nm")).args(["--defined-only", "--extern-only", "--format=just-symbols"]).arg(file),
@@ -62,7 +64,7 @@ fn libdevice(file: &Path) -> Result<(), Failed> {
     Ok(())
 }
 
-/// The PTX of an input, and what is said.
+/// The PTX of an input, and the remarks.
 fn lower(path: &Path, sm: &str, ptx: Option<&str>, optimize: &str) -> Result<(String, String), Failed> {
     let target = target(sm, ptx);
     let folder = tempfile::tempdir()?;
@@ -82,7 +84,7 @@ fn input(name: &str) -> std::path::PathBuf {
     root().join(INPUTS).join(format!("{name}.ll"))
 }
 
-/// Assemblers take it, and the checker finds every order and scope that the program needs.
+/// The assemblers accept the PTX, and the checker finds every ordering and scope that the program needs.
 fn right(name: &str, sm: &str, ptx: Option<&str>, optimize: &str) -> Result<(), Failed> {
     let (path, target) = (input(name), target(sm, ptx));
     let (text, _) = lower(&path, sm, ptx, optimize)?;
@@ -96,7 +98,7 @@ fn right(name: &str, sm: &str, ptx: Option<&str>, optimize: &str) -> Result<(), 
     Ok(())
 }
 
-/// Where the fence that only acquires exists.
+/// Pins the output for sm_90 with PTX 8.6, which has acquire-only fences.
 fn pin(name: &str) -> Result<(), Failed> {
     let path = input(name);
     let (off, _) = lower(&path, "sm_90", Some("ptx86"), "off")?;
@@ -116,12 +118,12 @@ fn pin(name: &str) -> Result<(), Failed> {
     snapshot::pin(SNAPSHOTS, name, &format!("{text}{said}"))
 }
 
-/// The instructions of each function that touch shared or global memory, order, or branch.
+/// The instructions of each function that access shared or global memory, order, or branch.
 fn ordered(ptx: &str) -> Result<Vec<(String, String)>, Failed> {
     let module: Module = ptx.parse()?;
     let lines: Vec<_> = ptx.lines().collect();
     let code = |number: u32| lines[number as usize - 1].split("//").next().unwrap_or_default();
-    // LLVM has a tab behind the name of an instruction of its own.
+    // LLVM writes a tab after the mnemonic of its own instructions.
     let text = |number: u32| code(number).split_whitespace().collect::<Vec<_>>().join(" ");
     let shown = |line: &String| {
         let words = ["atom", "red", "fence", "membar", "bra", "@", "$L"];
@@ -135,7 +137,7 @@ fn ordered(ptx: &str) -> Result<Vec<(String, String)>, Failed> {
     Ok(module.functions().filter(|function| function.body.is_some()).map(function).collect())
 }
 
-/// Scopes that somebody wrote, in place of those of the language.
+/// Explicit scopes instead of the scopes of the language.
 fn twins() -> Result<(), Failed> {
     let plain = fs::read_to_string(input("scope"))?;
     let scoped = |line: &str| {
@@ -148,7 +150,7 @@ fn twins() -> Result<(), Failed> {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("twin.ll");
     fs::write(&path, twin)?;
-    // Before sm_90, an acquire of shared memory costs the same at every scope, and keeps its own.
+    // Before sm_90, an acquire of shared memory costs the same at every scope, and keeps its scope.
     for (sm, ptx) in GPUS.into_iter().filter(|(sm, ptx)| target(sm, *ptx).sm.number() >= 90) {
         let kernels = |path: &Path| ordered(&lower(path, sm, ptx, "on")?.0);
         assert_eq!(kernels(&input("scope"))?, kernels(&path)?, "{sm}");

@@ -1,5 +1,6 @@
-//! The library as others use it: the projects of docs/library.md are built and run outside the repository, without its
-//! configuration, for the LLVM under test; the crates are packaged; the documentation is built without LLVM.
+//! The library in projects outside the repository. The trials build and run the projects of docs/library.md without the
+//! repository's configuration, for the LLVM under test. They also package the crates, and build the documentation
+//! without LLVM.
 
 use std::{
     env, fs, io,
@@ -16,18 +17,18 @@ use testing::{ASSEMBLERS, left_to_all, llvm_version, root, success};
 type Test = fn() -> Result<(), Failed>;
 
 pub fn trials() -> Vec<Trial> {
-    let tests: &[(&str, Test)] = &[("without LLVM", without_llvm), ("the crates are packaged", packages)];
-    // They build LLVM's bindings once more.
+    let tests: &[(&str, Test)] = &[("without LLVM", without_llvm), ("cargo packages the crates", packages)];
+    // These trials build LLVM's bindings again.
     let long: &[(&str, Test)] = &[
-        ("no features, and the models", no_features),
-        ("LLVM IR", llvm),
-        ("what became of each operation", remarks),
+        ("the models need no features", no_features),
+        ("the library lowers LLVM IR", llvm),
+        ("remarks name the result of each operation", remarks),
         ("MLIR", mlir),
-        ("an input that ends LLVM", ends_llvm),
-        ("a golden suite", golden),
-        ("documentation without LLVM", documentation),
+        ("an input that ends LLVM is an error", ends_llvm),
+        ("a golden suite marks weaker texts", golden),
+        ("the documentation builds without LLVM", documentation),
     ];
-    // Cargo waits for itself: two at once would only take a thread from other modules.
+    // Cargo locks its target folder. A second trial at the same time would only occupy a thread.
     static ALONE: Mutex<()> = Mutex::new(());
     let trial = |(name, test): &(&'static str, Test)| {
         let test = *test;
@@ -39,7 +40,7 @@ pub fn trials() -> Vec<Trial> {
     tests.iter().map(trial).chain(long.iter().map(trial).map(left_to_all)).collect()
 }
 
-/// Cargo outside the repository: the variables that cargo sets for this test are not there.
+/// Cargo outside the repository, without the variables that cargo sets for this test.
 fn cargo(folder: &Path, arguments: &[&str]) -> Command {
     let mut cargo = Command::new(env!("CARGO"));
     cargo.args(arguments).arg("--offline").current_dir(folder);
@@ -51,7 +52,7 @@ fn cargo(folder: &Path, arguments: &[&str]) -> Command {
             cargo.env_remove(name);
         }
     }
-    // All projects share what they depend on, from one run to the next.
+    // All projects share the target folder, also between runs.
     cargo.env("CARGO_TARGET_DIR", target()).env("CARGO_PROFILE_DEV_DEBUG", "false").env("CARGO_INCREMENTAL", "0");
     cargo
 }
@@ -60,7 +61,7 @@ fn target() -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("outside")
 }
 
-/// What docs/library.md says of LLVM 23: each text of a project for LLVM 22, and what stands there for LLVM 23.
+/// The changes for LLVM 23 according to docs/library.md: a text of a project for LLVM 22, and its replacement.
 const FOR_23: [(&str, &str); 7] = [
     ("/golden\" }", "/golden\", default-features = false, features = [\"llvm\", \"llvm23\"] }"),
     ("\"../ptx-atomics\", features = [", "\"../ptx-atomics\", default-features = false, features = [\"llvm23\", "),
@@ -71,7 +72,7 @@ const FOR_23: [(&str, &str); 7] = [
     (".cargo/melior/22", ".cargo/melior/23"),
 ];
 
-/// A file of a project, for the LLVM under test.
+/// The text of a file with the changes for the LLVM under test.
 fn for_llvm(text: &str) -> String {
     let changes: &[_] = if llvm_version() == 22 { &[] } else { &FOR_23 };
     changes.iter().fold(text.to_owned(), |text, (from, to)| text.replace(from, to))
@@ -91,19 +92,19 @@ fn blocks_of(page: &str, heading: &str, language: &str) -> Result<Vec<String>, F
     Ok(blocks.map(|block| block.split("```").next().unwrap_or_default().to_owned()).collect())
 }
 
-/// A project in a folder of its own that depends on the crates at their places here.
+/// A project in a temporary folder that depends on the crates of this repository.
 struct Project {
     name: &'static str,
     folder: tempfile::TempDir,
 }
 
 impl Project {
-    /// All share a folder for what is built, where each needs a name of its own.
+    /// Creates a project. All projects share a target folder, so each needs a different name.
     fn new(name: &'static str, dependencies: &str, main: &str) -> Result<Self, Failed> {
         let folder = tempfile::tempdir()?;
         let package = format!("[package]\nname = \"{name}\"\nedition = \"2024\"\n\n");
         let dependencies =
-            for_llvm(dependencies).replace("../ptx-atomics", root().to_str().ok_or("the path is no text")?);
+            for_llvm(dependencies).replace("../ptx-atomics", root().to_str().ok_or("the path is not text")?);
         fs::create_dir(folder.path().join("src"))?;
         fs::write(folder.path().join("Cargo.toml"), format!("{package}{dependencies}"))?;
         fs::write(folder.path().join("src/main.rs"), main)?;
@@ -112,17 +113,18 @@ impl Project {
         Ok(Self { name, folder })
     }
 
-    /// Of what stands below a heading of docs/library.md: the last `toml` has the dependencies.
+    /// A project from a section of docs/library.md. The last `toml` block has the dependencies, and the last `rust`
+    /// block the program.
     fn of_docs(name: &'static str, heading: &str) -> Result<Self, Failed> {
         let (dependencies, main) = (blocks(heading, "toml")?.pop(), blocks(heading, "rust")?.pop());
         Self::new(name, &dependencies.ok_or("no dependencies")?, &main.ok_or("no program")?)
     }
 
-    /// What the program prints. It is built with these variables besides.
+    /// Builds the program with additional environment variables, and returns its output.
     fn run(&self, variables: &[(&str, &str)]) -> Result<String, Failed> {
         success(cargo(self.folder.path(), &["build", "--quiet"]).envs(variables.iter().copied()))?;
         let output = success(&mut Command::new(target().join("debug").join(self.name)))?;
-        // The next run has another folder, and would leave this one's program behind.
+        // The next run has another folder, so cargo would not reuse or remove this program.
         success(&mut cargo(self.folder.path(), &["clean", "--quiet", "--package", self.name]))?;
         Ok(output)
     }
@@ -133,7 +135,7 @@ const NO_LLVM: &[(&str, &str)] = &[("LLVM_SYS_221_PREFIX", "/nowhere"), ("LLVM_S
 fn check(project: &Project, variables: &[(&str, &str)], expected: &str) -> Result<(), Failed> {
     let output = project.run(variables)?;
     if !output.contains(expected) {
-        return Err(format!("it prints no '{expected}', but:\n{output}").into());
+        return Err(format!("expected '{expected}', found:\n{output}").into());
     }
     Ok(())
 }
@@ -143,12 +145,12 @@ fn remarks() -> Result<(), Failed> {
     let main = blocks("What became of each operation", "rust")?.pop().ok_or("no program")?;
     let output = Project::new("outside-remarks", &dependencies, &main)?.run(&[])?;
     let expected = [
-        "wait.ll:6: wait: load atomic i32 addrspace(3) acquire optimized by scope: scope became cta: no other thread can name the location\n",
+        "wait.ll:6: wait: load atomic i32 addrspace(3) acquire optimized by scope: scope became cta: no other thread can access the location\n",
         "wait.ll:6: wait: load atomic i32 addrspace(3) syncscope(\"block\") acquire became ld.acquire.cta.shared.b32 %d, [%a];\n",
         "  1 instructions\n",
     ];
     match expected.iter().find(|line| !output.contains(**line)) {
-        Some(line) => Err(format!("it prints no '{line}', but:\n{output}").into()),
+        Some(line) => Err(format!("expected '{line}', found:\n{output}").into()),
         None => Ok(()),
     }
 }
@@ -187,7 +189,7 @@ fn mlir() -> Result<(), Failed> {
     check(&project, &[], "atom.acq_rel.sys.global.add.u32")
 }
 
-/// From one of several threads.
+/// The input ends LLVM in one of several threads.
 fn ends_llvm() -> Result<(), Failed> {
     let project = Project::of_docs("outside-helper", "Inputs that end LLVM")?;
     let input = fs::read_to_string(root().join("tests/bad/backend_fails.ll"))?;
@@ -199,7 +201,8 @@ fn ends_llvm() -> Result<(), Failed> {
     )
 }
 
-/// The walk of docs/golden.md: what is accepted passes, and what guarantees less is marked and not accepted by habit.
+/// The walk through docs/golden.md: accepted texts pass, and a text with weaker guarantees is marked and needs its own
+/// acceptance.
 fn golden() -> Result<(), Failed> {
     let of_page = |language| blocks_of("docs/golden.md", "From nothing to a pinned suite", language);
     let project = Project::new("outside-golden", &of_page("toml")?.concat(), "fn main() {}")?;
@@ -207,7 +210,7 @@ fn golden() -> Result<(), Failed> {
     fs::create_dir_all(&kernels)?;
     fs::create_dir(project.folder.path().join("tests"))?;
     let [program] = &of_page("rust")?[..] else { return Err("the page has one program".into()) };
-    assert_eq!(program.trim().lines().count() - 2, 4, "five lines of Rust, but for main's");
+    assert_eq!(program.trim().lines().count() - 2, 4, "five lines of Rust, except main's");
     fs::write(project.folder.path().join("tests/golden.rs"), program)?;
     let names = ["count.ll", "message.ll", "maximum.ll"];
     for (name, text) in names.iter().zip(of_page("llvm")?) {
@@ -249,7 +252,7 @@ fn golden() -> Result<(), Failed> {
     let cases = xml.descendants().filter(|node| node.has_tag_name("testcase"));
     assert_eq!(cases.count(), 30);
 
-    // A source that asks for less, and a compiler that keeps less.
+    // A source with a weaker ordering, and a compiler's output with a weaker ordering.
     let count = fs::read_to_string(kernels.join("count.ll"))?;
     fs::write(kernels.join("count.ll"), count.replace("acq_rel", "monotonic"))?;
     fs::write(kernels.join("other.ptx"), stated.replace("acq_rel", "relaxed"))?;
@@ -262,10 +265,10 @@ fn golden() -> Result<(), Failed> {
     ];
     expect(test(&[])?, false, &weaker)?;
     expect(test(&all)?, false, &weaker)?;
-    assert_eq!(fs::read_to_string(kernels.join("snapshots/count.ll.snap"))?, snapshot, "it was not accepted");
+    assert_eq!(fs::read_to_string(kernels.join("snapshots/count.ll.snap"))?, snapshot, "the suite accepted the text");
     expect(test(&[all[0], ("GOLDEN_WEAKER", "accept")])?, true, &["30 passed"])?;
 
-    // Commands that make IR and PTX of other files: what they print, what they write, and what fails.
+    // Commands that make IR and PTX of other files: their output on standard output, in a file, and their failures.
     let commands = ".compile_to_ptx(\"asm\", [\"cat\", \"{input}\"]).compile_to_ir(\"ir\", [\"cp\", \"{input}\", \"{output}\"])
         .compile_to_ptx(\"none\", [\"/nowhere\"]).compile_to_ir(\"bad\", [\"sh\", \"-c\", \"echo {sm} {ptx} >&2; exit 3\"]).run()";
     fs::write(project.folder.path().join("tests/golden.rs"), program.replace(".run()", commands))?;
@@ -291,7 +294,7 @@ fn golden() -> Result<(), Failed> {
     }
     fs::write(project.folder.path().join("tests/golden.rs"), program)?;
 
-    // A kernel that is gone, one that is rejected, and one that ends LLVM.
+    // A removed kernel, a rejected kernel, and a kernel that ends LLVM.
     fs::remove_file(kernels.join("count.ll"))?;
     fs::write(
         kernels.join("wide.ll"),
@@ -310,14 +313,14 @@ fn golden() -> Result<(), Failed> {
     Ok(())
 }
 
-/// Each crate is packaged, and has its sources alone in the package.
+/// Each crate can be packaged, and its package has only its sources.
 fn packages() -> Result<(), Failed> {
     let metadata = success(&mut cargo(root(), &["metadata", "--no-deps", "--format-version", "1"]))?;
     let metadata: Value = serde_json::from_str(&metadata)?;
     let unpublished = metadata["packages"].as_array().into_iter().flatten().filter(|one| one["publish"] == json!([]));
     let unpublished = unpublished.filter_map(|one| one["name"].as_str()).flat_map(|name| ["--exclude", name]);
     let all: Vec<_> = ["--workspace", "--no-verify", "--allow-dirty"].into_iter().chain(unpublished).collect();
-    // Packages of an earlier run are none of these.
+    // Packages of an earlier run are not counted.
     let _ = fs::remove_dir_all(target().join("package"));
     success(cargo(root(), &["package", "--quiet"]).args(all))?;
     let crates =
@@ -329,7 +332,7 @@ fn packages() -> Result<(), Failed> {
         let known = |file: &&str| {
             let name = file.split_once('/').map_or(*file, |(_, name)| name);
             let of_cargo = ["Cargo.toml", "Cargo.toml.orig", "Cargo.lock", ".cargo_vcs_info.json"];
-            // The pages of rules are a part of the program.
+            // The pages of the rules are part of the program.
             let is_source = name.starts_with("src/") || name.starts_with("rules/");
             is_source || name == "build.rs" || name == "README.md" || of_cargo.contains(&name)
         };
@@ -340,7 +343,7 @@ fn packages() -> Result<(), Failed> {
     Ok(())
 }
 
-/// As docs.rs builds it, without warnings.
+/// The documentation builds as on docs.rs, without warnings.
 fn documentation() -> Result<(), Failed> {
     let manifest = fs::read_to_string(root().join("Cargo.toml"))?;
     let (_, docs_rs) = manifest.split_once("\n[package.metadata.docs.rs]\n").ok_or("no metadata for docs.rs")?;

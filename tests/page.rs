@@ -1,4 +1,4 @@
-//! What the pages of the book say without LLVM is what the command says.
+//! The results of the book's pages, which do not use LLVM, agree with the command.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -14,13 +14,13 @@ use testing::{ptx_atomics, root};
 
 pub fn trials() -> Vec<Trial> {
     vec![
-        Trial::test("atomics of LLVM IR by lines", ir),
-        Trial::test("the order of PTX against LLVM IR that is read by lines", order),
-        Trial::test("a run of PTX", run),
+        Trial::test("the page reads each lowered operation from its line", ir),
+        Trial::test("the page reports the command's losses", order),
+        Trial::test("the command of the page gives its result", run),
     ]
 }
 
-/// The command that the page shows for a run says what the page says.
+/// The command that the page shows for a run gives the page's result.
 fn run() -> Result<(), Failed> {
     let folder = tempfile::tempdir()?;
     let launches = [
@@ -50,34 +50,34 @@ fn run() -> Result<(), Failed> {
     if count > 15 { Ok(()) } else { Err(format!("only {count} runs").into()) }
 }
 
-/// The inputs that are LLVM IR.
+/// The inputs in LLVM IR.
 fn inputs() -> Result<Vec<PathBuf>, Failed> {
     let all = fs::read_dir(root().join("tests/inputs"))?.map(|entry| Ok(entry?.path()));
     let all: Vec<PathBuf> = all.collect::<Result<_, Failed>>()?;
     Ok(all.into_iter().filter(|path| path.extension().is_some_and(|extension| extension == "ll")).collect())
 }
 
-/// What is lost of an operation: its function, the reasons, and the lines of the PTX.
+/// A lost operation: its function, the reasons, and the lines of the PTX.
 type Lost = (String, String, Vec<u32>);
 
-/// Where PTX is as strong as it should be, and where orderings and scopes are taken out of it, what is lost is what the command says, which
-/// reads the IR by LLVM.
+/// The page reports the same losses as the command, which reads the IR with LLVM. The test compares them on correct
+/// PTX, and on PTX with weaker orderings and scopes.
 fn order() -> Result<(), Failed> {
     let folder = tempfile::tempdir()?;
     let ptx = folder.path().join("out.ptx");
     let weaker: [(&str, &str); 4] = [("", ""), (".acquire", ".relaxed"), (".acq_rel", ".relaxed"), (".gpu", ".cta")];
     let (mut count, mut wrong, mut skipped) = (0, Vec::new(), BTreeSet::new());
-    // LLVM knows which generic addresses are of the stack, where no order is needed.
+    // LLVM infers that some generic addresses point to the stack, where no ordering is needed.
     for path in inputs()?.into_iter().filter(|path| !path.ends_with("local.ll")) {
         let mut lower = ptx_atomics();
         lower.args(["lower", "--mcpu", "sm_100", "--mattr", "+ptx88", "-o"]).arg(&ptx).arg(&path);
-        // What has no PTX has no order.
+        // An input without PTX is skipped.
         if !lower.output()?.status.success() {
             continue;
         }
         let (ir, strong) = (fs::read_to_string(&path)?, fs::read_to_string(&ptx)?);
         for (word, weak) in weaker {
-            // A fence of no ordering is none.
+            // A fence without an ordering is not a fence.
             let text = strong.replace(word, weak).replace("fence.relaxed", "// fence");
             let text = if word.is_empty() { strong.clone() } else { text };
             fs::write(&ptx, &text)?;
@@ -89,7 +89,7 @@ fn order() -> Result<(), Failed> {
             let expected: Vec<Lost> = said.iter().filter(is_lost).map(lost).collect::<Result<_, Failed>>()?;
             let mut unread = Vec::new();
             let order = judged(&ir, &text.parse()?, &mut unread);
-            // What is not read is said, and not judged.
+            // Operations that the page cannot parse are reported, and not judged.
             if !unread.is_empty() {
                 skipped.insert(path.file_name().map(ToOwned::to_owned));
                 continue;
@@ -119,7 +119,7 @@ fn lost(found: &Value) -> Result<Lost, Failed> {
     Ok((text_of(&found["function"]), missing.join(", "), serde_json::from_value(found["lines"].clone())?))
 }
 
-/// Every operation that the command lowers is read from its line, as the remark of the command names it.
+/// The page parses each operation that the command lowers from its line, and agrees with the command's remark.
 fn ir() -> Result<(), Failed> {
     let (mut count, mut wrong) = (0, Vec::new());
     for path in inputs()? {
@@ -139,24 +139,24 @@ fn ir() -> Result<(), Failed> {
         for (line, words) in lowered {
             count += 1;
             let source = text.lines().nth(line - 1).unwrap_or_default();
-            // Pointers in memory have the size of 64 bits; vectors of them are not read.
+            // Pointers in memory are 64-bit integers for the page, which does not parse vectors of pointers.
             let words = words.replacen(" ptr ", " i64 ", 1);
             if words.contains(" x ptr>") {
                 continue;
             }
             let read = fields(source).map(|fields| fields.map(|fields| described(&fields)));
-            // LLVM follows generic addresses to their variables; a line alone has no more than it says.
+            // LLVM traces generic addresses to their variables; a single line does not have that information.
             let bare: String =
                 words.split(' ').filter(|word| !word.starts_with("addrspace(")).collect::<Vec<_>>().join(" ");
             if read != Some(Ok(words.clone())) && (read != Some(Ok(bare)) || source.contains("addrspace(")) {
-                wrong.push(format!("{}:{line}: {words} is read as {read:?}", path.display()));
+                wrong.push(format!("{}:{line}: expected {words}, found {read:?}", path.display()));
             }
         }
     }
     if wrong.is_empty() && count > 100 { Ok(()) } else { Err(format!("of {count}: {wrong:#?}").into()) }
 }
 
-/// The fields in the words of a remark.
+/// The fields of the page in the syntax of a remark.
 fn described(fields: &Map<String, Value>) -> String {
     let get = |name: &str| fields.get(name).and_then(Value::as_str).unwrap_or_default();
     let volatile = if fields.get("volatile") == Some(&Value::Bool(true)) { "volatile " } else { "" };

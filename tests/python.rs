@@ -1,5 +1,5 @@
-//! The package for Python, by tests of its own: products/python/tests. As it stands here with the command under test, and with --all as a wheel
-//! in an environment of its own, which has no Rust, with and without Triton.
+//! The package for Python. Its tests are in products/python/tests. The trials run them on the source tree with the
+//! command under test, and with --all on a wheel in a separate environment without Rust, with and without Triton.
 
 use std::{
     path::{Path, PathBuf},
@@ -9,9 +9,9 @@ use std::{
 use libtest_mimic::{Failed, Trial};
 use testing::{binary, left_to_all, root, runs_all, success, trial};
 
-/// What scripts/install puts there: pytest, NumPy and mypy.
+/// The folder into which scripts/install puts pytest, NumPy and mypy.
 const TOOLS: &str = ".tools/python";
-/// What scripts/triton fetches, and scripts/install for `scripts/test --all`.
+/// The folders of scripts/triton, and of scripts/install for `scripts/test --all`.
 const WATCHED: [&str; 2] = [".tools/triton", ".tools/warp"];
 
 pub fn trials() -> Vec<Trial> {
@@ -19,19 +19,19 @@ pub fn trials() -> Vec<Trial> {
     let missing = (!tools.join("done").exists()).then_some("pytest");
     let watched = WATCHED.iter().all(|folder| !root().join(folder).exists()).then_some("Triton");
     let absent = watched.filter(|_| runs_all());
-    let kernels = trial("kernels of Triton and Warp".into(), missing.or(absent), kernels);
+    let kernels = trial("the package checks kernels of Triton and Warp".into(), missing.or(absent), kernels);
     let trials = vec![
-        trial("tests of the package".into(), missing, tests),
-        // What is there costs little.
+        trial("the tests of the package pass".into(), missing, tests),
+        // If Triton or Warp is installed, the trial is cheap enough for every run.
         if watched.is_some() { left_to_all(kernels) } else { kernels },
-        trial("types of the package".into(), missing, types),
-        trial("examples of the book".into(), missing, book),
-        left_to_all(trial("the wheel, in an environment of its own".into(), missing, wheel)),
+        trial("the types of the package hold".into(), missing, types),
+        trial("the examples of the book run".into(), missing, book),
+        left_to_all(trial("the wheel works in a separate environment".into(), missing, wheel)),
     ];
     trials
 }
 
-/// Python with these folders in its path, and nothing of the user's.
+/// Python with these folders in its path, and no settings of the user.
 fn python(program: &Path, folders: &[PathBuf]) -> Result<Command, Failed> {
     let mut python = Command::new(program);
     python.env("PYTHONPATH", std::env::join_paths(folders)?).env("PYTHONDONTWRITEBYTECODE", "1");
@@ -40,12 +40,12 @@ fn python(program: &Path, folders: &[PathBuf]) -> Result<Command, Failed> {
     Ok(python)
 }
 
-/// The package as it stands here, with packages of these folders of .tools.
+/// The package in the source tree, with packages in these folders of .tools.
 fn here(folders: &[&str]) -> Result<Command, Failed> {
     let folders = folders.iter().map(|folder| root().join(folder));
     let mut python =
         python(Path::new("python3"), &[root().join("products/python")].into_iter().chain(folders).collect::<Vec<_>>())?;
-    // What is not installed says nothing to pytest of its plugins.
+    // A package that is not installed does not register its plugins with pytest.
     python.env("PYTEST_PLUGINS", "ptx_atomics.pytest_plugin");
     Ok(python)
 }
@@ -56,7 +56,7 @@ fn pytest(python: &mut Command, paths: &[&str]) -> Result<(), Failed> {
     said(python).map(|said| println!("{}", said.lines().last().unwrap_or_default()))
 }
 
-/// What a command says where it succeeds, and else as an error.
+/// The output of a command if it succeeds, otherwise the output as an error.
 fn said(command: &mut Command) -> Result<String, Failed> {
     let Output { status, stdout, stderr } = command.output()?;
     let said = String::from_utf8_lossy(&stdout).into_owned() + &String::from_utf8_lossy(&stderr);
@@ -73,12 +73,12 @@ fn types() -> Result<(), Failed> {
     said(here(&[TOOLS])?.args(arguments).arg(cache.path())).map(drop)
 }
 
-/// The examples of docs/python.md: products/python/tests/book.py says which of its blocks run.
+/// The examples of docs/python.md. products/python/tests/book.py selects the blocks that run.
 fn book() -> Result<(), Failed> {
     examples(&[TOOLS])
 }
 
-/// What needs Triton or Warp.
+/// The tests that need Triton or Warp.
 fn kernels() -> Result<(), Failed> {
     let folders = [&WATCHED[..], &[TOOLS]].concat();
     pytest(&mut here(&folders)?, &["tests/test_triton.py", "tests/test_gluon.py", "tests/test_packages.py"])?;
@@ -90,7 +90,7 @@ fn examples(folders: &[&str]) -> Result<(), Failed> {
     said(here(folders)?.arg("tests/book.py").arg(root().join("docs/python.md")).arg(folder.path())).map(drop)
 }
 
-/// The wheel as scripts/package makes it, and its tests with what is installed alone.
+/// The wheel that scripts/package makes, and its tests with only the installed package.
 fn wheel() -> Result<(), Failed> {
     let folder = tempfile::tempdir()?;
     let made = success(Command::new(root().join("scripts/wheel")).arg(folder.path()))?;
@@ -101,7 +101,7 @@ fn wheel() -> Result<(), Failed> {
     said(Command::new(&own).args(["-m", "pip", "install", "-q", "--no-deps", &wheel]))?;
     let bin = environment.join("bin");
     let mut tests = python(&own, &[root().join(TOOLS)])?;
-    // Where there is no Rust, and no source of the package.
+    // The environment has no Rust and no source of the package.
     tests.env("PATH", format!("{}:/usr/bin:/bin", bin.display())).env_remove("PTX_ATOMICS_COMMAND");
     let copy = folder.path().join("tests");
     said(Command::new("cp").arg("-r").arg(root().join("products/python/tests")).arg(&copy))?;

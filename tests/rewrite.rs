@@ -1,4 +1,5 @@
-//! `ptx-atomics optimize`: what it says and writes; that three generations of ptxas take what it makes; and wrong input.
+//! `ptx-atomics optimize`: its messages and outputs. Three generations of ptxas accept the outputs. Also errors in the
+//! input.
 
 use std::{
     fs,
@@ -18,12 +19,12 @@ pub fn trials() -> Vec<Trial> {
     let missing: Vec<&str> = ASSEMBLERS.iter().filter_map(|assembler| assembler.missing()).collect();
     let note = if missing.is_empty() { String::new() } else { format!(" (skipped: no {})", missing.join(", ")) };
     let trials = vec![
-        Trial::test("what is said and written", said),
-        Trial::test("all else stays", all_else),
-        Trial::test(format!("ptxas takes it{note}"), assembled).with_ignored_flag(!missing.is_empty()),
-        Trial::test("a folder", folder),
-        Trial::test("a report", report),
-        Trial::test("wrong input", wrong),
+        Trial::test("the command reports and writes its rewrites", said),
+        Trial::test("other lines stay", all_else),
+        Trial::test(format!("ptxas accepts the output{note}"), assembled).with_ignored_flag(!missing.is_empty()),
+        Trial::test("a folder receives the outputs", folder),
+        Trial::test("--report lists functions by weight", report),
+        Trial::test("wrong input is an error", wrong),
     ];
     trials
 }
@@ -65,7 +66,7 @@ fn target(module: &Module) -> Result<Target, Failed> {
     Ok(Target::new(module.target.parse()?, Some(PtxVersion(major.parse()?, minor.parse()?)))?)
 }
 
-/// PTX of this project: kernels with asynchronous operations, and what is lowered.
+/// PTX of this project: kernels with asynchronous operations, and lowered inputs.
 fn kernels() -> Result<Vec<(PathBuf, String)>, Failed> {
     let mut all = Vec::new();
     for folder in ["tests/async", "tests/async/reported", "tests/rewrite"] {
@@ -73,7 +74,7 @@ fn kernels() -> Result<Vec<(PathBuf, String)>, Failed> {
             let path = entry?.path();
             if path.extension().is_some_and(|ending| ending == "ptx") {
                 let text = fs::read_to_string(&path)?;
-                // `optimize` refuses a target without a memory model.
+                // `optimize` rejects a target without a memory model.
                 if target(&text.parse()?)?.meets(Form::Semantics.requirement()) {
                     all.push((path, text));
                 }
@@ -94,14 +95,14 @@ fn kernels() -> Result<Vec<(PathBuf, String)>, Failed> {
     Ok(all)
 }
 
-/// Lines that change are those of atomics and fences, and of edges that fences stand on.
+/// Only lines with atomics and fences change, and edges on which fences are placed.
 fn all_else() -> Result<(), Failed> {
     let mut changed = 0;
     for (path, before) in kernels()?.into_iter().step_by(stride(3)) {
         for options in [&["-"][..], &["-", "--alone", "--time-limit", "0"]] {
             let (after, _) = done(options, &before)?;
             let (again, _) = done(options, &after)?;
-            assert_eq!(after, again, "{} is not done at once", path.display());
+            assert_eq!(after, again, "the second run changes {}", path.display());
             changed += usize::from(after != before);
             let words = ["fence", "membar", "atom", "red.", "ld.", "st.", "bra", "$rewritten"];
             let known: Vec<&str> = before.lines().collect();
@@ -122,7 +123,7 @@ fn assembled() -> Result<(), Failed> {
         let target = target(&module)?;
         let (after, _) = done(&["-", "--alone"], &before)?;
         for assembler in ASSEMBLERS.iter().filter(|assembler| assembler.knows(&target) && after != before) {
-            // What it does not take before is not ours.
+            // An input that the assembler does not accept is skipped.
             if assembler.judge(&target, before.as_bytes())?.is_ok() {
                 assembler
                     .assemble(&target, after.as_bytes())
@@ -148,7 +149,7 @@ fn folder() -> Result<(), Failed> {
     let (a, b) = (a?, b?);
     assert_eq!(a, b);
     assert_eq!(a, done(&[QUEUE], "")?.0);
-    // Two files do not fit into one.
+    // Two inputs cannot have one output file.
     let (status, stdout, stderr) = run(&[&words(&from)], "")?;
     assert_eq!((status, &*stdout), (2, ""));
     assert!(stderr.contains("give a folder by -o FOLDER/"), "{stderr}");

@@ -1,4 +1,4 @@
-//! `ptx-atomics run`: small kernels, every option, every format, what is wrong with inputs and launches, and the examples.
+//! `ptx-atomics run`: small kernels, every option and format, errors in inputs and launches, and the examples.
 
 use std::{
     collections::BTreeSet,
@@ -23,28 +23,28 @@ type Test = fn() -> Result<(), Failed>;
 
 pub fn trials() -> Vec<Trial> {
     let tests: &[(&str, Test)] = &[
-        ("comments say how a kernel is run", comments),
+        ("comments describe the runs of a kernel", comments),
         ("parameters of a mangled kernel have short names", mangled),
-        ("a race", race),
-        ("what nobody says is chosen", chosen),
-        ("arguments", arguments),
-        ("conditions", conditions),
-        ("files of NumPy and of bytes", files),
-        ("tensor maps", tensor_maps),
-        ("a sequence of launches", sequence),
-        ("dependent launches", dependent),
-        ("parts of parameters", parts),
-        ("as check runs it", like_check),
-        ("seeds, and the command that repeats one", seeds),
-        ("JSON", json),
-        ("SARIF", sarif),
-        ("what does not run to its end", ends),
-        ("launches that no GPU has", no_launch),
-        ("inputs that are none", no_input),
-        ("LLVM IR and MLIR are lowered first", lowered),
+        ("a run reports a race", race),
+        ("the command chooses missing options", chosen),
+        ("arguments set parameters", arguments),
+        ("conditions set the exit status", conditions),
+        ("files of NumPy and of bytes hold buffers", files),
+        ("tensor maps describe buffers", tensor_maps),
+        ("a file describes a sequence of launches", sequence),
+        ("a dependent launch needs its wait", dependent),
+        ("arguments set parts of parameters", parts),
+        ("--like-check ignores comments", like_check),
+        ("the printed command repeats a seed", seeds),
+        ("JSON has each field of a run", json),
+        ("SARIF has both sites of a race", sarif),
+        ("a run that does not end is an error", ends),
+        ("an impossible launch is an error", no_launch),
+        ("an input without a kernel is an error", no_input),
+        ("the command lowers LLVM IR and MLIR first", lowered),
         ("damaged PTX never aborts", damaged),
-        ("the guide has every finding", findings),
-        ("every example says how it is run", every_example),
+        ("the guide lists every finding", findings),
+        ("every example describes its runs", every_example),
     ];
     let tests = tests.iter().map(|(name, test)| Trial::test(*name, test));
     let by_us = |example: Example| {
@@ -53,7 +53,7 @@ pub fn trials() -> Vec<Trial> {
     };
     let by_others = |example: Example| {
         let missing = example.compiler().1.or((!exists(tool("llc"))).then_some(tool("llc")));
-        testing::trial(format!("{} by llc", example.path), missing, move || by_llc(&example))
+        testing::trial(format!("{} by llc runs", example.path), missing, move || by_llc(&example))
     };
     let of_mlir = |path: &'static str| {
         let missing = (!cfg!(feature = "mlir")).then_some("the feature mlir");
@@ -62,11 +62,11 @@ pub fn trials() -> Vec<Trial> {
     let of_examples = examples().into_iter().chain([scoped()]).map(by_us);
     let of_examples = of_examples.chain(MLIR.map(of_mlir)).chain(examples().into_iter().map(by_others));
     let missing = (!exists(tool("clang"))).then_some(tool("clang")).or(rustc_missing(""));
-    let guide = testing::trial("the guide shows what the command says".into(), missing, guide);
+    let guide = testing::trial("the guide shows the command's output".into(), missing, guide);
     tests.chain(of_examples).chain([guide]).collect()
 }
 
-/// What a run gives.
+/// The output of a run.
 struct Done {
     stdout: String,
     stderr: String,
@@ -74,7 +74,7 @@ struct Done {
 
 const FOLDER: &str = "tests/run";
 
-/// Words between spaces; what stands between quotes is one word.
+/// Splits a text at white space. A text between single quotes is one word.
 fn words_of(text: &str) -> Vec<&str> {
     let parts = text.split('\'').enumerate();
     parts
@@ -82,7 +82,7 @@ fn words_of(text: &str) -> Vec<&str> {
         .collect()
 }
 
-/// Runs an input, and expects an exit status and words in what is said.
+/// Runs an input, and checks the exit status and that the output contains `words`.
 fn check(arguments: &str, status: i32, words: &[&str]) -> Result<Done, Failed> {
     let arguments = words_of(arguments);
     let output = ptx_atomics().arg("run").args(&arguments).current_dir(root().join(FOLDER)).output()?;
@@ -97,15 +97,16 @@ fn check(arguments: &str, status: i32, words: &[&str]) -> Result<Done, Failed> {
 
 fn comments() -> Result<(), Failed> {
     check("sum.ptx", 0, &["sum: grid 4, block 128: ", " no race, 1 seed"])?;
-    check("sum.ptx --grid 2 --block 8,8", 1, &["error: out == 512 does not hold", "out is 128, and not == 512"])?;
+    check("sum.ptx --grid 2 --block 8,8", 1, &["error: out == 512 does not hold", "out is 128, expected == 512"])?;
     check("sum.ptx --arg out:u32[1]=7 --expect 'out == 519'", 0, &[])?;
     check("runs.ptx", 1, &["store: grid 2, block 1: ", "plain: grid 1, block 64: ", "1 race", "no race"])?;
     check("runs.ptx --kernel other", 0, &["other: grid 1, block 32: "])?;
-    check("runs.ptx --out x=none.bin", 2, &["--out is for one run, and the comments of the file say 3"])?;
+    check("runs.ptx --out x=none.bin", 2, &["--out needs a single run, and the comments of the file describe 3 runs"])?;
     Ok(())
 }
 
-/// Of a parameter whose name begins with that of its kernel, the rest is enough; what nobody names has no other name in two launches.
+/// An argument may omit the kernel's name at the start of a parameter's name. With two launches, the output shows the
+/// full name of a parameter without an argument.
 fn mangled() -> Result<(), Failed> {
     let one = "mangled.ptx --kernel add --grid 1 --block 1";
     for name in ["param", "_Z3addPjj_param"] {
@@ -132,16 +133,17 @@ fn race() -> Result<(), Failed> {
     check("race.ptx", 1, &words)?;
     let done = check("race.ptx --races warn", 0, &["warning[race]: ", "2 races"])?;
     assert!(!done.stderr.contains("error"), "{}", done.stderr);
-    check("race.ptx --races off", 0, &["races not looked for"])?;
+    check("race.ptx --races off", 0, &["races not checked"])?;
     let done = check("same.ptx", 0, &["warning[same-value]: ", "no race, 1 warning"])?;
     assert!(!done.stderr.contains("error"), "{}", done.stderr);
     Ok(())
 }
 
 fn chosen() -> Result<(), Failed> {
-    let said = "chosen, since nothing says it: in, out are buffers of small random numbers; --block 64; --grid 2; factor=1; n=64";
+    let said =
+        "chosen, because not given: in, out are buffers of small random numbers; --block 64; --grid 2; factor=1; n=64";
     check("scale.ptx", 0, &[said, "scale: grid 2, block 64: "])?;
-    // It stops itself with other numbers.
+    // The chosen numbers satisfy the kernel's condition; with other numbers the kernel ends early.
     check("divisible.ptx", 0, &["n=16"])?;
     check("scale.ptx --arg n=7", 0, &["factor=1\n"])?;
     check("launch.ptx", 0, &["launch: grid 1, block 4,4: "]).map(drop)
@@ -151,19 +153,19 @@ fn arguments() -> Result<(), Failed> {
     let all = "scale.ptx --grid 1 --arg x:f32[100]=iota --arg y:f32[100] --arg";
     check(&format!("{all} 0.5 --arg 64 --print y[..5]"), 0, &["y = [0, 0.5, 1, 1.5, 2, …]\n"])?;
     check(&format!("{all} f32:2 --arg u32:3 --expect 'y[2] == 4 && y[3] == 0'"), 0, &[])?;
-    // Those with the names of parameters may stand anywhere.
+    // Arguments with the names of parameters may be in any order.
     check(
         "scale.ptx --grid 1 --arg n=3 --arg factor=-1 --arg x:f32[4]=1,2,3,4 --arg y:f32[4] --print y",
         0,
         &["y = [-1, -2, -3, 0]"],
     )?;
     check("scale.ptx --grid 1 --arg x:f32[4]=random --arg x --arg 1 --arg 4", 0, &[])?;
-    check(&format!("{all} 0.5"), 2, &["kernel 'scale': it has 4 parameters, and 3 are given"])?;
-    check(&format!("{all} 0.5 --arg 1 --arg 2"), 2, &["it has 4 parameters, and '2' is one more argument"])?;
+    check(&format!("{all} 0.5"), 2, &["kernel 'scale': the kernel has 4 parameters, and 3 are given"])?;
+    check(&format!("{all} 0.5 --arg 1 --arg 2"), 2, &["the kernel has 4 parameters, and '2' is an extra argument"])?;
     check(&format!("{all} f64:1 --arg 1"), 2, &["parameter 'factor': 'f64:1' has 64 bits, and the parameter has 32"])?;
-    check(&format!("{all} x --arg 1"), 2, &["parameter 'factor': 'x' is an address, and the parameter is a f32"])?;
-    check(&format!("{all} 1 --arg 1.5"), 2, &["parameter 'n': 1.5 is no u32"])?;
-    check("scale.ptx --arg x:f33[1]", 2, &["--arg 'x:f33[1]': unknown type 'f33'; the known ones are b8, "])?;
+    check(&format!("{all} x --arg 1"), 2, &["parameter 'factor': expected f32, found the address 'x'"])?;
+    check(&format!("{all} 1 --arg 1.5"), 2, &["parameter 'n': expected u32, found 1.5"])?;
+    check("scale.ptx --arg x:f33[1]", 2, &["--arg 'x:f33[1]': unknown type 'f33'; the known types are b8, "])?;
     check(
         "sum.ptx --arg out:u32[64000000] --memory-limit 1M",
         2,
@@ -181,9 +183,9 @@ fn conditions() -> Result<(), Failed> {
     check("sum.ptx --expect 'out == 512 && out[0] < 513 && out != 0'", 0, &[])?;
     check("sum.ptx --expect 'out == 1' --expect 'out == 2'", 1, &["out == 1 does not hold", "2 failed conditions"])?;
     check("sum.ptx --expect 'out[1] == 1'", 1, &["'out' has 1 element"])?;
-    check("sum.ptx --expect out", 2, &["the condition 'out': a comparison is as 'out[3] == 7'"])?;
-    check("sum.ptx --expect 'x == 1'", 2, &["there is no buffer and no variable 'x'", "the buffers are out"])?;
-    check("sum.ptx --print x", 2, &["--print: there is no buffer and no variable 'x'"]).map(drop)
+    check("sum.ptx --expect out", 2, &["the condition 'out': expected a comparison such as 'out[3] == 7'"])?;
+    check("sum.ptx --expect 'x == 1'", 2, &["expected a buffer or a variable, found 'x'", "the buffers are out"])?;
+    check("sum.ptx --print x", 2, &["--print: expected a buffer or a variable, found 'x'"]).map(drop)
 }
 
 fn files() -> Result<(), Failed> {
@@ -201,7 +203,7 @@ fn files() -> Result<(), Failed> {
         check(&format!("{again} --expect 'y == {npy} && y == x && y[3] ~= 6.1 +- 0.2'"), 0, &[])?;
     }
     let wrong = |input: &str, words: &[&str]| check(&format!("sum.ptx --arg {input}"), 2, words).map(drop);
-    wrong(&format!("x:u64[]={npy}"), &["has elements of f32, not u64"])?;
+    wrong(&format!("x:u64[]={npy}"), &["found f32"])?;
     wrong(&format!("x={bin}"), &["needs a type"])?;
     wrong(&format!("x:f32[5]={bin}"), &["has 4 elements"])?;
     wrong("x=none.npy", &["cannot read 'none.npy'"])?;
@@ -213,19 +215,24 @@ fn tensor_maps() -> Result<(), Failed> {
     let other = |map: &str, status, words: &[&str]| {
         check(&format!("tensor.ptx --kernel tile --arg desc=tensormap({map}) --arg out:u32[8]"), status, words)
     };
-    // Behind the end of the tensor, zeros are loaded.
-    let done = other("x:u32[]=iota,8x2,box=4x2", 1, &["out[4] is 0, and not == 20"])?;
+    // Past the end of the tensor, the copy loads zeros.
+    let done = other("x:u32[]=iota,8x2,box=4x2", 1, &["out[4] is 0, expected == 20"])?;
     assert!(!done.stderr.contains("race]"), "{}", done.stderr);
-    other("x:u16[]=iota,16x4,box=4x2", 2, &["a row of the box is a multiple of 16 bytes, and this one has 8"])?;
+    other("x:u16[]=iota,16x4,box=4x2", 2, &["expected a row of the box that is a multiple of 16 bytes, found 8"])?;
     other("x:u32[4],8x4,box=4x2", 2, &["the tensor has 128 bytes, and its buffer 16"])?;
-    other("none,8x4,box=4x2", 2, &["'none' is no buffer in front of it"])?;
-    // Fewer bytes than are expected never come.
+    other("none,8x4,box=4x2", 2, &["expected an earlier buffer, found 'none'"])?;
+    // The mbarrier expects more bytes than the copy transfers, so the wait never ends.
     other("x:u32[],8x4,box=4x1", 1, &["error[hang]: "])?;
-    check("tensor.ptx --kernel tile --arg x:u32[8] --arg out:u32[8]", 2, &["it is a tensor map, and 'x:u32[8]' is an"])
-        .map(drop)
+    check(
+        "tensor.ptx --kernel tile --arg x:u32[8] --arg out:u32[8]",
+        2,
+        &["expected a tensor map, found the address 'x:u32[8]'"],
+    )
+    .map(drop)
 }
 
-/// A second grid that may begin before the first one has ended: with its wait there is no race, and without it one of two kernels.
+/// The second grid may begin before the first grid has ended. With its wait the kernels do not race; without the wait
+/// they race.
 fn dependent() -> Result<(), Failed> {
     check("dependent.ptx", 0, &["produce, consume: ", "no race, 1 seed"])?;
     let text = fs::read_to_string(root().join(FOLDER).join("dependent.ptx"))?;
@@ -236,14 +243,16 @@ fn dependent() -> Result<(), Failed> {
         check(&file.path().display().to_string(), status, words).map(drop)
     };
     other("griddepcontrol.wait;", "", 1, &["error[race]: ", "`data", "griddepcontrol.wait", "produce, consume: "])?;
-    // A run of its own has buffers of its own.
+    // Without `dependent`, each launch is a separate run with separate buffers.
     other(
         "run: dependent",
         "run:",
         2,
-        &["kernel 'consume': parameter 'data': 'data' is no number, no buffer in front"],
+        &[
+            "kernel 'consume': parameter 'data': expected a number, an earlier buffer or a variable of the module, found 'data'",
+        ],
     )?;
-    check("dependent.ptx --arg n=7", 2, &["--arg n=7: none of these launches has an argument of that name"]).map(drop)
+    check("dependent.ptx --arg n=7", 2, &["--arg n=7: no launch has an argument of this name"]).map(drop)
 }
 
 /// Numbers, buffers and tensor maps at offsets in a struct, and a map in a buffer.
@@ -253,16 +262,16 @@ fn parts() -> Result<(), Failed> {
     let all =
         "parts.ptx --grid 1 --block 8 --arg args+0=u16:3 --arg args+4=7 --arg args+8:u32[8]=iota --arg out:u32[8]";
     check(&format!("{all} --expect 'out == 10,17,24,31,38,45,52,59'"), 0, &["no race"])?;
-    // Bytes of which nothing is said are zeros.
+    // Bytes without an argument are zeros.
     check(&format!("{all} --arg args+16=1 --expect 'out[0] == 11'"), 0, &[])?;
-    check(&format!("{all} --arg args+24=1"), 2, &["parameter 'args': 'args+24=1' is behind its 24 bytes"])?;
-    check(&format!("{all} --arg args+4=8"), 2, &["'args+4=8' is a second argument for the same place"])?;
-    // Nobody has to say it.
+    check(&format!("{all} --arg args+24=1"), 2, &["parameter 'args': 'args+24=1' is after the last of its 24 bytes"])?;
+    check(&format!("{all} --arg args+4=8"), 2, &["'args+4=8' is a second argument for the same bytes"])?;
+    // Without arguments, the command chooses the values.
     check("parts.ptx", 0, &["args+8, out are buffers of small random numbers", "args+0=", "no race"]).map(drop)
 }
 
 fn like_check() -> Result<(), Failed> {
-    // What it says in its comments does not count, and lanes that vote are ordered.
+    // `--like-check` ignores the comments of the file, and treats a vote as an ordering of the lanes.
     check("sum.ptx --like-check --grid 1 --block 32", 0, &["sum: grid 1, block 32: ", "no race"])?;
     check("votes.ptx", 1, &["error[race]: "])?;
     check("votes.ptx --like-check", 0, &["no race"])?;
@@ -307,7 +316,7 @@ fn json() -> Result<(), Failed> {
     assert!(done.stderr.is_empty(), "{}", done.stderr);
     let done = check("sum.ptx --format json --expect 'out == 1'", 1, &[])?;
     let all: Value = serde_json::from_str(&done.stdout)?;
-    assert_eq!(all[0]["failed"][0]["why"], "out is 512, and not == 1");
+    assert_eq!(all[0]["failed"][0]["why"], "out is 512, expected == 1");
     check("sum.ptx --format json --print out", 2, &["--print is for --format text"]).map(drop)
 }
 
@@ -340,8 +349,8 @@ fn no_launch() -> Result<(), Failed> {
     check("sum.ptx --block 2048", 2, &["kernel 'sum': the block is 2048 in x, and a GPU has at most 1024"])?;
     check("sum.ptx --block 1,1,65", 2, &["the block is 65 in z, and a GPU has at most 64"])?;
     check("sum.ptx --grid 1,65536", 2, &["the grid is 65536 in y, and a GPU has at most 65535"])?;
-    check("sum.ptx --grid 0", 2, &["the grid has no x"])?;
-    check("sum.ptx --cluster 3", 2, &["the grid of 4 is no multiple of the cluster of 3"])?;
+    check("sum.ptx --grid 0", 2, &["the grid is 0 in x"])?;
+    check("sum.ptx --cluster 3", 2, &["the grid of 4 is not a multiple of the cluster of 3"])?;
     check("sum.ptx --grid 32 --cluster 32", 2, &["a GPU has at most 16, 8 unless the kernel asks for more"])?;
     check("sum.ptx --shared 228K", 2, &["a CTA has 233472 bytes of shared memory, and a GPU has at most 232448"])?;
     check("scale.ptx --block 65", 2, &["the block has 65 threads, and .maxntid admits 64"])?;
@@ -356,18 +365,18 @@ fn no_input() -> Result<(), Failed> {
         fs::write(&path, text).map(|()| path.display().to_string())
     };
     check("none.ptx", 2, &["cannot read 'none.ptx'"])?;
-    check(&file("prose.ptx", "Not PTX.")?, 2, &["this is no PTX"])?;
-    check(&file("empty.ptx", "")?, 2, &["this is no PTX"])?;
-    check(&file("no.ptx", ".version 8.0\n.target sm_90\n")?, 2, &["there is no kernel"])?;
+    check(&file("prose.ptx", "Not PTX.")?, 2, &["the text is not PTX"])?;
+    check(&file("empty.ptx", "")?, 2, &["the text is not PTX"])?;
+    check(&file("no.ptx", ".version 8.0\n.target sm_90\n")?, 2, &["the module has no kernel"])?;
     check(&file("bad.ll", "x")?, 2, &["is not LLVM IR"])?;
     check(
         &file("words.ptx", "// run: grid=x\n// run: out=u33[1]\n")?,
         2,
         &["words.ptx:1:1", "'grid=x': expected one", "words.ptx:2:1", "unknown type 'u33'"],
     )?;
-    check("two.ptx", 2, &["there are several kernels; choose one by --kernel: fill, gather"])?;
-    check("two.ptx --kernel x", 2, &["'x' is the name of no kernel, or of several; there are fill, gather"])?;
-    check("sum.ptx -- -O3", 2, &["the flags behind -- are for a compiler, and 'sum.ptx' is compiled by none"])?;
+    check("two.ptx", 2, &["the module has several kernels; choose one by --kernel: fill, gather"])?;
+    check("two.ptx --kernel x", 2, &["expected the name of one kernel, found 'x'; the kernels are fill, gather"])?;
+    check("sum.ptx -- -O3", 2, &["the flags after -- are for a compiler, and 'sum.ptx' is not a source"])?;
     let mut child = ptx_atomics().args(["run", "-"]).stdin(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
     let text = fs::read(root().join(FOLDER).join("sum.ptx"))?;
     child.stdin.take().ok_or("no standard input")?.write_all(&text)?;
@@ -386,7 +395,7 @@ fn lowered() -> Result<(), Failed> {
     Ok(())
 }
 
-/// PTX with bytes overwritten: an error or a result, and always a word about it.
+/// PTX with overwritten bytes gives an error message or a result, and no panic.
 fn damaged() -> Result<(), Failed> {
     let mut outcomes = [0; 3];
     for name in ["race.ptx", "scale.ptx", "two.ptx"] {
@@ -411,20 +420,20 @@ fn damaged() -> Result<(), Failed> {
 }
 
 const MLIR: [&str; 2] = ["mlir/histogram.mlir", "mlir/reduce.mlir"];
-/// The endings of kernels.
+/// The file extensions of kernels.
 const ENDINGS: [&str; 5] = ["c", "cpp", "cu", "mlir", "rs"];
-/// What is no kernel, or is run by the lines of another file.
+/// Files without a kernel, and modules whose kernels the lines of another file run.
 const NOT_RUN: [(&str, &str); 7] = [
-    ("rust-kernel/build.rs", "it has no kernel"),
-    ("rust-kernel/src/block.rs", "it has no kernel"),
-    ("rust-kernel/src/histogram.rs", "a module of lib.rs"),
-    ("rust-kernel/src/message.rs", "a module of lib.rs"),
-    ("rust-kernel/src/ring.rs", "a module of lib.rs"),
-    ("rust-kernel/src/scan.rs", "a module of lib.rs"),
-    ("rust-kernel/src/ticket_lock.rs", "a module of lib.rs"),
+    ("rust-kernel/build.rs", "the example has no kernel"),
+    ("rust-kernel/src/block.rs", "the example has no kernel"),
+    ("rust-kernel/src/histogram.rs", "the file is a module of lib.rs"),
+    ("rust-kernel/src/message.rs", "the file is a module of lib.rs"),
+    ("rust-kernel/src/ring.rs", "the file is a module of lib.rs"),
+    ("rust-kernel/src/scan.rs", "the file is a module of lib.rs"),
+    ("rust-kernel/src/ticket_lock.rs", "the file is a module of lib.rs"),
 ];
 
-/// The lines of an example that say how it is run.
+/// The `// run:` lines of an example.
 fn runs(path: &str) -> Result<Vec<String>, Failed> {
     let text = fs::read_to_string(root().join("examples").join(path))?;
     Ok(text.lines().filter(|line| line.starts_with("// run: ")).map(str::to_owned).collect())
@@ -441,7 +450,7 @@ fn every_example() -> Result<(), Failed> {
     let run: Vec<_> =
         examples().into_iter().chain([scoped()]).map(|of| of.path).chain(MLIR.map(str::to_owned)).collect();
     let known = run.iter().cloned().chain(NOT_RUN.map(|(path, _)| path.to_owned())).collect();
-    assert_eq!(found, known, "each example is run here, or in the list of those that are not");
+    assert_eq!(found, known, "expected each example here, or in the list of exceptions");
     for path in run {
         assert!(!runs(&path)?.is_empty(), "examples/{path} has no line '// run: '");
     }
@@ -452,7 +461,7 @@ fn every_example() -> Result<(), Failed> {
     Ok(())
 }
 
-/// What its comments expect holds, and there is no race.
+/// The conditions in the example's comments hold, and the run finds no race.
 fn of_example(path: &str) -> Result<(), Failed> {
     let done = check(&format!("../../examples/{path} --seeds 10"), 0, &["no race"])?;
     let right = done.stderr.lines().filter(|line| line.contains(": grid ") && line.contains(" no race, ")).count();
@@ -460,14 +469,15 @@ fn of_example(path: &str) -> Result<(), Failed> {
     Ok(())
 }
 
-/// The kernels that race where LLVM 22 compiles them. It makes relaxed ones of read-modify-writes: a message is taken by an
-/// acquire, and a lock is given back by a release, that are gone. The others need no order of a read-modify-write.
+/// The kernels that race if LLVM 22 compiles them. LLVM 22 makes read-modify-writes relaxed, which removes the acquire
+/// that takes a message and the release that gives a lock back. The other kernels need no ordering on a
+/// read-modify-write.
 const RACING: [&str; 2] = ["message", "ticket_lock"];
-/// Here LLVM 22 loses the order of `next.fetch_add(1, AcqRel)`, and nothing races: what the last owner wrote comes with
-/// `serving`, by a store with release and a load with acquire, which LLVM 22 keeps.
+/// An example without a race although LLVM 22 loses the ordering of `next.fetch_add(1, AcqRel)`. A release store to
+/// `serving` and an acquire load from it, which LLVM 22 keeps, order the data of the last owner before the next owner.
 const NEEDS_NO_MORE: &str = "ticket_lock.rs";
 
-/// The same runs of what llc makes of an example, without us.
+/// The same runs on the PTX that llc alone makes of an example.
 fn by_llc(example: &Example) -> Result<(), Failed> {
     let ir = compile(example, "sm_80", "ptx78", examples::Output::Ir)?;
     let ptx = tempfile::Builder::new().suffix(".ptx").tempfile()?;
@@ -489,13 +499,13 @@ fn by_llc(example: &Example) -> Result<(), Failed> {
 }
 
 const GUIDE: &str = "docs/run.md";
-/// The mistakes of the guide's files, and how they are mended behind their first command.
+/// The mistakes in the guide's files, and the corrections after their first command.
 const MENDED: [(&str, &str, &str); 2] = [
     ("histogram.cu", "bins[bytes[index] % 4] += 1", "atomicAdd(&bins[bytes[index] % 4], 1)"),
     ("reverse.rs", "// Here.", "unsafe { _syncthreads() };"),
 ];
 
-/// What the guide shows is what the command says. `INSTA_UPDATE=always` writes it.
+/// The guide shows the output of the command. `INSTA_UPDATE=always` writes it.
 fn guide() -> Result<(), Failed> {
     let path = root().join(GUIDE);
     let guide = fs::read_to_string(&path)?;
@@ -535,7 +545,7 @@ fn guide() -> Result<(), Failed> {
     if wrong.is_empty() || blessing { Ok(()) } else { Err(wrong.into()) }
 }
 
-/// The table of findings has every kind, whether it is an error, and no other.
+/// The table of findings in the guide has exactly the existing kinds, with their exit statuses.
 fn findings() -> Result<(), Failed> {
     let guide = fs::read_to_string(root().join(GUIDE))?;
     let rows = guide

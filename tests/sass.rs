@@ -1,7 +1,8 @@
-//! What ptxas really makes of lowered operations, disassembled, against what `lowering/src/sass` says.
+//! The machine code of ptxas for lowered operations, disassembled, and compared with the data in `lowering/src/sass`.
 //!
-//! Each cell is a kernel: the operation, at an address that differs from thread to thread, and a plain store of the result, or
-//! none. At one address for all, ptxas combines the threads of a warp into one `atom`: there it is looked at which threads
+//! Each cell is a kernel with the operation, at an address that differs from thread to thread, and optionally a plain
+//! store of the result. At an address that all threads share, ptxas combines the threads of a warp into one `atom`. For
+//! such kernels, the test checks which threads execute the barriers.
 //! execute the barriers.
 
 mod machine;
@@ -21,9 +22,9 @@ use ptx_lowering::{
 use strum::IntoEnumIterator;
 use testing::{ASSEMBLERS, Assembler, FP_ATOMICS, target, trial};
 
-/// The disassembler knows no GPU before it.
+/// The first GPU that the disassembler supports.
 const FIRST: u32 = 75;
-/// Every so many cells are assembled.
+/// The test assembles one cell in `STRIDE`.
 const STRIDE: usize = 97;
 
 pub fn trials() -> Vec<Trial> {
@@ -32,13 +33,13 @@ pub fn trials() -> Vec<Trial> {
         let version = sm.lowest_ptx().max(newest);
         Target::new(sm, Some(version)).expect("a version that knows the GPU")
     });
-    // By the assembler that was measured; another one may differ.
+    // The assembler is the measured one, because another may differ.
     let mut families = Vec::new();
     let trials = targets.filter_map(|target| {
         let family = Family::of(target.sm)?;
         let measured = format!("ptxas-{}", family.assembler());
         let assembler = ASSEMBLERS.into_iter().find(|a| a.name == measured && a.knows(&target))?;
-        let name = format!("{measured} for {} emits what {family} was measured to have", target.sm);
+        let name = format!("{measured} for {} emits the measured code of {family}", target.sm);
         let trial = trial(name, missing(&assembler), move || check(&assembler, &target, family));
         // The GPUs of a family have the same machine code.
         let is_first = !families.contains(&family);
@@ -50,7 +51,7 @@ pub fn trials() -> Vec<Trial> {
         let target = target(sm, Some("ptx94"));
         let name = format!("{} has barriers for every acq_rel rmw on {sm}", newest.name);
         let trial = trial(name, missing(&newest), move || keeps_ordering(&newest, &target));
-        // The assembler forgets the same on both.
+        // The assembler loses the ordering on both GPUs.
         if sm == "sm_120" { testing::left_to_all(trial) } else { trial }
     });
     let led = ["sm_90"].map(|sm| {
@@ -62,8 +63,8 @@ pub fn trials() -> Vec<Trial> {
     trials.collect::<Vec<Trial>>()
 }
 
-/// Whether the machine code of each rmw waits and drops its cache, measured before or not: the assembler forgets that of
-/// some.
+/// The machine code of each read-modify-write has a wait and a cache invalidation, including operations that were not
+/// measured. The assembler omits them for some operations.
 fn keeps_ordering(assembler: &Assembler, target: &Target) -> Result<(), Failed> {
     let spaces = [Space::Global, Space::Shared, Space::Generic, Space::SharedCluster];
     let rmw = |operation: &Operation| matches!(operation, Operation::Rmw(..) | Operation::CmpXchg { .. });
@@ -90,8 +91,8 @@ fn keeps_ordering(assembler: &Assembler, target: &Target) -> Result<(), Failed> 
     Ok(())
 }
 
-/// Whether all lanes of a warp execute the barriers of each rmw at one address. `auto` sees to that; with one instruction, they
-/// are the leader's alone exactly where the data say so.
+/// With `auto`, all lanes of a warp execute the barriers of each read-modify-write at one address. With `recommended`,
+/// only the leader executes them exactly where the data say so.
 fn orders_in_all_lanes(assembler: &Assembler, target: &Target) -> Result<(), Failed> {
     let family = Family::of(target.sm).ok_or("a GPU that was measured")?;
     let spaces = [Space::Global, Space::Shared, Space::Generic, Space::SharedCluster];
@@ -127,7 +128,7 @@ fn orders_in_all_lanes(assembler: &Assembler, target: &Target) -> Result<(), Fai
     Ok(())
 }
 
-/// Assembles a sample of the cells of a target; different GPUs have different samples.
+/// Assembles a sample of a target's cells. Different GPUs have different samples.
 fn check(assembler: &Assembler, target: &Target, family: Family) -> Result<(), Failed> {
     let all = cells(target);
     let (cells, unmeasured): (Vec<_>, Vec<_>) = all.into_iter().partition(|cell| cell.sass(family).is_some());
@@ -147,7 +148,7 @@ fn check(assembler: &Assembler, target: &Target, family: Family) -> Result<(), F
     Ok(())
 }
 
-/// What each cell becomes.
+/// The machine code of each cell.
 fn disassembled(assembler: &Assembler, target: &Target, cells: &[&Cell]) -> Result<Vec<Kernel>, Failed> {
     let texts = cells.iter().enumerate().map(|(index, cell)| cell.kernel(index));
     machine::disassembled(assembler, target, &texts.collect::<Result<Vec<_>, _>>()?)
@@ -156,7 +157,7 @@ fn disassembled(assembler: &Assembler, target: &Target, cells: &[&Cell]) -> Resu
 struct Cell {
     name: String,
     sequence: Sequence,
-    /// What the kernel does with the result.
+    /// The use of the result.
     store: Sequence,
     space: Space,
     bits: u32,
@@ -176,7 +177,7 @@ fn cells(target: &Target) -> Vec<Cell> {
 }
 
 impl Cell {
-    /// `None` for a fence, and for what the target lacks.
+    /// `None` for a fence and for an operation that the target lacks.
     fn new(name: String, op: &AtomicOp, policy: &Policy, target: &Target) -> Option<Self> {
         let access = op.operation.access()?;
         let Lowering { sequence, .. } = lower(op, policy, target).ok()?;
@@ -187,8 +188,8 @@ impl Cell {
         Some(Self { name, sequence, store, space: access.space, bits, one_address: false })
     }
 
-    /// The same `atom` with its result discarded. A loop needs it; and of a generic operation, ptxas then narrows the part for
-    /// local memory.
+    /// The same `atom` with a discarded result; `None` if a loop needs the result. For a generic operation, ptxas then
+    /// narrows the part for local memory.
     fn unread(&self) -> Option<Self> {
         let mut statements = self.sequence.statements().to_vec();
         let atoms = statements.iter_mut().filter_map(|statement| match statement {
@@ -213,7 +214,7 @@ impl Cell {
     fn kernel(&self, index: usize) -> Result<String, std::fmt::Error> {
         let Self { sequence, store, space, .. } = self;
         let mut ptx = String::new();
-        // No register is narrower.
+        // There are no narrower registers.
         let bits = self.bits.max(16);
         let name = kernel_name(index);
         writeln!(ptx, "// {}", self.name)?;

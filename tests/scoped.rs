@@ -15,7 +15,7 @@ use testing::{
     ptx_atomics, root, success, target,
 };
 
-/// Rust's words and LLVM's.
+/// A word in Rust and in LLVM IR.
 type Word = (&'static str, &'static str);
 
 const SCOPES: [Word; 4] = [
@@ -30,8 +30,8 @@ const RELEASE: Word = ("Ordering::Release", "release");
 const ACQ_REL: Word = ("Ordering::AcqRel", "acq_rel");
 const SEQ_CST: Word = ("Ordering::SeqCst", "seq_cst");
 
-/// A type of `core`, its value in Rust and LLVM, the attribute of a parameter that is narrower than a register, and the
-/// type in memory.
+/// A type of `core`, its value in Rust and in LLVM IR, the attribute of a parameter that is narrower than a register,
+/// and the type in memory.
 struct Type {
     atomic: &'static str,
     rust: &'static str,
@@ -56,7 +56,7 @@ const TYPES: [Type; 12] = [
     Type { atomic: "AtomicPtr<[u16;3]>", rust: "*mut [u16;3]", llvm: "ptr", extension: "",  memory: "ptr" },
 ];
 
-/// A function in Rust and in LLVM IR: parameters, result, and body of each.
+/// A function in Rust and in LLVM IR: parameters, result and body of each.
 struct Function {
     rust: String,
     llvm: String,
@@ -68,19 +68,23 @@ pub fn trials() -> Vec<Trial> {
         testing::trial(name.to_owned(), missing, test)
     };
     let mut trials: Vec<Trial> = Vec::new();
-    let of_types = TYPES
-        .map(|ty| trial(&format!("every operation of {}", ty.atomic), Box::new(move || compare(&operations(&ty)))));
+    let of_types = TYPES.map(|ty| {
+        trial(
+            &format!("every operation of {} equals LLVM IR's", ty.atomic),
+            Box::new(move || compare(&operations(&ty))),
+        )
+    });
     trials.extend(testing::one_of(5, of_types));
-    trials.push(trial("every fence", Box::new(|| compare(&fences()))));
-    trials.push(trial("orderings that are not known before", Box::new(ordering_at_run_time)));
+    trials.push(trial("every fence equals LLVM IR's", Box::new(|| compare(&fences()))));
+    trials.push(trial("an ordering at run time selects its case", Box::new(ordering_at_run_time)));
     for (sm, ptx) in [("sm_70", "ptx60"), ("sm_90", "ptx86")] {
         trials.push(trial(&format!("examples/scoped.rs for {sm}"), Box::new(move || example(sm, ptx))));
     }
-    trials.push(trial("without the pass, it does not link", Box::new(forgotten)));
-    trials.push(trial("check of a source that requires the pass", Box::new(checked_source)));
-    trials.push(Trial::test("check understands markers", checked));
-    trials.push(Trial::test("no marker is left in LLVM IR", none_left));
-    trials.push(Trial::test("the library understands markers", library));
+    trials.push(trial("a program without the pass does not link", Box::new(forgotten)));
+    trials.push(trial("check judges a source after the pass", Box::new(checked_source)));
+    trials.push(Trial::test("check reads markers", checked));
+    trials.push(Trial::test("LLVM IR has no marker", none_left));
+    trials.push(Trial::test("the library reads markers", library));
     trials
 }
 
@@ -177,7 +181,7 @@ fn operations(ty: &Type) -> Vec<Function> {
     functions
 }
 
-/// The methods of a value that are one `atomicrmw`.
+/// The methods of a value that correspond to one `atomicrmw`.
 fn value_methods(ty: &Type) -> Vec<Word> {
     let bits = [("fetch_and", "and"), ("fetch_or", "or"), ("fetch_xor", "xor")];
     let integers = [("fetch_add", "add"), ("fetch_sub", "sub"), ("fetch_nand", "nand")];
@@ -193,7 +197,7 @@ fn value_methods(ty: &Type) -> Vec<Word> {
     }
 }
 
-/// The beginnings of calls of a boolean's other methods, and what they do to its byte.
+/// The call prefixes of a boolean's other methods, and their effects on the byte.
 fn boolean_methods(ty: &Type) -> Vec<(&'static str, &'static str, u8)> {
     let all = [("fetch_not(", "xor", 1), ("fetch_nand(true, ", "xor", 1), ("fetch_nand(false, ", "xchg", 1)];
     if ty.rust == "bool" { all.to_vec() } else { vec![] }
@@ -219,7 +223,7 @@ use ptx_atomics_scope::{Block, Cluster, Device, Scoped, System, fence};
 #[panic_handler] fn panic(_: &core::panic::PanicInfo) -> ! { loop {} }
 ";
 
-/// Lowers the functions in both languages, and compares their PTX, function by function.
+/// Lowers the functions in both languages, and compares the PTX of each function.
 fn compare(functions: &[Function]) -> Result<(), Failed> {
     let folder = tempfile::tempdir()?;
     let (kernel, direct) = (folder.path().join("kernel.rs"), folder.path().join("direct.ll"));
@@ -254,7 +258,7 @@ fn compare(functions: &[Function]) -> Result<(), Failed> {
             }
         }
         for ptx in [ptx, lower(ir.path(), "-O0")?] {
-            assert!(!ptx.contains("ptx_atomics$"), "a marker is left");
+            assert!(!ptx.contains("ptx_atomics$"), "expected no marker");
             ASSEMBLERS[2].assemble(&target("sm_90", Some("ptx78")), ptx.as_bytes())?;
         }
     }
@@ -277,7 +281,7 @@ fn bodies(ptx: &str) -> BTreeMap<String, Vec<String>> {
     functions.collect()
 }
 
-/// An ordering that a function gets is a choice among all, each of which LLVM would like to merge with the others.
+/// An ordering that is a parameter selects among all orderings. LLVM must not merge the cases.
 fn ordering_at_run_time() -> Result<(), Failed> {
     let folder = tempfile::tempdir()?;
     let kernel = folder.path().join("kernel.rs");
@@ -310,7 +314,8 @@ fn example(sm: &'static str, ptx: &'static str) -> Result<(), Failed> {
             ("atom.relaxed.gpu.global.add.u32", 2),
             ("atom.acq_rel.gpu.global.add.u32", 1),
             ("st.release.cta.global.b8", 1),
-            // Without one-sided fences, the load of the loop acquires: within a CTA that costs nothing, and a fence does.
+            // Without acquire-only fences, the load in the loop acquires. Within a CTA that costs nothing, in contrast
+            // to a fence.
             (if ptx == "ptx86" { "fence.acquire.cta" } else { "ld.acquire.cta.global.b8" }, 1),
             ("fence.acq_rel", 0),
             (".sys", 0),
@@ -324,7 +329,7 @@ fn example(sm: &'static str, ptx: &'static str) -> Result<(), Failed> {
     Ok(())
 }
 
-/// `check` judges the PTX of the pass: the markers of a source's own PTX are not a program.
+/// `check` judges the PTX after the pass. The markers in the source's own PTX are not a program.
 fn checked_source() -> Result<(), Failed> {
     let checked = ptx_atomics().arg("check").arg(root().join("examples/scoped.rs")).output()?;
     let said = String::from_utf8_lossy(&[checked.stdout, checked.stderr].concat()).into_owned();
@@ -332,7 +337,7 @@ fn checked_source() -> Result<(), Failed> {
     Ok(())
 }
 
-/// `ptx-atomics check` knows what markers ask for, and where atomics stand between them.
+/// `ptx-atomics check` reads the operations in markers, and the atomics between them.
 fn checked() -> Result<(), Failed> {
     let (ir, ptx) = ("tests/inputs/scoped.ll", tempfile::NamedTempFile::new()?);
     success(ptx_atomics().args(["lower", ir, "-o"]).arg(ptx.path()))?;
@@ -349,25 +354,25 @@ fn checked() -> Result<(), Failed> {
     Ok(())
 }
 
-/// The library's function gives what the command gives.
+/// The library's function gives the command's output.
 fn library() -> Result<(), Failed> {
     let path = "tests/inputs/scoped.ll";
     let input = Input::new(path, fs::read(root().join(path))?);
-    // What the command leaves to LLVM, the library leaves where it is asked to.
+    // The library leaves operations to LLVM, as the command does, only if it is asked to.
     let options = Options { embed: Embed::Native, ..Options::new(target("sm_90", None)) };
     let ptx = ptx_from_llvm_ir(&input, &options).map_err(|errors| format!("{errors:#?}"))?;
     assert_eq!(String::from_utf8(ptx)?, success(ptx_atomics().args(["lower", path]))?);
     Ok(())
 }
 
-/// Not even declarations are left.
+/// The output has no declarations of markers either.
 fn none_left() -> Result<(), Failed> {
     let ir = success(ptx_atomics().args(["lower", "--emit", "llvm-ir", "tests/inputs/scoped.ll"]))?;
     assert!(!ir.contains("ptx_atomics$"), "{ir}");
     Ok(())
 }
 
-/// rustc alone gives calls of functions that nobody defines.
+/// rustc alone emits calls of undefined functions.
 fn forgotten() -> Result<(), Failed> {
     let plain = to_llvm_ir(&root().join("examples/scoped.rs"), &[("PLAIN", "1")])?;
     let ptx = fs::read(plain.path())?;

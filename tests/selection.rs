@@ -1,7 +1,8 @@
-//! Intrinsics that LLVM's backend cannot select: on every target an error of ours with its line, and everything else compiles.
+//! Intrinsics that LLVM's backend cannot select. On every target, the lowering reports an error with the line of the
+//! call, and all other intrinsics compile.
 //!
-//! The cases are all intrinsics of the installed LLVM about which the table in `passes/common/src/intrinsics.rs` knows something,
-//! with the values of their immediates. LLVM itself is the oracle for both answers.
+//! The cases are all intrinsics of the installed LLVM that have a row in the table in
+//! `passes/common/src/intrinsics.rs`, with the values of their immediates. LLVM itself is the oracle for both answers.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -23,7 +24,7 @@ use ptx_atomics::llvm::inkwell::{
 use ptx_atomics_common::{callee::OF_NVIDIA, intrinsics};
 use testing::{exists, llvm_version, one_of, ptx_atomics, success, tool, trial};
 
-/// Targets of several generations, and some that lack a part of what is new.
+/// Targets of several generations, including targets that lack some of the newest features.
 const TARGETS: [(&str, &str); 8] = [
     ("sm_80", "ptx71"),
     ("sm_90", "ptx78"),
@@ -35,25 +36,29 @@ const TARGETS: [(&str, &str); 8] = [
     ("sm_120a", "ptx90"),
 ];
 
-/// LLVM selects these on every GPU; no ptxas takes them before sm_90.
+/// LLVM selects these intrinsics on every GPU, and no ptxas accepts their instructions before sm_90.
 const ASSEMBLER_ONLY: &str = "llvm.nvvm.cp.async.bulk.tensor.reduce.";
 
 pub fn trials() -> Vec<Trial> {
     let llc = (!exists(tool("llc"))).then_some(tool("llc"));
     let targets = TARGETS.iter().map(|(sm, ptx)| trial(format!("{sm} with {ptx}"), llc, move || check(sm, ptx)));
-    let measured = testing::shared_trial("as measured", "reference/async/llvm22-intrinsics.csv", as_measured);
+    let measured = testing::shared_trial(
+        "the lowering agrees with the measured table",
+        "reference/async/llvm22-intrinsics.csv",
+        as_measured,
+    );
     let measured = if llvm_version() == 22 { measured } else { measured.with_ignored_flag(true) };
-    let reached = Trial::test("what is never reached is no error", never_reached);
+    let reached = Trial::test("an unreached call is not an error", never_reached);
     let ordered = ["sm_90a", "sm_100a"].map(|sm| {
-        Trial::test(format!("{sm}: the optimizer takes none that orders or accesses for quiet"), move || ordered(sm))
+        Trial::test(format!("{sm}: the optimizer knows intrinsics that order or access memory"), move || ordered(sm))
     });
     one_of(4, targets).into_iter().chain([measured, reached]).chain(ordered).collect()
 }
 
-/// An intrinsic, as LLVM declares it for one type where it is overloaded.
+/// An intrinsic. An overloaded one is declared for one type.
 struct Intrinsic {
     name: String,
-    /// With the types that it is overloaded for.
+    /// The name with the suffix for the overloaded types.
     declared_name: String,
     returned: String,
     parameters: Vec<Parameter>,
@@ -61,17 +66,18 @@ struct Intrinsic {
 
 struct Parameter {
     ty: String,
-    /// The values that an argument may have which must be a constant.
+    /// The values of an argument that must be a constant.
     immediate: Option<Range<i64>>,
 }
 
-/// Every intrinsic that the table has a row for.
+/// Every intrinsic that has a row in the table.
 fn known_intrinsics() -> Vec<Intrinsic> {
     const KNOWN: &str = "llvm.nvvm.mbarrier.init";
     let context = Context::create();
     let module = context.create_module("intrinsics");
-    // SAFETY: the numbers of a target's intrinsics follow each other, and those of other targets are on both sides. What is
-    // overloaded here is so for one type. Types and attributes are asked of live declarations.
+    // SAFETY: the numbers of a target's intrinsics are consecutive, and the numbers of other targets precede and follow
+    // them. The overloaded intrinsics here have one overloaded type. Types and attributes are read from live
+    // declarations.
     unsafe {
         let name = |id: &u32| CStr::from_ptr(LLVMIntrinsicGetName(*id, &mut 0)).to_string_lossy().into_owned();
         let of_nvidia = |id: &u32| name(id).starts_with(OF_NVIDIA);
@@ -81,7 +87,7 @@ fn known_intrinsics() -> Vec<Intrinsic> {
         let (pointer, integer) =
             (context.ptr_type(AddressSpace::from(1)).as_type_ref(), context.i32_type().as_type_ref());
         let declared = |id| {
-            // The type of what is stored, or of the address.
+            // The overloaded type is the type of the stored value or of the address.
             let ty = if name(&id).starts_with("llvm.nvvm.st.async") { integer } else { pointer };
             let mut types = vec![ty; usize::from(LLVMIntrinsicIsOverloaded(id) != 0)];
             LLVMGetIntrinsicDeclaration(module.as_mut_ptr(), id, types.as_mut_ptr(), types.len())
@@ -93,14 +99,14 @@ fn known_intrinsics() -> Vec<Intrinsic> {
 /// # Safety
 /// The declaration is live.
 unsafe fn described(name: String, declaration: LLVMValueRef) -> Intrinsic {
-    // The test ends before the texts that LLVM allocates are too many.
+    // LLVM allocates these texts, and nothing frees them. The test ends before they use much memory.
     let text = |raw: *mut c_char| unsafe { CStr::from_ptr(raw) }.to_string_lossy().trim().to_owned();
     // SAFETY: as above.
     unsafe {
         let printed = text(LLVMPrintValueToString(declaration));
         let signature =
             printed.lines().last().and_then(|line| line.split_once('@')).map_or("", |(_, signature)| signature);
-        // Behind each such word stands the range of its values, if it is known.
+        // If the range of an argument is known, it follows `immarg`.
         let mut ranges = signature.split("immarg").skip(1).map(range);
         let ty = LLVMGlobalGetValueType(declaration);
         let mut types = vec![std::ptr::null_mut(); LLVMCountParamTypes(ty) as usize];
@@ -136,7 +142,8 @@ struct Call<'i> {
 }
 
 impl Intrinsic {
-    /// Calls with every value of each immediate that is a choice of some, while the others have their lowest.
+    /// Calls with each value of the immediates that have 3 to 16 values, while the other immediates have their lowest
+    /// value.
     fn calls(&self) -> impl Iterator<Item = Call<'_>> {
         let ranges = || self.parameters.iter().filter_map(|parameter| parameter.immediate.clone());
         let lowest: Vec<_> = ranges().map(|range| range.start).collect();
@@ -182,7 +189,7 @@ impl Call<'_> {
     }
 }
 
-/// A module of calls, and the line of each.
+/// A module of calls, and the line number of each call.
 fn module<'i>(calls: impl IntoIterator<Item = &'i Call<'i>>) -> (String, Vec<usize>) {
     let calls: Vec<_> = calls.into_iter().collect();
     let mut text = String::from("target triple = \"nvptx64-nvidia-cuda\"\n");
@@ -202,7 +209,8 @@ fn lower(path: &Path, sm: &str, ptx: &str) -> Command {
     command
 }
 
-/// What is rejected for a target, by the index of the call, with the message. Every error is ours, and has its line.
+/// The rejected calls for a target, by their index, with the message. Every error must be an error of the lowering,
+/// with the line of a call.
 fn rejected(calls: &[Call<'_>], path: &Path, sm: &str, ptx: &str) -> Result<BTreeMap<usize, String>, Failed> {
     let (text, lines) = module(calls);
     fs::write(path, text)?;
@@ -227,7 +235,8 @@ fn rejected(calls: &[Call<'_>], path: &Path, sm: &str, ptx: &str) -> Result<BTre
     Ok(found)
 }
 
-/// What is not rejected is compiled; of what is, LLVM compiles none: it is asked once for each message.
+/// The lowering compiles every call that it does not reject. LLVM compiles none of the rejected calls; the test asks
+/// llc once for each message.
 fn check(sm: &str, ptx: &str) -> Result<(), Failed> {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("calls.ll");
@@ -244,7 +253,7 @@ fn check(sm: &str, ptx: &str) -> Result<(), Failed> {
         fs::write(&path, module([&calls[*index]]).0)?;
         let mut llc = Command::new(tool("llc"));
         llc.arg(format!("-mcpu={sm}")).arg(format!("-mattr=+{ptx}")).arg(&path).args(["-o", "/dev/null"]);
-        // It looks for the names of what it ran long enough to be felt.
+        // After a crash, llc spends noticeable time on the names of functions in its stack.
         llc.env("LLVM_DISABLE_SYMBOLIZATION", "1");
         if llc.stderr(Stdio::null()).status()?.success() {
             return Err(format!("llc compiles {}, but: {message}", calls[*index].intrinsic.name).into());
@@ -253,7 +262,7 @@ fn check(sm: &str, ptx: &str) -> Result<(), Failed> {
     Ok(())
 }
 
-/// Intrinsics that touch no memory and order nothing, by their beginnings behind `llvm.nvvm.`.
+/// Intrinsics that neither access memory nor order accesses, by the start of their names after `llvm.nvvm.`.
 const QUIET: [&str; 7] = [
     "clusterlaunchcontrol.query_cancel.",
     "elect.",
@@ -264,9 +273,9 @@ const QUIET: [&str; 7] = [
     "setmaxnreg.",
 ];
 
-/// In a kernel with nothing else, a fence that releases stays in front of a call, and one that acquires behind it, unless the
-/// call is known to do nothing. What asynchronous operations lack is looked for before atomics are optimized, so that the optimizer
-/// must take each of them for what may do anything.
+/// A kernel has only stores, a release fence before a call, and an acquire fence after it. The optimizer keeps both
+/// fences unless the intrinsic is in `QUIET`. The check of asynchronous operations runs before the optimizer, so the
+/// optimizer must assume that every other intrinsic may access or order memory.
 fn ordered(sm: &str) -> Result<(), Failed> {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("calls.ll");
@@ -305,7 +314,7 @@ fn ordered(sm: &str) -> Result<(), Failed> {
     Ok(())
 }
 
-/// The file has an intrinsic on each line, and for each GPU whether LLVM 22 compiles it for the newest PTX version.
+/// Each line of the file has an intrinsic, and for each GPU whether LLVM 22 compiles it for the newest PTX version.
 fn as_measured(path: &Path) -> Result<(), Failed> {
     let text = fs::read_to_string(path)?;
     let mut rows = text.lines().map(|line| line.split(',').collect::<Vec<_>>());
@@ -328,7 +337,7 @@ fn as_measured(path: &Path) -> Result<(), Failed> {
     Ok(())
 }
 
-/// Calls that the backend never gets, or of which LLVM decides later.
+/// Calls that never reach the backend, and calls that LLVM removes later.
 fn never_reached() -> Result<(), Failed> {
     const CALL: &str = "call void @llvm.nvvm.tcgen05.wait.ld()";
     let check = |define: &str, before: &str, call: &str, flags: &[&str], errors: usize| -> Result<(), Failed> {
@@ -355,11 +364,11 @@ fn never_reached() -> Result<(), Failed> {
     check("define", "br i1 false, label %here, label %end", CALL, &[], 0)?;
     let reflected = "%arch = call i32 @__nvvm_reflect(ptr @arch)\n  %new = icmp sgt i32 %arch, 1000\n";
     check("define", &format!("{reflected}  br i1 %new, label %here, label %end"), CALL, &[], 0)?;
-    // A value that nobody uses, and one that is used.
+    // An unused value, and a used value.
     let unused = "%u = call i1 @llvm.nvvm.clusterlaunchcontrol.query_cancel.is_canceled(i128 0)";
     check("define", branch, unused, &[], 0)?;
     check("define", branch, &format!("{unused}\n  store volatile i1 %u, ptr null"), &[], 1)?;
-    // What only the optimizer knows.
+    // A call that only the optimizer knows to be unreachable.
     let decided = "%never = icmp ult i32 1, 0\n  br i1 %never, label %here, label %end";
     check("define", decided, CALL, &["-O2"], 0)?;
     check("define", branch, CALL, &["-O2"], 1)

@@ -1,7 +1,7 @@
-//! The code of every input, pinned: `snapshots/<input>.snap`, by function, for every strategy and GPU; and the atomics of the
-//! examples in MLIR, `snapshots/golden/<input>.snap`.
+//! The pinned code of every input: `snapshots/<input>.snap`, by function, for every strategy and GPU; and the atomics
+//! of the MLIR examples, `snapshots/golden/<input>.snap`.
 //!
-//! The whole of each module is assembled and checked, and some are compared with what the command writes.
+//! The whole of each module is assembled and checked, and some modules are compared with the command's output.
 //!
 //! To accept a change: `INSTA_UPDATE=always cargo test -p ptx-atomics-cli --test it -- '[snapshots]'`, then read the difference.
 
@@ -24,7 +24,7 @@ const GPUS: [(&str, Option<&str>); 6] =
     [("sm_35", None), ("sm_60", None), ("sm_70", None), ("sm_80", None), ("sm_90", Some("ptx86")), ("sm_100", None)];
 
 pub fn trials() -> Vec<Trial> {
-    // Before sm_70 all strategies give the same, and `auto` is the recommended one wherever its own test says so.
+    // Before sm_70, all strategies give the same code. A separate test compares `auto` with `recommended`.
     let strategies = Strategy::iter().filter(|strategy| *strategy != Strategy::Auto);
     let suite = Suite::new(root().join(INPUTS))
         .snapshots(root().join("snapshots"))
@@ -35,7 +35,7 @@ pub fn trials() -> Vec<Trial> {
         .options(|target| format!("default-scope={}", default_scope(target)))
         .show(Show::Code)
         .short_names();
-    // As a user's suite is, in MLIR.
+    // A suite in the form that users have, for MLIR.
     let examples = Suite::new(root().join("examples/mlir"))
         .snapshots(root().join("snapshots/golden"))
         .gpus(["sm_70", "sm_90+ptx86"])
@@ -49,12 +49,12 @@ pub fn trials() -> Vec<Trial> {
     pinned.chain(skipped).chain(as_the_command()).collect()
 }
 
-/// sm_35 has no rmw of system scope.
+/// sm_35 has no read-modify-write of system scope.
 fn default_scope(target: &Target) -> Scope {
     if target.sm.number() < 60 { Scope::Gpu } else { Scope::Sys }
 }
 
-/// One module of each input, of every GPU and strategy in turn, by the library and by the command.
+/// One module of each input, for every GPU and strategy in turn, by the library and by the command.
 fn as_the_command() -> Vec<Trial> {
     let files = fs::read_dir(root().join(INPUTS)).expect("the inputs");
     let files = files.map(|entry| entry.expect("an input").file_name().to_string_lossy().into_owned()).sorted();
@@ -65,7 +65,7 @@ fn as_the_command() -> Vec<Trial> {
         let has = |sm: &str| named.is_none_or(|gpus| gpus.contains(sm));
         let all = all.iter().filter(|((sm, _), _)| has(sm)).collect_vec();
         let ((sm, ptx), strategy) = *all[7 * index % all.len()];
-        let name = format!("the command gives the same: {file}, {sm}, {strategy}");
+        let name = format!("the command equals the library: {file}, {sm}, {strategy}");
         Trial::test(name, move || compare(&file, &target(sm, ptx), strategy))
     };
     files.enumerate().map(of_file).collect()
@@ -73,7 +73,7 @@ fn as_the_command() -> Vec<Trial> {
 
 fn compare(file: &str, target: &Target, strategy: Strategy) -> Result<(), Failed> {
     let path = Path::new(INPUTS).join(file);
-    // What the command leaves to LLVM, the library leaves where it is asked to.
+    // The library leaves operations to LLVM, as the command does, only if it is asked to.
     let native = Options { embed: Embed::Native, ..Options::new(*target) };
     let options = Options { policy: strategy.into(), default_scope: default_scope(target), ..native };
     let input = Input::new(file, fs::read(root().join(&path))?);

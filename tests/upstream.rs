@@ -1,4 +1,5 @@
-//! What LLVM's own selection got wrong, by its issues: each operation is one of ours, on every version of LLVM.
+//! The bugs in LLVM's own selection, by issue. Our lowering gives a correct sequence for each operation on every
+//! version of LLVM.
 
 use std::fs;
 
@@ -7,21 +8,22 @@ use testing::{ptx_atomics, success};
 
 /// The issue, the operation, the GPU, and the instructions that access and order.
 const CASES: [(&str, &str, &str, &str); 7] = [
-    // An error on sm_52, where the operation is meant for the GPU.
+    // LLVM reports an error on sm_52 for an operation with GPU scope.
     ("llvm#224420", "atomicrmw add ptr %p, i32 1 monotonic", "sm_52", "atom.add.u32"),
     ("llvm#224420", "atomicrmw add ptr %p, i32 1 seq_cst", "sm_52", "membar.gl atom.add.u32 membar.gl"),
-    // A loop around a compare and exchange, with fences around it.
+    // LLVM emits a loop around a compare and exchange, with fences around it.
     ("cuda-oxide#1234", "atomicrmw fadd ptr %p, float 1.0 monotonic", "sm_70", "atom.relaxed.gpu.add.f32"),
-    // ptxas makes a loop of it without order where it may be in shared memory, so that fences have the order.
+    // ptxas makes a loop without an ordering of this operation if it may be in shared memory, so fences carry the
+    // ordering.
     (
         "cuda-oxide#1234",
         "atomicrmw fadd ptr %p, float 1.0 acq_rel",
         "sm_90",
         "fence.acq_rel.gpu atom.relaxed.gpu.add.f32 fence.acq_rel.gpu",
     ),
-    // A release that the fence in front has already.
+    // A release that the fence before the store already has.
     ("llvm#201468", "store atomic i32 1, ptr %p seq_cst, align 4", "sm_90", "fence.sc.gpu st.relaxed.gpu.b32"),
-    // A loop before sm_32, which lacks the maximum of 64 bits, and not the sum.
+    // LLVM emits a loop before sm_32, which lacks only the 64-bit maximum and not the sum.
     ("llvm#222471", "atomicrmw add ptr %p, i64 1 monotonic", "sm_30", "atom.add.u64"),
     ("llvm#222449", "load atomic i32, ptr %p acquire, align 4", "sm_60", "ld.volatile.b32 membar.gl"),
 ];

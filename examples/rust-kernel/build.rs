@@ -1,4 +1,4 @@
-//! Has the kernels compiled again when the plugin or its options change. cargo looks at neither.
+//! Recompiles the kernels when the plugin or its options change, because cargo tracks neither.
 
 use std::{env, path::Path};
 
@@ -11,7 +11,7 @@ fn main() {
     let flags = env::var("CARGO_ENCODED_RUSTFLAGS").unwrap_or_default();
     let folders = env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
     for plugin in flags.split('\u{1f}').filter_map(|flag| flag.trim_start_matches("-Z").strip_prefix(FLAG)) {
-        // The loader looks for a path in the folders, too, but for an absolute one.
+        // The loader also searches the folders for the path, unless it is absolute.
         let places = env::split_paths(&folders).map(|folder| folder.join(plugin));
         for place in places.chain([Path::new(plugin).into()]).filter(|place| place.is_file()) {
             println!("cargo:rerun-if-changed={}", place.display());

@@ -1,8 +1,8 @@
-//! What instructions compute, on bits: one arithmetic for all who execute PTX.
+//! The results of PTX's computing instructions, on bits. Every interpreter of PTX uses this arithmetic.
 //!
-//! A value stands in the low bits of a `u128`, the first element of a vector lowest. Bits above the width of an operand's
-//! type are not looked at, and those of a result are 0. No operand makes a function panic: `None` says that there is no such
-//! instruction, or that its result depends on more than its operands (the carry flag).
+//! A value is in the low bits of a `u128`; the first element of a vector is the lowest. Bits above the width of an
+//! operand's type are ignored, and bits above the width of a result are 0. No operand makes a function panic: `None`
+//! means that PTX has no such instruction, or that the result depends on more than the operands (the carry flag).
 
 mod alu;
 mod bits;

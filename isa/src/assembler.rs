@@ -1,4 +1,5 @@
-//! NVIDIA's assembler, ptxas, as it is installed: which there are, what each knows, and what it says of PTX.
+//! NVIDIA's assembler, ptxas, as installed on this machine: the installed releases, the targets that each supports, and
+//! its verdict on PTX.
 //!
 //! ```no_run
 //! use ptx_isa::assembler::Assembler;

@@ -1,8 +1,8 @@
-//! Asynchronous instructions and what orders them (PTX ISA 9.2, sections 9.7.9 and 9.7.13 to 9.7.16): copies,
-//! barriers in memory, fences between proxies, `wgmma`, `tcgen05`.
+//! Asynchronous instructions and the instructions that order them (PTX ISA 9.2, sections 9.7.9 and 9.7.13 to 9.7.16):
+//! copies, barriers in memory, fences between proxies, `wgmma`, `tcgen05`.
 //!
-//! A table has each of them once: its modifiers, its operands, and what it requires. It is what the reader
-//! takes, what is printed, and what tests ask the assemblers about.
+//! A table has one entry for each form, with its modifiers, operands and requirements. The reader, the printer, and the
+//! tests against the assemblers all use this table.
 //!
 //! ```
 //! use ptx_isa::{Asynchronous, Family, Role, Scope, Target};
@@ -45,18 +45,18 @@ use crate::{
     word::{Scope, Space},
 };
 
-/// What an assembler makes of an instruction.
+/// The machine code that ptxas generates for an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Assembled {
-    /// What it says.
+    /// The instruction as written.
     AsWritten,
     /// A trap.
     Trap,
-    /// A barrier and a store or reduction that is not asynchronous.
+    /// A barrier, and a synchronous store or reduction.
     Synchronous,
 }
 
-/// An asynchronous instruction, or one that orders them, without its guard.
+/// An asynchronous instruction, or an instruction that orders asynchronous ones, without its guard.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Asynchronous {
     family: Family,
@@ -69,19 +69,19 @@ pub struct Asynchronous {
 }
 
 impl Asynchronous {
-    /// Reads an instruction. Its guard is left to the caller.
+    /// Reads an instruction without its guard, which the caller handles.
     ///
-    /// As the assembler does, this takes modifiers in any order behind the words of the family; only state spaces, and types,
-    /// must stand in theirs.
+    /// Like the assembler, this function accepts modifiers in any order after the words of the family, except that
+    /// state spaces and types must be in the manual's order.
     ///
     /// # Errors
-    /// If it is of no family, or PTX has no such form.
+    /// If the instruction belongs to no family, or PTX has no such form.
     pub fn read(instruction: &syntax::Instruction<'_>) -> Result<Self, ParseError> {
         let error = |reason| ParseError { span: instruction.text.span(), text: instruction.text.text.into(), reason };
         let modifiers = instruction.modifiers.iter().map(|word| word.text);
         let words: Vec<_> = std::iter::once(instruction.mnemonic.text).chain(modifiers).collect();
         let (family, words) =
-            Family::of(&words).ok_or_else(|| error("no asynchronous instruction of that name".into()))?;
+            Family::of(&words).ok_or_else(|| error("no asynchronous instruction has this name".into()))?;
         Self::of_family(family, words, &instruction.operands).map_err(error)
     }
 
@@ -109,7 +109,7 @@ impl Asynchronous {
         Err(misfit.map_or_else(|| forms::no_form(family, words).0, |misfit| misfit.reason))
     }
 
-    /// Every form of the table, with operands that are registers named by their types, as `%b64_1`.
+    /// Every form of the table, with registers as operands that are named by their types, such as `%b64_1`.
     pub fn all() -> impl Iterator<Item = Self> {
         rows().iter().flat_map(|row| {
             row.modifiers.all().into_iter().flat_map(move |modifiers| {
@@ -119,7 +119,7 @@ impl Asynchronous {
         })
     }
 
-    /// The words that it begins with.
+    /// The family, which the first words of the instruction name.
     pub fn family(&self) -> Family {
         self.family
     }
@@ -129,7 +129,7 @@ impl Asynchronous {
         &self.modifiers
     }
 
-    /// The instruction without its operands: `mbarrier.inval.shared::cta.b64`.
+    /// The mnemonic with its modifiers: `mbarrier.inval.shared::cta.b64`.
     pub fn mnemonic(&self) -> String {
         std::iter::once(self.family.words()).chain(self.modifiers.iter().copied()).collect::<Vec<_>>().join(".")
     }
@@ -143,22 +143,22 @@ impl Asynchronous {
         self.modifiers.iter().zip(&self.kinds).filter(move |(_, own)| **own == kind).map(|(word, _)| *word)
     }
 
-    /// Whether a modifier is there, without its dot.
+    /// Whether the instruction has a modifier, given without its dot.
     pub fn has(&self, modifier: &str) -> bool {
         self.modifiers.contains(&modifier)
     }
 
-    /// The scope that is written.
+    /// The scope that the instruction names.
     pub fn scope(&self) -> Option<Scope> {
         self.scope
     }
 
-    /// The state spaces that are written; of two, the first is that of the destination.
+    /// The state spaces that the instruction names. If there are two, the first belongs to the destination.
     pub fn spaces(&self) -> impl Iterator<Item = Space> {
         self.of_kind(ModifierKind::Space).filter_map(|word| word.parse().ok())
     }
 
-    /// How many CTAs take part: the number of `.cta_group::`.
+    /// The number of participating CTAs: the number in `.cta_group::`.
     pub fn cta_group(&self) -> Option<u8> {
         self.modifier(ModifierKind::CtaGroup)?.strip_prefix("cta_group::")?.parse().ok()
     }
@@ -181,9 +181,9 @@ impl Asynchronous {
         }
     }
 
-    /// What ptxas 13.5 makes of it on a GPU, as its machine code shows.
+    /// The machine code that ptxas 13.5 generates for the instruction on a GPU.
     pub fn assembled_for(&self, sm: Sm) -> Assembled {
-        // What has no tensor cores of the fifth generation has no asynchronous stores to global memory and no fabric.
+        // GPUs without tensor cores of the fifth generation have no asynchronous stores to global memory and no fabric.
         let is_consumer = sm.number() >= 120;
         match self.family {
             _ if !is_consumer => Assembled::AsWritten,
@@ -194,7 +194,7 @@ impl Asynchronous {
         }
     }
 
-    /// What the form requires of the target.
+    /// The requirement of the form on the target.
     pub fn requirement(&self) -> Requirement {
         self.requirement
     }

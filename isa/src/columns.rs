@@ -1,6 +1,6 @@
-//! Rows of cells as aligned text.
+//! The layout of rows of cells as aligned text.
 
-/// Left-aligned columns, indented by two.
+/// Rows as left-aligned columns, indented by two.
 pub fn columns(rows: impl Iterator<Item = Vec<String>>) -> String {
     let rows: Vec<_> = rows.collect();
     let width = |column: usize| rows.iter().map(|cells| cells[column].len()).max().unwrap_or(0);

@@ -1,7 +1,7 @@
-//! What modules declare: heads of functions, and variables.
+//! Readers of declarations in a module: heads of functions, and variables.
 //!
-//! A [`Function`](crate::Function) has its [`Head`], and an [`Item`](crate::Item) keeps the text. The readers take the text of any compiler, and
-//! skip unknown words.
+//! A [`Function`](crate::Function) has its [`Head`], and an [`Item`](crate::Item) keeps the text. The readers accept
+//! the text of any compiler, and skip unknown words.
 
 use std::iter::Peekable;
 
@@ -10,28 +10,28 @@ use crate::{
     word::{Space, Type},
 };
 
-/// What stands in front of the body of a function ('PTX ISA', sections 10.1 and 11.1 to 11.4).
+/// The declaration that precedes the body of a function ('PTX ISA', sections 10.1 and 11.1 to 11.4).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Head {
-    /// As it stands in the module.
+    /// The text of the head in the module.
     pub text: String,
-    /// Whether other files may name it: `.visible` and `.weak`.
+    /// Whether other files may refer to the function: `.visible` and `.weak`.
     pub is_visible: bool,
-    /// Whether the host launches it: `.entry`, and not `.func`.
+    /// Whether the host launches the function: it is an `.entry` and not a `.func`.
     pub is_entry: bool,
-    /// What it returns.
+    /// The results.
     pub results: Vec<Parameter>,
-    /// What it takes.
+    /// The parameters.
     pub parameters: Vec<Parameter>,
-    /// The threads of a CTA in each direction, exactly: `.reqntid`.
+    /// The exact number of threads of a CTA in each direction: `.reqntid`.
     pub required_threads: Option<[u32; 3]>,
-    /// The most threads that a CTA has in all: the least of `.maxntid` and `.reqntid`.
+    /// The maximum total number of threads of a CTA: the least of `.maxntid` and `.reqntid`.
     pub most_threads: Option<u32>,
-    /// The least number of CTAs on a multiprocessor: `.minnctapersm`.
+    /// The minimum number of CTAs on a multiprocessor: `.minnctapersm`.
     pub least_ctas: Option<u32>,
-    /// The CTAs of a cluster in each direction, exactly: `.reqnctapercluster`.
+    /// The exact number of CTAs of a cluster in each direction: `.reqnctapercluster`.
     pub required_ctas: Option<[u32; 3]>,
-    /// The most CTAs that a cluster has in all: `.maxclusterrank`.
+    /// The maximum total number of CTAs of a cluster: `.maxclusterrank`.
     pub most_ctas: Option<u32>,
 }
 
@@ -40,19 +40,20 @@ pub struct Head {
 pub struct Parameter {
     /// Its name.
     pub name: String,
-    /// Its type; of an array, that of an element.
+    /// The type; for an array, the type of an element.
     pub ty: Option<Type>,
-    /// How many elements it has, if it is an array; 0 where the text leaves that open.
+    /// The number of elements of an array; 0 where the text omits it. `None` for a scalar.
     pub elements: Option<u64>,
-    /// Whether it is a register of the function: `.reg`, and not `.param`.
+    /// Whether the parameter is a register: `.reg` and not `.param`.
     pub is_register: bool,
-    /// Whether it is a pointer: `.ptr`.
+    /// Whether the parameter is a pointer: `.ptr`.
     pub is_pointer: bool,
-    /// In bytes, of it or of what it points to; 1 if nothing says more.
+    /// The alignment in bytes of the parameter, or of the memory that it points to; 1 if none is declared.
     pub align: u64,
 }
 
-/// The name of a parameter without that of its function, which compilers put in front: of `_Z1kPi`, `_Z1kPi_param_0` is `param_0`.
+/// The name of a parameter without the function's name, which compilers prepend: in `_Z1kPi`, the short name of
+/// `_Z1kPi_param_0` is `param_0`.
 pub fn short_name<'a>(function: &str, parameter: &'a str) -> &'a str {
     let rest = parameter.strip_prefix(function).and_then(|rest| rest.strip_prefix('_'));
     rest.filter(|rest| !rest.is_empty()).unwrap_or(parameter)
@@ -63,17 +64,17 @@ pub fn short_name<'a>(function: &str, parameter: &'a str) -> &'a str {
 pub struct Variable {
     /// Its name.
     pub name: String,
-    /// Where it is; `None` for an argument or a result of a call, in `.param`.
+    /// The state space; `None` for an argument or a result of a call, which is in `.param`.
     pub space: Option<Space>,
     /// The type of an element; `None` for a texture, a sampler or a surface.
     pub ty: Option<Type>,
-    /// How many elements it has in all its dimensions and vectors; 0 where whoever launches the kernel says that.
+    /// The number of elements in all dimensions and vectors; 0 if the launch determines it.
     pub elements: u64,
-    /// In bytes; 1 if nothing says more.
+    /// The alignment in bytes; 1 if none is declared.
     pub align: u64,
-    /// Whether another module, or the launch, has it: `.extern`.
+    /// Whether the variable is defined by another module or by the launch: `.extern`.
     pub is_extern: bool,
-    /// What its first elements hold.
+    /// The initial values of the first elements.
     pub initial: Vec<Initial>,
 }
 
@@ -82,7 +83,7 @@ pub struct Variable {
 pub enum Initial {
     /// The bits of a number.
     Number(u64),
-    /// The address of a variable, and what is added to it, in bytes.
+    /// The address of a variable, and the offset added to it, in bytes.
     Address(String, u64),
 }
 
@@ -156,14 +157,14 @@ fn integer(token: &Token<'_>) -> Option<u64> {
     }
 }
 
-/// Numbers between commas.
+/// Reads numbers separated by commas.
 fn numbers<'t>(tokens: &mut Peekable<impl Iterator<Item = Token<'t>>>) -> Vec<u32> {
     let is_one = |token: &Token<'_>| matches!(token.kind, TokenKind::Number | TokenKind::Sign(','));
     let list = std::iter::from_fn(|| tokens.next_if(is_one)).filter(|token| token.kind == TokenKind::Number);
     list.filter_map(|token| integer(&token)).map(|number| u32::try_from(number).unwrap_or(u32::MAX)).collect()
 }
 
-/// What stands behind `(`, up to its `)`.
+/// Reads the parameters after `(`, up to its `)`.
 fn parameters<'t>(tokens: &mut Peekable<impl Iterator<Item = Token<'t>>>) -> Vec<Parameter> {
     let new = || Parameter { align: 1, ..Parameter::default() };
     let (mut found, mut own) = (Vec::new(), new());
@@ -191,14 +192,15 @@ fn parameters<'t>(tokens: &mut Peekable<impl Iterator<Item = Token<'t>>>) -> Vec
     found
 }
 
-/// The number behind `.align`.
+/// Reads the number after `.align`.
 fn align<'t>(tokens: &mut Peekable<impl Iterator<Item = Token<'t>>>) -> u64 {
     let number = tokens.next_if(|token| token.kind == TokenKind::Number);
     number.and_then(|token| integer(&token)).unwrap_or(1).max(1)
 }
 
 impl Variable {
-    /// The variables that a directive declares: `.visible .global .align 4 .u32 x[2] = {1, 2}, y;`. None, if it declares something else.
+    /// Reads the variables that a directive declares: `.visible .global .align 4 .u32 x[2] = {1, 2}, y;`. Returns an
+    /// empty list for any other directive.
     pub fn read(text: &str) -> Vec<Self> {
         let mut tokens = tokens(Text::of(text)).peekable();
         let (mut space, mut is_param, mut ty, mut vector, mut own_align, mut is_extern) =
@@ -234,13 +236,13 @@ impl Variable {
         found
     }
 
-    /// The size in bytes of all its elements; those of no type count as one byte each.
+    /// The size of all elements in bytes; an element without a type counts as one byte.
     pub fn bytes(&self) -> u64 {
         self.elements.saturating_mul(self.ty.map_or(1, |ty| u64::from(ty.bits() / 8).max(1)))
     }
 }
 
-/// The product of `[2][3]`; 0, if one of them is open.
+/// Reads the product of `[2][3]`; it is 0 if a dimension is missing.
 fn dimensions<'t>(tokens: &mut Peekable<impl Iterator<Item = Token<'t>>>) -> u64 {
     let mut elements = 1u64;
     while tokens.next_if(|token| token.kind == TokenKind::Sign('[')).is_some() {
@@ -251,7 +253,8 @@ fn dimensions<'t>(tokens: &mut Peekable<impl Iterator<Item = Token<'t>>>) -> u64
     elements
 }
 
-/// What stands behind `=`, up to a comma outside of braces: numbers, addresses, and their sums. What else stands there ends it.
+/// Reads the values after `=`, up to a comma outside of braces: numbers, addresses, and their sums. Any other token
+/// ends the list.
 fn initial<'t>(text: &str, tokens: &mut Peekable<impl Iterator<Item = Token<'t>>>) -> Vec<Initial> {
     let (mut initial, mut depth, mut is_negative) = (Vec::new(), 0, false);
     while let Some(token) = tokens.next_if(|token| depth > 0 || !matches!(token.kind, TokenKind::Sign(',' | ';'))) {

@@ -1,5 +1,6 @@
-//! The code of a function in one list: the functions that it calls stand in place of their calls, operations have types, and
-//! registers, variables and labels are numbers. What executes a function, models it or follows its values reads this.
+//! The code of a function as one list of steps. Calls are replaced by the code of the called functions, operations have
+//! types, and registers, variables and labels are numbers. The interpreter, the models and the data-flow analyses read
+//! this form.
 //!
 //! ```
 //! use ptx_isa::{Module, flat::{Action, Flat, Library, Limits}};
@@ -49,11 +50,11 @@ use crate::{
     word::{AtomOp, Reduction, Scope, Sem, Space, Type},
 };
 
-/// The number of a register in [`Flat::registers`].
+/// The index of a register in [`Flat::registers`].
 pub type Register = usize;
-/// The number of a variable in [`Flat::symbols`].
+/// The index of a variable in [`Flat::symbols`].
 pub type Symbol = usize;
-/// The number of a label in [`Flat::labels`].
+/// The index of a label in [`Flat::labels`].
 pub type Label = usize;
 
 /// An operand.
@@ -61,26 +62,26 @@ pub type Label = usize;
 pub enum Operand {
     /// A register.
     Register(Register),
-    /// The opposite of a predicate.
+    /// The negation of a predicate register.
     Not(Register),
-    /// A constant: its bits.
+    /// The bits of a constant.
     Constant(i64),
     /// The address of a variable.
     Symbol(Symbol),
     /// A special register, or an element of one.
     Special(Special),
-    /// `[base+offset]`, and without brackets the sum.
+    /// `[base+offset]`, or the sum `base+offset` without brackets.
     Address(Box<Operand>, i64),
-    /// `[map, {x, y}]`: the address of a tensor map, and a place in the tensor.
+    /// `[map, {x, y}]`: the address of a tensor map, and coordinates in the tensor.
     Tensor(Box<Operand>, Vec<Operand>),
     /// `{…}`, and the parts of a fabric handle `[endpoint, offset]`.
     Vector(Vec<Operand>),
-    /// `_`, or what is not read here.
+    /// `_`, or an operand that the reader does not interpret.
     Nothing,
 }
 
 impl Operand {
-    /// Shows the operand, and then each operand in it.
+    /// Calls `see` with the operand, and then with each operand in it.
     pub fn visit<'o>(&'o self, see: &mut impl FnMut(&'o Self)) {
         see(self);
         match self {
@@ -99,7 +100,7 @@ impl Operand {
         }
     }
 
-    /// The registers in it.
+    /// The registers in the operand.
     pub fn registers(&self) -> Vec<Register> {
         let mut all = Vec::new();
         self.visit(&mut |operand| match operand {
@@ -110,7 +111,7 @@ impl Operand {
     }
 }
 
-/// Which instruction accesses memory.
+/// The kind of an instruction that accesses memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum AccessKind {
     /// `ld`, `ldu`
@@ -121,206 +122,210 @@ pub enum AccessKind {
     Atom,
     /// `red`
     Red,
-    /// `ldmatrix`, `stmatrix`, and those of `wmma`
+    /// `ldmatrix`, `stmatrix`, `wmma.load` and `wmma.store`
     Matrix,
-    /// `discard`: memory may have anything then, as after a weak write.
+    /// `discard`: afterwards the memory may hold any value, as after a weak write.
     Discard,
 }
 
-/// How many bytes `discard` is for.
+/// The number of bytes that `discard` discards.
 const DISCARDED: u64 = 128;
 
-/// An access of memory by an instruction that is not asynchronous. What it reads stands in [`Step::writes`].
+/// An access of memory by an instruction that is not asynchronous. [`Step::writes`] has the registers that receive the
+/// values it reads.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Access {
-    /// The instruction.
+    /// The kind of the instruction.
     pub kind: AccessKind,
-    /// Where: an [`Operand::Address`].
+    /// The address: an [`Operand::Address`].
     pub address: Operand,
-    /// The state space, by a modifier or by the variable that the address names; without one it is the generic one.
+    /// The state space, from a modifier or from the variable that the address names; otherwise `None`, which is the
+    /// generic space.
     pub space: Option<Space>,
     /// The type of one element.
     pub ty: Option<Type>,
-    /// How many elements there are.
+    /// The number of elements.
     pub elements: u32,
-    /// Without a modifier, `atom` and `red` are relaxed and others weak.
+    /// The ordering. Without a modifier, `atom` and `red` are relaxed, and all other accesses are weak.
     pub sem: Sem,
-    /// The scope that is written.
+    /// The scope that the instruction names.
     pub scope: Option<Scope>,
     /// `.mmio`
     pub mmio: bool,
-    /// `.nc` and `ldu`: the program says that the memory is not written while the kernel runs, so that no order counts.
+    /// `.nc` and `ldu`: the program asserts that the memory is not written while the kernel runs, so that ordering does
+    /// not matter.
     pub is_read_only: bool,
-    /// Whether it is in parameter space, at an address in a register, which [`Flat::alone`] has.
+    /// Whether the access is to parameter space at an address in a register, which occurs only in [`Flat::alone`].
     pub is_parameter: bool,
-    /// Whether the instruction names its state space.
+    /// Whether the instruction has a state-space modifier.
     pub names_space: bool,
-    /// What `atom` and `red` do.
+    /// The operation of `atom` and `red`.
     pub op: Option<AtomOp>,
     /// The form of a matrix instruction.
     pub matrix: Option<Box<MatrixForm>>,
     /// `.noftz`: subnormal numbers are kept.
     pub keeps_subnormals: bool,
-    /// Whether it reads.
+    /// Whether the access reads memory.
     pub reads: bool,
-    /// Whether it writes.
+    /// Whether the access writes memory.
     pub writes: bool,
-    /// What it writes, or computes with; of `cas`, the expected value stands first.
+    /// The values that the access writes or computes with; for `cas`, the expected value is first.
     pub data: Vec<Operand>,
 }
 
 impl Access {
-    /// The number of bytes from the address on, of one thread.
+    /// The number of bytes that one thread accesses, from the address on.
     pub fn bytes(&self) -> Option<u64> {
         match self.kind {
-            // Each thread gives the address of a row.
+            // Each thread supplies the address of one row.
             AccessKind::Matrix => Some(16).filter(|_| self.ty.is_some()),
             AccessKind::Discard => Some(DISCARDED),
             _ => self.ty.map(|ty| u64::from(ty.bits()).div_ceil(8) * u64::from(self.elements)),
         }
     }
 
-    /// The number of bytes of each access that it counts as: an element of a vector, or of a packed type (sections 8.2.4 and 8.2.5).
+    /// The size in bytes of each component of the access: an element of a vector, or of a packed type
+    /// (sections 8.2.4 and 8.2.5).
     pub fn element_bytes(&self) -> Option<u64> {
         let ty = self.ty.filter(|_| self.kind != AccessKind::Matrix)?;
         Some(u64::from(ty.element().unwrap_or(ty).bits()).div_ceil(8))
     }
 
-    /// Whether no other thread has this memory, or nobody writes it.
+    /// Whether the memory is private to the thread, or is never written.
     pub fn is_private(&self) -> bool {
         matches!(self.space, Some(Space::Local | Space::Const))
     }
 
-    /// Of an access that is strong (section 8.6), its scope.
+    /// The scope of a strong access (section 8.6); `None` for a weak one.
     pub fn strong(&self) -> Option<Scope> {
         let default = if self.sem == Sem::Volatile || self.mmio { Scope::Sys } else { Scope::Gpu };
         (self.sem != Sem::Weak).then(|| self.scope.unwrap_or(default))
     }
 }
 
-/// `bar`, `barrier` and `bar.warp`; those of a cluster are asynchronous.
+/// `bar`, `barrier` and `bar.warp`. Barriers of a cluster are asynchronous instead.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Barrier {
-    /// Whether it is a barrier of a warp.
+    /// Whether it is a warp's barrier.
     pub warp: bool,
-    /// Which barrier of the CTA it is; of a warp, its mask.
+    /// The number of the CTA's barrier; for a warp's barrier, its mask.
     pub id: Operand,
-    /// How many threads take part, where that is said.
+    /// The number of participating threads, if the instruction states it.
     pub threads: Option<Operand>,
-    /// Whether the thread waits, too.
+    /// Whether the thread waits, in addition to arriving.
     pub waits: bool,
-    /// Whether all threads of a warp must come to it together.
+    /// Whether all threads of a warp must execute it together.
     pub aligned: bool,
-    /// What is computed of a predicate of all threads.
+    /// The reduction over all threads, and the predicate that it reduces.
     pub reduces: Option<(Reduction, Operand)>,
 }
 
-/// Why a call stands where it was.
+/// The reason why a call is not inlined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NotInlined {
-    /// The function is one of the runtime's.
+    /// The function belongs to the runtime.
     Runtime(Runtime),
-    /// It is declared, and its code is not here.
+    /// The function is declared, and the module does not have its code.
     NoCode,
-    /// It is not known which function it is.
+    /// The callee is not statically known.
     NotNamed,
-    /// It calls itself more often than the limit allows.
+    /// The function calls itself more often than the limit allows.
     Recursive,
     /// The code is longer, or calls are nested more deeply, than the limit allows.
     TooLong,
 }
 
-/// A function or a thread, as it ends where control leaves a function.
+/// The extent of a return: the function or the thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Leaving {
-    /// The function: `ret`, and the end of its code. A kernel's thread ends with it.
+    /// The function ends: `ret`, and the end of its code. The thread ends too if the function is a kernel.
     Function,
-    /// The thread: `exit`.
+    /// The thread ends: `exit`.
     Thread,
 }
 
-/// Memory that is not at an address of its own.
+/// Memory without an ordinary address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Elsewhere {
-    /// A texture is read: `tex` and `tld4`.
+    /// A texture read: `tex` and `tld4`.
     Texture,
-    /// A surface is read or written: `suld`, `sust` and `sured`.
+    /// A surface access: `suld`, `sust` and `sured`.
     Surface,
     /// The memory of several GPUs: `multimem`.
     Multimem,
 }
 
-/// What an instruction does.
+/// The effect of an instruction.
 #[derive(Clone, Debug)]
 pub enum Action {
-    /// Something is computed of the sources.
+    /// An operation on the sources.
     Compute(Operation, Vec<Operand>),
-    /// As many registers as there are sources become these: a parameter or result of a call. `ty` is that of the instruction.
+    /// A parameter or result of a call: each register in [`Step::writes`] receives the source at the same position.
     Pass {
-        /// The type of each, of which a signed one extends what is narrower.
+        /// The type of each value, as the instruction names it. A signed type sign-extends narrower values.
         ty: Type,
         /// The values.
         from: Vec<Operand>,
     },
-    /// A parameter of the function itself is read.
+    /// A read of a parameter of the function itself.
     Parameter {
         /// The parameter.
         symbol: Symbol,
-        /// Where in it, in bytes.
+        /// The byte offset in the parameter.
         offset: i64,
         /// The type of each result.
         ty: Type,
     },
-    /// Memory is accessed.
+    /// A memory access.
     Access(Access),
-    /// An asynchronous operation, or what orders them.
+    /// An asynchronous operation, or an instruction that orders asynchronous operations.
     Asynchronous(Box<Asynchronous>, Vec<(Role, Operand)>),
-    /// Threads meet.
+    /// A barrier.
     Barrier(Barrier),
     /// `fence`, and `membar`, which is the `fence.sc` of its scope (section 9.7.13).
     Fence(Fence),
-    /// Control goes to a label: to one of several by the index.
+    /// A jump to a label, or to the label of several that the index selects.
     Jump(Vec<Label>, Option<Operand>),
-    /// The function itself ends, or its thread.
+    /// The end of the function itself, or of its thread.
     Leave(Leaving),
-    /// The thread traps.
+    /// A trap of the thread.
     Trap,
-    /// A call that is not inlined: what it calls, as the module spells it.
+    /// A call that is not inlined: the callee as the module spells it, and the reason.
     Call(String, NotInlined),
-    /// A call of [`Flat::alone`].
+    /// A call in the result of [`Flat::alone`].
     Invoke {
-        /// The function, as the module spells it, or the register with its address.
+        /// The function, as the module spells it, or the register that holds its address.
         callee: String,
-        /// The register, if it is one.
+        /// The register, if the callee is a register.
         register: Option<Register>,
-        /// What is passed: registers, constants, and variables in parameter space.
+        /// The arguments: registers, constants, and variables in parameter space.
         arguments: Vec<Operand>,
-        /// Where the results go: registers, and variables in parameter space.
+        /// The destinations of the results: registers, and variables in parameter space.
         results: Vec<Operand>,
     },
-    /// A parameter of the kernel is read at an address that is in a register.
+    /// A read of a kernel parameter at an address in a register.
     ParameterAt {
         /// The address.
         address: Operand,
         /// The type of each value.
         ty: Type,
     },
-    /// A variable in parameter space is written: an argument or a result, in [`Flat::alone`].
+    /// A write of a variable in parameter space, an argument or a result, in the result of [`Flat::alone`].
     Argument {
         /// The variable.
         symbol: Symbol,
-        /// Where in it, in bytes.
+        /// The byte offset in the variable.
         offset: i64,
         /// The type of each value.
         ty: Type,
         /// The values.
         from: Vec<Operand>,
     },
-    /// Memory is accessed that has its own ways.
+    /// An access of memory without an ordinary address.
     Elsewhere(Elsewhere),
-    /// An instruction of which nothing is known.
+    /// An instruction whose effect is unknown.
     Unknown,
-    /// Nothing that a program could tell but for its results, which are not known.
+    /// An instruction without an observable effect except its results, whose values are unknown.
     Nothing,
 }
 
@@ -352,20 +357,21 @@ impl Action {
     }
 }
 
-/// An instruction.
+/// An instruction of the flat code.
 #[derive(Clone, Debug)]
 pub struct Step {
-    /// The instruction of the module; of a call, parameters and results are passed by steps of their own.
+    /// The instruction of the module. A call has additional steps that pass its parameters and results.
     pub at: InstPlace,
-    /// The call that it is in.
+    /// The index in [`Flat::calls`] of the call that contains the step.
     pub call: usize,
-    /// A predicate register, and what it must be.
+    /// The guard: a predicate register, and the value for which the step executes.
     pub guard: Option<(Register, bool)>,
-    /// The results, of which some are discarded.
+    /// The registers that receive the results; `None` for a discarded result.
     pub writes: Vec<Option<Register>>,
-    /// What it does.
+    /// The effect of the instruction.
     pub action: Action,
-    /// The instruction without its guard and its operands, as `ld.global.u32`, or as much of it as is read: for display.
+    /// The mnemonic with its modifiers, such as `ld.global.u32`, or the part of it that the reader interprets; for
+    /// display.
     pub mnemonic: Arc<str>,
 }
 
@@ -376,56 +382,56 @@ impl Step {
     }
 }
 
-/// A register of one call.
+/// A register in one call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RegisterName {
-    /// As the function spells it. Where a call keeps a parameter in it, the parameter.
+    /// The name as the function spells it. For a register that holds a parameter of a call, the name of the parameter.
     pub name: String,
-    /// Where in a parameter it is, in bytes.
+    /// The byte offset in that parameter.
     pub offset: Option<i64>,
-    /// Its call.
+    /// The index of its call.
     pub call: usize,
-    /// How many bits it has; 0 if that is not known.
+    /// The number of bits; 0 if unknown.
     pub bits: u32,
 }
 
-/// A label of one call.
+/// A label in one call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LabelName {
-    /// As the function spells it; nothing for the end of the call.
+    /// The name as the function spells it; `None` for the end of the call.
     pub name: Option<String>,
-    /// Its call.
+    /// The index of its call.
     pub call: usize,
-    /// The step that it stands in front of.
+    /// The index of the step that the label precedes.
     pub at: usize,
 }
 
 /// A variable, or a parameter of the function itself.
 #[derive(Clone, Debug)]
 pub struct SymbolName {
-    /// As it is declared; a parameter has no state space.
+    /// The declaration; a parameter has no state space.
     pub variable: Variable,
-    /// The call that declares it in local memory, where each call has its own.
+    /// The call that declares it in local memory, where each call has a separate copy.
     pub call: Option<usize>,
 }
 
-/// A call of a function, of which the first is the function itself.
+/// A call of a function. The first call is the function itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CallSite {
     /// The function, as the module spells it.
     pub function: String,
-    /// Where it is called: the instruction, and the call that it is in.
+    /// The call instruction, and the index of the call that contains it.
     pub from: Option<(InstPlace, usize)>,
 }
 
-/// How far calls are followed.
+/// The limits of inlining.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// How deep calls may be nested.
+    /// The maximum nesting depth of calls.
     pub depth: usize,
-    /// How often a function may be within itself.
+    /// The maximum number of activations of a function inside itself.
     pub recursion: usize,
-    /// How many lines the functions that are called may have together, each as often as it is called.
+    /// The maximum total number of lines of the inlined functions; a function counts once per call.
     pub lines: usize,
 }
 
@@ -435,32 +441,33 @@ impl Default for Limits {
     }
 }
 
-/// The code of a function with all that it calls.
+/// The code of a function, with the functions that it calls inlined.
 #[derive(Debug, Default)]
 pub struct Flat {
-    /// The instructions. The last one leaves the function.
+    /// The steps. The last step leaves the function.
     pub steps: Vec<Step>,
-    /// The labels, of which none stands behind the last step.
+    /// The labels. Each label precedes a step.
     pub labels: Vec<LabelName>,
     /// The registers.
     pub registers: Vec<RegisterName>,
-    /// The variables of the module, the parameters of the function, and the variables of the functions that are called.
+    /// The variables of the module, the parameters of the function, and the variables of the called functions.
     pub symbols: Vec<SymbolName>,
     /// The calls.
     pub calls: Vec<CallSite>,
     /// The head of the function.
     pub head: Head,
-    /// How many of the symbols are the module's; they stand first.
+    /// The number of symbols that belong to the module; these are the first symbols.
     pub module_symbols: usize,
-    /// The results and the parameters of a function that is alone, in their order.
+    /// The results and the parameters of the function in their order, in the result of [`Flat::alone`].
     pub formals: [Vec<Operand>; 2],
     /// The GPU that the module is for, if it names one.
     pub sm: Option<Sm>,
 }
 
 impl Flat {
-    /// Whether a barrier of a CTA waits for the threads that have not exited alone: from sm_70 on (section on `exit` of the manual, and
-    /// independent thread scheduling in CUDA's guide). Before, a thread that has exited is missed.
+    /// Whether a barrier of a CTA waits only for the threads that have not exited: true from sm_70 on (section on
+    /// `exit` of the manual, and independent thread scheduling in CUDA's guide). On earlier GPUs, a barrier waits for
+    /// exited threads, too.
     pub fn barriers_skip_exited(&self) -> bool {
         self.sm.is_none_or(|sm| sm.number() >= 70)
     }
@@ -474,23 +481,23 @@ impl Flat {
     }
 }
 
-/// The functions of a module, and its variables.
+/// The functions and the variables of a module.
 pub struct Library<'m> {
-    /// Each function with its place in the module.
+    /// Each function, with its index in the module.
     functions: FxHashMap<&'m str, (u32, &'m Function)>,
     symbols: Vec<SymbolName>,
     by_name: FxHashMap<String, Symbol>,
-    /// The number of all dynamic shared memory.
+    /// The symbol of all dynamic shared memory.
     dynamic: Option<Symbol>,
     /// The GPU that the module is for.
     sm: Option<Sm>,
 }
 
-/// How dynamic shared memory is aligned, whatever a module says.
+/// The minimum alignment of dynamic shared memory, whatever a module declares.
 const DYNAMIC_ALIGN: u64 = 16;
 
 impl<'m> Library<'m> {
-    /// Those of a module.
+    /// The functions and the variables of a module.
     pub fn of(module: &'m Module) -> Self {
         let mut library = Self {
             functions: FxHashMap::default(),
@@ -518,7 +525,7 @@ impl<'m> Library<'m> {
     }
 
     fn declare(&mut self, mut variable: Variable) {
-        // All dynamic shared memory begins at the same place, which is aligned to 16 bytes at least.
+        // All dynamic shared memory begins at one address, which is aligned to at least 16 bytes.
         let is_dynamic = variable.is_extern && variable.space.is_some_and(Space::is_shared_cta);
         if is_dynamic {
             variable.align = variable.align.max(DYNAMIC_ALIGN);

@@ -1,4 +1,4 @@
-//! The flow of control and of registers through a function, or through statements of ours.
+//! The control flow and the register definitions of a function, or of a list of [`Statement`]s.
 
 use std::collections::HashMap;
 
@@ -9,45 +9,45 @@ use crate::{
     word::AtomOp,
 };
 
-/// The instructions of a function, and the paths between them.
+/// The control-flow graph of a function, with an instruction at each node.
 #[derive(Clone, Debug)]
 pub struct Flow<'p> {
-    /// The first stands for the entry, the last for the exit.
+    /// The nodes. The first node is the entry, the last node the exit.
     pub nodes: Vec<Node<'p>>,
     /// The nodes that write each register.
     writers: HashMap<&'p Name, Vec<usize>>,
 }
 
-/// An instruction and its neighbors.
+/// A node of the control-flow graph.
 #[derive(Clone, Debug)]
 pub struct Node<'p> {
-    /// `@p` in front of the instruction.
+    /// The guard of the instruction, such as `@p`.
     pub guard: Option<&'p Guard>,
     /// The instruction.
     pub code: NodeCode<'p>,
-    /// Where control goes next. Of a guarded branch, first where it is taken.
+    /// The successors. For a guarded branch, the target comes first.
     pub next: Vec<usize>,
-    /// From where control comes, on paths that begin at the entry.
+    /// The predecessors on paths that begin at the entry.
     pub previous: Vec<usize>,
-    /// The line of the text; 0 of statements, of the entry and of the exit.
+    /// The line of the text; 0 for statements, the entry and the exit.
     pub line: u32,
 }
 
-/// What stands at a node.
+/// The instruction at a node.
 #[derive(Clone, Copy, Debug)]
 pub enum NodeCode<'p> {
     /// The beginning of the function.
     Entry,
-    /// The end, after its last instruction and after each instruction that leaves it.
+    /// The end of the function, after its last instruction and after each instruction that leaves it.
     Exit,
-    /// An instruction that is modelled.
+    /// A modelled instruction.
     Instruction(&'p Instruction),
     /// Any other instruction.
     Other(&'p Other),
 }
 
 impl<'p> Flow<'p> {
-    /// The flow of statements. A label that none of them declares stands for the exit.
+    /// The graph of a list of statements. A label that no statement declares refers to the exit.
     pub fn of_statements(statements: &'p [Statement]) -> Self {
         let mut builder = Builder::default();
         for statement in statements {
@@ -62,7 +62,7 @@ impl<'p> Flow<'p> {
         builder.finish()
     }
 
-    /// The flow of a function's body; that of a declaration has only entry and exit.
+    /// The graph of a function's body. The graph of a declaration has only the entry and the exit.
     pub fn of_function(function: &'p Function) -> Self {
         let mut builder = Builder::default();
         for line in function.body.iter().flatten() {
@@ -78,7 +78,7 @@ impl<'p> Flow<'p> {
         builder.finish()
     }
 
-    /// The same flow, but for paths that a branch never takes: `values` are the predicates that have one value only.
+    /// Removes the edges that a branch never takes. `values` has the predicates with a constant value.
     pub fn decided(mut self, values: &HashMap<&Name, bool>) -> Self {
         for (index, node) in self.nodes.iter_mut().enumerate() {
             let Some(guard) = node.guard.filter(|_| node.code.jumps()) else { continue };
@@ -92,7 +92,7 @@ impl<'p> Flow<'p> {
         self
     }
 
-    /// Finds the previous nodes. Only paths that begin at the entry count.
+    /// Computes the predecessors. Only paths that begin at the entry count.
     fn connect(&mut self) {
         self.nodes.iter_mut().for_each(|node| node.previous.clear());
         for node in self.in_order() {
@@ -112,7 +112,7 @@ impl<'p> Flow<'p> {
         self.nodes.len() - 1
     }
 
-    /// The nodes that control reaches, each behind those that lead to it, unless they are in a loop.
+    /// The reachable nodes in reverse postorder: each node after its predecessors, except for back edges.
     pub fn in_order(&self) -> Vec<usize> {
         reverse_post_order(self.nodes.len(), self.entry(), |node| self.nodes[node].next.iter().copied())
     }
@@ -125,7 +125,7 @@ impl<'p> Flow<'p> {
         }
     }
 
-    /// The `cas` of a node, if it is one.
+    /// The `cas` at a node, if the node has one.
     pub fn cas(&self, node: usize) -> Option<&'p Atom> {
         match self.instruction(node) {
             Some(Instruction::Atom(atom)) if atom.op == AtomOp::Cas => Some(atom),
@@ -138,7 +138,7 @@ impl<'p> Flow<'p> {
         self.writers.get(name).map_or(&[], |nodes| nodes)
     }
 
-    /// The nodes that write a register whose value is used at a node.
+    /// The nodes whose write of the register can reach its use at node `at`.
     pub fn definitions(&self, at: usize, name: &Name) -> Vec<usize> {
         let writers = self.writers(name);
         if let [_] = writers {
@@ -149,7 +149,7 @@ impl<'p> Flow<'p> {
         writers.iter().copied().filter(|node| reached[*node]).collect()
     }
 
-    /// The nodes to which a path leads from `start`. It does not lead on from those where it stops.
+    /// The nodes on paths from `start`. A path ends at a node for which `stops` holds.
     pub fn reached(&self, start: usize, direction: Direction, stops: impl Fn(usize) -> bool) -> Vec<bool> {
         let neighbors = |node: usize| self.neighbors(node, direction).iter().copied();
         reached(self.nodes.len(), neighbors(start), neighbors, stops)
@@ -162,9 +162,9 @@ impl<'p> Flow<'p> {
         }
     }
 
-    /// Whether every path from `start` meets a node that is [found](Visit::Found), before one that [fails](Visit::Fail)
-    /// and before the end of the code. `start` itself is not visited, unless a loop leads back to it. A path that goes
-    /// round a loop forever counts as if it met one.
+    /// Whether every path from `start` reaches a node that is [found](Visit::Found), before a node that
+    /// [fails](Visit::Fail) and before the end of the code. `start` itself is visited only if a loop leads back to it.
+    /// A path that stays in a loop forever counts as successful.
     pub fn always(&self, start: usize, direction: Direction, visit: impl Fn(usize) -> Visit) -> bool {
         let mut seen = vec![false; self.nodes.len()];
         let mut stack = self.neighbors(start, direction).to_vec();
@@ -183,28 +183,28 @@ impl<'p> Flow<'p> {
     }
 }
 
-/// Along the flow of control, or against it.
+/// The direction of a search through the control-flow graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
-    /// To what executes next.
+    /// To successors.
     Forward,
-    /// To what was executed before.
+    /// To predecessors.
     Backward,
 }
 
 /// The result of a search at one node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Visit {
-    /// It is what is looked for; the path ends here.
+    /// The node matches; the path ends here.
     Found,
-    /// It must not come before what is looked for.
+    /// The node must not precede a match.
     Fail,
-    /// The search goes on behind it.
+    /// The search continues after this node.
     Continue,
 }
 
 impl<'p> NodeCode<'p> {
-    /// Whether control goes elsewhere than to the next node.
+    /// Whether control can continue at a node other than the next one.
     fn jumps(self) -> bool {
         match self {
             Self::Instruction(instruction) => matches!(instruction, Instruction::Bra { .. }),
@@ -213,7 +213,7 @@ impl<'p> NodeCode<'p> {
         }
     }
 
-    /// The registers that are written.
+    /// The registers that the instruction writes.
     pub fn writes(self) -> impl Iterator<Item = &'p Name> {
         let (modelled, other) = match self {
             Self::Instruction(instruction) => (Some(instruction.destinations()), &[][..]),
@@ -223,7 +223,7 @@ impl<'p> NodeCode<'p> {
         modelled.into_iter().flatten().chain(other)
     }
 
-    /// The registers that are read as values. Those of addresses do not count.
+    /// The registers that the instruction reads as values; registers in addresses do not count.
     pub fn reads(self) -> impl Iterator<Item = &'p Name> {
         let (modelled, other) = match self {
             Self::Instruction(instruction) => (Some(instruction.sources()), &[][..]),
@@ -250,7 +250,7 @@ impl<'p> Builder<'p> {
     }
 
     fn label(&mut self, label: &'p Name) {
-        // The entry is node 0, whether it stands there already or not.
+        // The entry is node 0, even if it does not exist yet.
         self.labels.insert(label, self.nodes.len().max(1));
     }
 
@@ -353,7 +353,7 @@ mod tests {
         check(1, Forward, &[4], &[], true);
         check(1, Forward, &[4], &[3], false);
         check(1, Forward, &[3], &[], false);
-        // The loop may go round forever.
+        // The path may stay in the loop forever.
         check(1, Forward, &[5], &[], true);
         check(3, Forward, &[5], &[3], false);
         check(3, Forward, &[5], &[0], true);
@@ -396,7 +396,7 @@ mod tests {
         check(3, 6, "%c", "%x", true);
         check(4, 7, "%d", "%c", false);
         let definitions = |at: usize, name: &'static str| flow.definitions(at, &Name::new(name));
-        // An instruction does not define what it reads itself.
+        // An instruction does not define the values that it reads itself.
         assert_eq!(definitions(2, "%x"), [1]);
         assert_eq!(definitions(3, "%x"), [1, 2]);
         assert_eq!(definitions(4, "%c"), [3]);

@@ -1,7 +1,7 @@
-//! What each form of an instruction requires of the target.
+//! The requirements of each form of an instruction on the target.
 //!
-//! The numbers are those that three generations of ptxas (11.8, 12.9, 13.5) were measured to accept; each form's accept
-//! set is a rectangle, `sm >= min_sm` and `version >= min_ptx`. Where assemblers differ, the strictest counts.
+//! The numbers were measured with three generations of ptxas (11.8, 12.9, 13.5). Each form is accepted in a rectangle,
+//! `sm >= min_sm` and `version >= min_ptx`. Where assemblers differ, the table has the strictest requirement.
 
 use std::fmt;
 
@@ -11,14 +11,14 @@ use crate::{
     word::{AluOp, AtomOp, CacheOperator, FenceSem, LdSem, Scope, Space, StSem, Type, VectorSize},
 };
 
-/// A part of an instruction that not every target has.
+/// A feature of an instruction that not every target supports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Form {
-    /// `atom` or `red` with this operation on this type, or vector of it; the flag is `.noftz`.
+    /// `atom` or `red` with this operation on this type or on a vector of it; the flag is `.noftz`.
     Atom(AtomOp, bool, Option<VectorSize>, Type),
     /// A scope on `atom` or `red`.
     AtomScope,
-    /// Semantics on a memory instruction, `.weak` too, and `fence`.
+    /// Semantics on a memory instruction, including `.weak`, and `fence`.
     Semantics,
     /// `fence.acquire` and `fence.release`.
     OneSidedFence,
@@ -28,7 +28,7 @@ pub enum Form {
     OrderedMmio,
     /// The scope `.cluster`.
     ClusterScope,
-    /// The state space `.shared::cta`, spelled so.
+    /// The state space in the spelling `.shared::cta`.
     SharedCta,
     /// The state space `.shared::cluster`.
     SharedCluster,
@@ -60,14 +60,14 @@ pub enum Form {
     Arithmetic(AluOp, Type),
 }
 
-/// At or below: nothing lower was measured.
+/// The lowest measured target; the true requirement may be lower.
 const ANY: Requirement = since(20, 2, 3);
 
 const fn since(sm: u32, major: u8, minor: u8) -> Requirement {
     Requirement::since(sm, major, minor)
 }
 
-/// Operations, `.noftz`, vector sizes, types, requirement.
+/// The operations, `.noftz`, the vector sizes, the types, and their requirement.
 type AtomForms = (&'static [AtomOp], bool, &'static [Option<VectorSize>], &'static [Type], Requirement);
 
 /// The forms of `atom` and `red`.
@@ -99,10 +99,10 @@ const ATOM_FORMS: &[AtomForms] = {
     ]
 };
 
-/// Operations, types, requirement.
+/// The operations, the types, and their requirement.
 type ArithmeticForms = (&'static [AluOp], &'static [Type], Requirement);
 
-/// The forms of arithmetic that not every target has, but for those that have a name among [`Form`].
+/// The forms of arithmetic that not every target supports, except the forms with a variant of [`Form`].
 #[rustfmt::skip]
 const ARITHMETIC_FORMS: &[ArithmeticForms] = {
     use AluOp::*;
@@ -126,11 +126,12 @@ fn arithmetic(op: AluOp, ty: Type) -> Option<Requirement> {
 }
 
 impl Form {
-    /// What the form requires. The assemblers take `Semantics` at PTX 5.1 already; the manual's 6.0 counts.
+    /// The requirement of the form. The assemblers accept `Semantics` from PTX 5.1 on, but this table follows the
+    /// manual, which has 6.0.
     #[rustfmt::skip]
     pub fn requirement(self) -> Requirement {
         match self {
-            // Nothing has a form that PTX lacks.
+            // No target supports a form that PTX lacks.
             Self::Atom(op, noftz, vec, ty) => takes(op, noftz, vec, ty).unwrap_or(since(u32::MAX, u8::MAX, 0)),
             Self::AtomScope        => since(60, 5, 0),
             Self::Semantics        => since(70, 6, 0),
@@ -189,7 +190,7 @@ impl fmt::Display for Form {
     }
 }
 
-/// What `atom` with this operation on this type requires; `None` if PTX has no such form.
+/// The requirement of `atom` with this operation on this type; `None` if PTX has no such form.
 pub fn takes(op: AtomOp, noftz: bool, vec: Option<VectorSize>, ty: Type) -> Option<Requirement> {
     let form = ATOM_FORMS.iter().find(|(ops, flag, vecs, types, _)| {
         ops.contains(&op) && *flag == noftz && vecs.contains(&vec) && types.contains(&ty)
@@ -211,7 +212,7 @@ impl Cache {
 }
 
 impl Instruction {
-    /// The parts of this instruction that not every target has.
+    /// The features of this instruction that not every target supports.
     pub fn forms(&self) -> Vec<Form> {
         let cache = match self {
             Self::Ld(Ld { cache, .. }) | Self::St(St { cache, .. }) => cache.as_ref(),
@@ -280,14 +281,14 @@ impl Instruction {
         own.chain(conditional.into_iter().filter(|(holds, _)| *holds).map(|(_, form)| form)).collect()
     }
 
-    /// What the instruction as a whole requires.
+    /// The requirement of the whole instruction.
     pub fn requirement(&self) -> Requirement {
         self.forms().into_iter().fold(ANY, |requirement, form| requirement.and(form.requirement()))
     }
 }
 
 impl Target {
-    /// The forms in these statements that the target lacks, each once.
+    /// The features of these statements that the target lacks, each once.
     pub fn lacks(&self, statements: &[Statement]) -> Vec<Form> {
         let mut lacking = Vec::new();
         for form in statements.iter().filter_map(Statement::instruction).flat_map(Instruction::forms) {

@@ -1,10 +1,10 @@
 //! Directed graphs whose nodes are numbers: orders, paths, dominators and loops.
 //!
-//! A graph is a function that gives the nodes behind each, so that whoever has blocks, statements or events makes no copy of them. In
-//! the other direction, the same functions go back from an end.
+//! A graph is a function from a node to its successors, so that a caller with blocks, statements or events makes no
+//! copy of them. With predecessors instead of successors, the same functions search backward from an end.
 
-/// The nodes that a node leads to, itself first, each behind those that lead to it, unless they are in a loop. The first successor of a
-/// node is walked first, so that the last one comes first in the order.
+/// The nodes reachable from `start` in reverse postorder: `start` first, and each node after its predecessors, except
+/// for back edges. The first successor of a node is visited first, so that the last successor comes first in the order.
 pub fn reverse_post_order<N: IntoIterator<Item = usize>>(
     count: usize,
     start: usize,
@@ -12,7 +12,7 @@ pub fn reverse_post_order<N: IntoIterator<Item = usize>>(
 ) -> Vec<usize> {
     let mut seen = vec![false; count];
     let mut order = Vec::new();
-    // A node, and its successors that are still to be walked.
+    // A node, and its successors that are not yet visited.
     let mut stack = vec![(start, next(start).into_iter())];
     seen[start] = true;
     while let Some((node, left)) = stack.last_mut() {
@@ -32,14 +32,14 @@ pub fn reverse_post_order<N: IntoIterator<Item = usize>>(
     order
 }
 
-/// The nodes that lead to each, in ascending order, each as often as it does.
+/// The predecessors of each node, in ascending order. A multiple edge lists its predecessor several times.
 pub fn previous<N: IntoIterator<Item = usize>>(count: usize, next: impl Fn(usize) -> N) -> Vec<Vec<usize>> {
     let mut previous = vec![Vec::new(); count];
     (0..count).for_each(|from| next(from).into_iter().for_each(|to| previous[to].push(from)));
     previous
 }
 
-/// The nodes to which paths lead from some, these included. A path does not lead on from a node where it stops.
+/// The nodes reachable from `from`, including `from`. A path ends at a node for which `stops` holds.
 pub fn reached<N: IntoIterator<Item = usize>>(
     count: usize,
     from: impl IntoIterator<Item = usize>,
@@ -56,17 +56,18 @@ pub fn reached<N: IntoIterator<Item = usize>>(
     seen
 }
 
-/// The immediate dominator of each node: the last one, besides itself, that is on every path from `start`. `None` for `start`, and for what
-/// it does not lead to. (The algorithm Semi-NCA of 'Linear-Time Algorithms for Dominators and Related Problems', Georgiadis, 2005.)
+/// The immediate dominator of each node: the last node except itself that is on every path from `start`. It is `None`
+/// for `start` and for unreachable nodes. (The algorithm Semi-NCA of 'Linear-Time Algorithms for Dominators and Related
+/// Problems', Georgiadis, 2005.)
 ///
-/// With the nodes in front of each, and an end for `start`, these are post-dominators.
+/// With predecessors instead of successors, and an end as `start`, the result is the post-dominators.
 pub fn dominators<N: IntoIterator<Item = usize>>(
     count: usize,
     start: usize,
     next: impl Fn(usize) -> N,
 ) -> Vec<Option<usize>> {
     const UNSEEN: usize = usize::MAX;
-    // A walk into the depth: nodes have the numbers in which it comes to them.
+    // A depth-first search: nodes are numbered in the order of their visits.
     let mut number = vec![UNSEEN; count];
     let (mut nodes, mut parent) = (vec![start], vec![0]);
     number[start] = 0;
@@ -104,7 +105,8 @@ pub fn dominators<N: IntoIterator<Item = usize>>(
     all
 }
 
-/// The node with the lowest semidominator among a node and those above it from a number on. Answers for the nodes above are remembered.
+/// The node with the lowest semidominator among a node and its ancestors down to a number. Results for ancestors are
+/// cached.
 fn lowest(node: usize, from: usize, parent: &mut [usize], label: &mut [usize], semi: &[usize]) -> usize {
     let (mut path, mut at) = (Vec::new(), node);
     while parent[at] >= from {
@@ -122,21 +124,21 @@ fn lowest(node: usize, from: usize, parent: &mut [usize], label: &mut [usize], s
     label[node]
 }
 
-/// Which node dominates which, by a comparison of numbers.
+/// The dominance relation. A query compares numbers.
 #[derive(Clone, Debug)]
 pub struct Dominance {
-    /// The number of each node in a walk down the tree of dominators, and the last number below it.
+    /// The number of each node in a preorder walk of the dominator tree, and the end of the numbers in its subtree.
     numbers: Vec<[usize; 2]>,
 }
 
 impl Dominance {
-    /// By the immediate [`dominators`] of each node.
+    /// Builds the relation from the immediate [`dominators`] of each node.
     pub fn of(above: &[Option<usize>]) -> Self {
         let mut below: Vec<Vec<usize>> = vec![Vec::new(); above.len()];
         above.iter().enumerate().for_each(|(node, up)| up.iter().for_each(|up| below[*up].push(node)));
         let mut numbers = vec![[0; 2]; above.len()];
         let mut next = 0;
-        // A node is left where the stack has it for the second time.
+        // The walk leaves a node when it pops the node's second entry.
         let mut open: Vec<(usize, bool)> = Vec::new();
         for root in (0..above.len()).filter(|node| above[*node].is_none()) {
             open.push((root, false));
@@ -154,15 +156,15 @@ impl Dominance {
         Self { numbers }
     }
 
-    /// Whether a node is on every path from the start to another one. A node dominates itself.
+    /// Whether node `one` is on every path from the start to node `other`. A node dominates itself.
     pub fn dominates(&self, one: usize, other: usize) -> bool {
         let [first, end] = self.numbers[one];
         (first..end).contains(&self.numbers[other][0])
     }
 }
 
-/// The strongly connected components among the nodes that are `within` (Tarjan, 'Depth-First Search and Linear Graph Algorithms', 1972), each
-/// behind those that it leads to.
+/// The strongly connected components among the nodes for which `within` holds (Tarjan, 'Depth-First Search and Linear
+/// Graph Algorithms', 1972), each component after its successors.
 pub fn components<N: IntoIterator<Item = usize>>(
     count: usize,
     next: impl Fn(usize) -> N,
@@ -207,7 +209,7 @@ pub fn components<N: IntoIterator<Item = usize>>(
     found
 }
 
-/// The [`components`] in which a path leads from a node back to it.
+/// The [`components`] that contain a cycle.
 pub fn loops<N: IntoIterator<Item = usize>>(
     count: usize,
     next: impl Fn(usize) -> N,
@@ -222,7 +224,7 @@ pub fn loops<N: IntoIterator<Item = usize>>(
 mod tests {
     use super::*;
 
-    /// All small graphs, each as the successors of its nodes.
+    /// All graphs with this number of nodes, as the successors of each node.
     fn graphs(count: usize) -> impl Iterator<Item = Vec<Vec<usize>>> {
         (0..1u32 << (count * count)).map(move |edges| {
             let has = move |from: usize, to: usize| edges >> (from * count + to) & 1 == 1;
@@ -239,7 +241,7 @@ mod tests {
         )
     }
 
-    /// By their definitions, on every graph of four nodes.
+    /// Compares the results with the definitions, on every graph of four nodes.
     #[test]
     fn dominators_and_components_are_what_they_are() {
         let mut graphs_with_both = 0;
@@ -252,7 +254,7 @@ mod tests {
             for node in 0..count {
                 let own: Vec<usize> =
                     (0..count).filter(|one| *one != node && from_start[node] && dominates(*one, node)).collect();
-                // Of all that dominate it, the nearest is dominated by all others.
+                // The immediate dominator is dominated by all other dominators.
                 let nearest = own.iter().copied().find(|one| own.iter().all(|other| dominates(*other, *one)));
                 assert_eq!(above[node], nearest, "{node} of {next:?}");
             }
@@ -279,7 +281,7 @@ mod tests {
         assert_eq!(reached, [true, true, true, false]);
     }
 
-    /// A component stands behind those that it leads to, and nodes beyond are left out.
+    /// A component follows its successors, and nodes outside `within` are left out.
     #[test]
     fn components_are_in_order() {
         let next = [vec![1], vec![0, 2], vec![3], vec![2]];

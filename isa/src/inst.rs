@@ -1,4 +1,4 @@
-//! The identity of an instruction in its module, and its place in the text.
+//! The identity of an instruction in its module, and its position in the text.
 
 use std::fmt::{self, Display, Formatter};
 
@@ -8,13 +8,13 @@ use crate::module::{Function, Line, Module};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct InstId {
-    /// The place of its function among [`Module::functions`].
+    /// The index of its function in [`Module::functions`].
     pub function: u32,
-    /// Its place in the body of the function. The end of the function comes after the last one.
+    /// Its index in the body of the function. The end of the function has the index after the last instruction.
     pub index: u32,
 }
 
-/// An instruction, and the line that is shown for it.
+/// An instruction, and the line that represents it in output.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct InstPlace {
@@ -22,7 +22,7 @@ pub struct InstPlace {
     pub line: u32,
     /// The column of its mnemonic, from 1, if the line has several instructions; else 0.
     pub column: u32,
-    /// The instruction; nothing for a kernel as a whole.
+    /// The instruction; `None` for a kernel as a whole.
     pub id: Option<InstId>,
 }
 
@@ -44,7 +44,7 @@ impl Display for InstPlace {
 }
 
 impl Module {
-    /// An instruction, or nothing for the end of a function.
+    /// The line of an instruction; `None` for the end of a function.
     pub fn line(&self, id: InstId) -> Option<&Line> {
         self.functions().nth(id.function as usize)?.body.as_ref()?.get(id.index as usize)
     }
@@ -59,7 +59,8 @@ impl Module {
 }
 
 impl Function {
-    /// An instruction of the function, whose place among the functions of the module is given; after the last one, its end.
+    /// The place of an instruction of this function, or of the function's end if `index` is past the last instruction.
+    /// `function` is the function's index in the module.
     pub fn place(&self, function: u32, index: usize) -> InstPlace {
         let (line, column) = match self.body.as_ref().and_then(|body| body.get(index)) {
             Some(line) => (line.number, line.column),

@@ -1,4 +1,4 @@
-//! The instructions that are modelled, with their operands.
+//! The modelled instructions, with their operands.
 
 use std::borrow::Cow;
 
@@ -10,12 +10,12 @@ use crate::{
     },
 };
 
-/// A register, or a label, by its name.
+/// The name of a register or a label.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Name(pub Cow<'static, str>);
 
 impl Name {
-    /// A name that is known when the program is compiled.
+    /// A name that is a constant of the Rust program.
     pub const fn new(name: &'static str) -> Self {
         Self(Cow::Borrowed(name))
     }
@@ -26,20 +26,21 @@ impl Name {
 pub enum Operand {
     /// A register or a symbol.
     Register(Name),
-    /// The bits of a constant, zero-extended; the instruction's type says how they print. PTX has none of 128 bits.
+    /// The bits of a constant, zero-extended. The instruction's type determines how they print. PTX has no constants of
+    /// 128 bits.
     Immediate(u64),
     /// `_`: the result is discarded.
     Sink,
-    /// `{…}`, of a vector access and of a `mov` that packs.
+    /// `{…}`, in a vector access or in a `mov` that packs.
     Vector(Vec<Operand>),
 }
 
-/// What an access asks of the caches.
+/// The cache modifier of an access.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Cache {
     /// A cache operator or an eviction priority.
     Operator(CacheOperator),
-    /// `.L2::cache_hint`, with the 64-bit cache policy that stands as last operand.
+    /// `.L2::cache_hint`, with the 64-bit cache policy from the last operand.
     Hint(Operand),
 }
 
@@ -48,7 +49,7 @@ pub enum Cache {
 pub struct Address {
     /// A register or a symbol.
     pub base: Name,
-    /// In bytes.
+    /// The offset in bytes.
     pub offset: i64,
 }
 
@@ -61,7 +62,7 @@ pub struct Fence {
     pub scope: Scope,
 }
 
-/// `ld` (section 9.7.9), but not of parameters.
+/// `ld` (section 9.7.9), except loads of parameters.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Ld {
     /// The semantics.
@@ -70,7 +71,7 @@ pub struct Ld {
     pub scope: Option<Scope>,
     /// The state space of the address.
     pub space: Space,
-    /// What is asked of the caches.
+    /// The cache modifier.
     pub cache: Option<Cache>,
     /// The number of elements, if it is a vector access.
     pub vec: Option<VectorSize>,
@@ -80,11 +81,11 @@ pub struct Ld {
     pub d: Operand,
     /// The address.
     pub a: Address,
-    /// `.unified`, behind the address.
+    /// Whether `.unified` follows the address.
     pub unified: bool,
 }
 
-/// `st` (section 9.7.9), but not of parameters.
+/// `st` (section 9.7.9), except stores of parameters.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct St {
     /// The semantics.
@@ -93,7 +94,7 @@ pub struct St {
     pub scope: Option<Scope>,
     /// The state space of the address.
     pub space: Space,
-    /// What is asked of the caches.
+    /// The cache modifier.
     pub cache: Option<Cache>,
     /// The number of elements, if it is a vector access.
     pub vec: Option<VectorSize>,
@@ -101,7 +102,7 @@ pub struct St {
     pub ty: Type,
     /// The address.
     pub a: Address,
-    /// The value that is stored or combined; of `cas` the expected one.
+    /// The stored value.
     pub b: Operand,
 }
 
@@ -114,7 +115,7 @@ pub struct Atom {
     pub scope: Option<Scope>,
     /// The state space of the address.
     pub space: Space,
-    /// What is asked of the caches.
+    /// The cache modifier.
     pub cache: Option<Cache>,
     /// The operation.
     pub op: AtomOp,
@@ -128,9 +129,9 @@ pub struct Atom {
     pub d: Operand,
     /// The address.
     pub a: Address,
-    /// The value that is stored or combined; of `cas` the expected one.
+    /// The operand that the operation combines with the old value; for `cas`, the expected value.
     pub b: Operand,
-    /// The new value of a `cas`, whose `b` is the expected one.
+    /// The new value of a `cas`.
     pub c: Option<Operand>,
 }
 
@@ -143,7 +144,7 @@ pub struct Red {
     pub scope: Option<Scope>,
     /// The state space of the address.
     pub space: Space,
-    /// What is asked of the caches.
+    /// The cache modifier.
     pub cache: Option<Cache>,
     /// The operation.
     pub op: AtomOp,
@@ -155,12 +156,12 @@ pub struct Red {
     pub ty: Type,
     /// The address.
     pub a: Address,
-    /// The value that is stored or combined; of `cas` the expected one.
+    /// The operand that the operation combines with the old value.
     pub b: Operand,
 }
 
-/// An instruction. Operands are named as in the manual: `d` is the destination, `a`, `b` and `c` are the sources, `p` is a
-/// predicate.
+/// An instruction. Operands are named as in the manual: `d` is the destination, `a`, `b` and `c` are the sources, `p`
+/// is a predicate.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Instruction {
     /// `fence`
@@ -175,15 +176,15 @@ pub enum Instruction {
     Atom(Atom),
     /// `red`
     Red(Red),
-    /// Arithmetic and moves; `mov` also packs a vector of registers into one, and unpacks one.
+    /// Arithmetic and moves. A `mov` can also pack a vector of registers into one register, and unpack it.
     Alu {
         /// The operation, with its rounding.
         op: AluOp,
         /// The type of the operands.
         ty: Type,
-        /// The destination; a vector of a `mov` that unpacks.
+        /// The destination; a vector for a `mov` that unpacks.
         d: Operand,
-        /// As many as the operation takes.
+        /// The sources. Their number is the operation's arity.
         sources: Vec<Operand>,
     },
     /// `cvt.to.from`, rounded to nearest even with `rn`.
@@ -205,23 +206,23 @@ pub enum Instruction {
         cmp: Cmp,
         /// The type of the operands.
         ty: Type,
-        /// The predicate that is written.
+        /// The predicate that receives the result.
         p: Name,
         /// The first source.
         a: Operand,
         /// The second source.
         b: Operand,
     },
-    /// Whether a generic address lies in the window of a state space.
+    /// A test whether a generic address is in the window of a state space.
     Isspacep {
         /// The state space, which is not the generic one.
         space: Space,
-        /// The predicate that is written.
+        /// The predicate that receives the result.
         p: Name,
         /// The first source.
         a: Operand,
     },
-    /// `bra`, always taken but for its guard.
+    /// `bra`. Without a guard, the branch is always taken.
     Bra {
         /// A label.
         target: Name,
@@ -235,26 +236,26 @@ pub enum Statement {
     Instruction {
         /// `@p`, or `@!p` if negated.
         guard: Option<Guard>,
-        /// The instruction behind it.
+        /// The instruction without its guard.
         instruction: Instruction,
     },
     /// `.reg .b32 %x, %y;`
     Reg {
-        /// The type of all of them.
+        /// The type of all declared registers.
         ty: Type,
-        /// One at least.
+        /// The declared registers; at least one.
         names: Vec<Name>,
     },
     /// `%again:`
     Label(Name),
 }
 
-/// `@p` in front of an instruction, or `@!p` if negated.
+/// The guard of an instruction: `@p`, or `@!p` if negated.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Guard {
     /// The predicate.
     pub p: Name,
-    /// Whether the instruction executes where the predicate does not hold.
+    /// Whether the instruction executes if the predicate is false.
     pub negated: bool,
 }
 
@@ -265,12 +266,12 @@ impl From<Instruction> for Statement {
 }
 
 impl Statement {
-    /// The same instruction, executed only where `p` holds.
+    /// The same instruction, executed only if `p` is true.
     pub fn guarded(self, p: Name) -> Self {
         self.with_guard(Guard { p, negated: false })
     }
 
-    /// The same instruction, executed only where `p` does not hold.
+    /// The same instruction, executed only if `p` is false.
     pub fn unless(self, p: Name) -> Self {
         self.with_guard(Guard { p, negated: true })
     }
@@ -292,7 +293,7 @@ impl Statement {
 }
 
 impl Instruction {
-    /// The result, and its untyped type, of a copy, a negation or an integer conversion of a constant.
+    /// The result of a copy, a negation or an integer conversion of a constant, with its untyped type.
     pub fn folded(&self, bits: u64) -> Option<(Type, u64)> {
         let constant = Operand::Immediate(bits);
         let (ty, value) = match self {
@@ -313,7 +314,7 @@ impl Instruction {
         Some((untyped, value & (u64::MAX >> (64 - ty.bits()))))
     }
 
-    /// The scope that it names.
+    /// The scope that the instruction names.
     pub fn scope(&self) -> Option<Scope> {
         match self {
             Self::Fence(fence) => Some(fence.scope),
@@ -348,7 +349,7 @@ impl Instruction {
         operand.into_iter().flat_map(Operand::registers).chain(name)
     }
 
-    /// The values that the instruction reads; its address is none.
+    /// The values that the instruction reads, without its address.
     pub fn sources(&self) -> impl Iterator<Item = &Operand> {
         let (slice, pair): (&[Operand], [Option<&Operand>; 2]) = match self {
             Self::St(St { b, .. }) | Self::Red(Red { b, .. }) => (&[], [Some(b), None]),
@@ -361,7 +362,7 @@ impl Instruction {
         slice.iter().chain(pair.into_iter().flatten())
     }
 
-    /// The same, to be changed.
+    /// Mutable access to the [`sources`](Self::sources).
     pub fn sources_mut(&mut self) -> impl Iterator<Item = &mut Operand> {
         let (slice, pair): (&mut [Operand], [Option<&mut Operand>; 2]) = match self {
             Self::St(St { b, .. }) | Self::Red(Red { b, .. }) => (&mut [], [Some(b), None]),
@@ -382,7 +383,7 @@ impl Instruction {
 }
 
 impl Operand {
-    /// The register, if the operand is one.
+    /// The register, if the operand is a register.
     pub fn register(&self) -> Option<&Name> {
         match self {
             Self::Register(name) => Some(name),
@@ -390,7 +391,7 @@ impl Operand {
         }
     }
 
-    /// The registers in the operand: those of a vector, or the one.
+    /// The registers in the operand: the elements of a vector, or a single register.
     pub fn registers(&self) -> impl Iterator<Item = &Name> {
         let elements = match self {
             Self::Vector(elements) => &elements[..],

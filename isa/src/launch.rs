@@ -1,57 +1,57 @@
-//! How large a launch is: its grid, its CTAs and its clusters, and the sizes that a GPU admits ('CUDA C++ Programming Guide', compute
-//! capabilities).
+//! The size of a launch: its grid, CTAs and clusters, and the maximum sizes on a GPU ('CUDA C++ Programming Guide',
+//! compute capabilities).
 
 use crate::declaration::Head;
 
-/// Three sizes, or a place in them: x, y, z.
+/// Three sizes or coordinates: x, y, z.
 pub type Dim3 = [u32; 3];
 
-/// The most threads of a CTA.
+/// The maximum number of threads of a CTA.
 pub const MOST_THREADS: u32 = 1024;
-/// The most threads of a CTA in each direction.
+/// The maximum number of threads of a CTA in each direction.
 pub const MOST_BLOCK: Dim3 = [1024, 1024, 64];
-/// The most CTAs of a grid in each direction.
+/// The maximum number of CTAs of a grid in each direction.
 pub const MOST_GRID: Dim3 = [i32::MAX as u32, 65_535, 65_535];
-/// The most CTAs of a cluster, where a kernel asks for so many.
+/// The maximum number of CTAs of a cluster, if the kernel opts in.
 pub const MOST_CLUSTER: u32 = 16;
-/// The most CTAs of a cluster on every GPU.
+/// The maximum number of CTAs of a cluster on every GPU.
 pub const PORTABLE_CLUSTER: u32 = 8;
-/// The most bytes of shared memory of a CTA.
+/// The maximum number of bytes of shared memory of a CTA.
 pub const MOST_SHARED: u32 = 227 << 10;
 
-/// The sizes of a launch, as far as they are known.
+/// The sizes of a launch, each `None` if unknown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LaunchSize {
-    /// How many CTAs the grid has in each direction.
+    /// The number of CTAs of the grid in each direction.
     pub grid: Option<Dim3>,
-    /// How many threads a CTA has in each direction.
+    /// The number of threads of a CTA in each direction.
     pub block: Option<Dim3>,
-    /// How many CTAs a cluster has in each direction.
+    /// The number of CTAs of a cluster in each direction.
     pub cluster: Option<Dim3>,
     /// The bytes of dynamic shared memory of each CTA.
     pub shared: Option<u32>,
 }
 
-/// The sizes of a launch, where all are known.
+/// The sizes of a launch, all known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct FullSize {
-    /// How many CTAs the grid has in each direction.
+    /// The number of CTAs of the grid in each direction.
     pub grid: Dim3,
-    /// How many threads a CTA has in each direction.
+    /// The number of threads of a CTA in each direction.
     pub block: Dim3,
-    /// How many CTAs a cluster has in each direction.
+    /// The number of CTAs of a cluster in each direction.
     pub cluster: Dim3,
     /// The bytes of dynamic shared memory of each CTA.
     pub shared: u32,
 }
 
-/// How many there are in all directions.
+/// The product of the sizes in all directions.
 pub fn count(size: Dim3) -> u64 {
     size.iter().fold(1, |all, one| all.saturating_mul((*one).into()))
 }
 
-/// As few numbers as say a size: `256`, `16,4`.
+/// The shortest text of a size: `256`, `16,4`.
 pub fn shown(size: Dim3) -> String {
     match size {
         [x, 1, 1] => x.to_string(),
@@ -61,12 +61,12 @@ pub fn shown(size: Dim3) -> String {
 }
 
 impl LaunchSize {
-    /// The sizes that a kernel demands: `.reqntid`, `.reqnctapercluster`.
+    /// The sizes that a kernel requires: `.reqntid`, `.reqnctapercluster`.
     pub fn of(head: &Head) -> Self {
         Self { block: head.required_threads, cluster: head.required_ctas, ..Self::default() }
     }
 
-    /// The sizes that are known here, or else there.
+    /// The sizes of `self`, with unknown sizes taken from `other`.
     #[must_use]
     pub fn or(self, other: Self) -> Self {
         Self {
@@ -77,12 +77,12 @@ impl LaunchSize {
         }
     }
 
-    /// How many threads a CTA has.
+    /// The number of threads of a CTA.
     pub fn threads(self) -> Option<u32> {
         u32::try_from(count(self.block?)).ok()
     }
 
-    /// The names and values of the sizes that are known.
+    /// The names and values of the known sizes.
     pub fn named(self) -> impl Iterator<Item = (&'static str, String)> {
         let all = [
             ("grid", self.grid.map(shown)),
@@ -94,7 +94,7 @@ impl LaunchSize {
     }
 }
 
-/// One CTA of so many threads.
+/// A launch of one CTA of this size.
 impl From<Dim3> for FullSize {
     fn from(block: Dim3) -> Self {
         Self { grid: [1; 3], block, cluster: [1; 3], shared: 0 }
@@ -108,7 +108,7 @@ impl From<FullSize> for LaunchSize {
 }
 
 impl FullSize {
-    /// The sizes without a cluster of one CTA and without shared memory of no bytes.
+    /// The sizes, without a cluster of one CTA and without an empty shared memory.
     pub fn plain(self) -> LaunchSize {
         let all = LaunchSize::from(self);
         LaunchSize {
@@ -118,7 +118,8 @@ impl FullSize {
         }
     }
 
-    /// Why no GPU admits the sizes, or the kernel does not. `fixed` is the shared memory that the kernel declares.
+    /// The reasons why the sizes are invalid on every GPU or for this kernel. `fixed` is the size of the shared
+    /// memory that the kernel declares.
     pub fn wrong(&self, head: &Head, fixed: u64) -> Vec<String> {
         let Self { grid, block, cluster, shared } = *self;
         let mut wrong = Vec::new();
@@ -126,7 +127,7 @@ impl FullSize {
         for (what, sizes, most) in each {
             for ((size, most), direction) in sizes.into_iter().zip(most).zip(["x", "y", "z"]) {
                 if size == 0 {
-                    wrong.push(format!("the {what} has no {direction}: each size is at least 1"));
+                    wrong.push(format!("the {what} is 0 in {direction}, and each size is at least 1"));
                 } else if size > most {
                     wrong.push(format!("the {what} is {size} in {direction}, and a GPU has at most {most}"));
                 }
@@ -138,7 +139,7 @@ impl FullSize {
         }
         match (head.required_threads, head.most_threads) {
             (Some(required), _) if required != block => {
-                wrong.push(format!("the block is {}, and .reqntid says {}", shown(block), shown(required)));
+                wrong.push(format!("the block is {}, and .reqntid requires {}", shown(block), shown(required)));
             }
             (_, Some(most)) if threads > most.into() => {
                 wrong.push(format!("the block has {threads} threads, and .maxntid admits {most}"));
@@ -152,10 +153,14 @@ impl FullSize {
             ));
         }
         if let Some(required) = head.required_ctas.filter(|required| *required != cluster) {
-            wrong.push(format!("the cluster is {}, and .reqnctapercluster says {}", shown(cluster), shown(required)));
+            wrong.push(format!(
+                "the cluster is {}, and .reqnctapercluster requires {}",
+                shown(cluster),
+                shown(required)
+            ));
         }
         if cluster.iter().zip(grid).any(|(cluster, grid)| *cluster > 0 && grid % cluster > 0) {
-            wrong.push(format!("the grid of {} is no multiple of the cluster of {}", shown(grid), shown(cluster)));
+            wrong.push(format!("the grid of {} is not a multiple of the cluster of {}", shown(grid), shown(cluster)));
         }
         let all = fixed + u64::from(shared);
         if all > MOST_SHARED.into() {
@@ -180,7 +185,7 @@ mod tests {
         check([4, 1, 1], [256, 1, 1], [1, 226 << 10], ".entry k", &[]);
         check([4, 1, 1], [32, 2, 2], [2, 0], ".entry k() .reqntid 32, 2, 2 .reqnctapercluster 2", &[]);
         check([1, 65536, 1], one, [1, 0], "", &["the grid is 65536 in y, and a GPU has at most 65535"]);
-        check([0, 1, 1], one, [1, 0], "", &["the grid has no x: each size is at least 1"]);
+        check([0, 1, 1], one, [1, 0], "", &["the grid is 0 in x, and each size is at least 1"]);
         check(
             one,
             [2048, 1, 1],
@@ -193,12 +198,12 @@ mod tests {
         );
         check(one, [1, 1, 65], [1, 0], "", &["the block is 65 in z, and a GPU has at most 64"]);
         let threads = |head, why| check(one, [64, 1, 1], [1, 0], head, &[why]);
-        threads(".entry k() .reqntid 32", "the block is 64, and .reqntid says 32");
+        threads(".entry k() .reqntid 32", "the block is 64, and .reqntid requires 32");
         threads(".entry k() .maxntid 32", "the block has 64 threads, and .maxntid admits 32");
-        check([3, 1, 1], one, [2, 0], "", &["the grid of 3 is no multiple of the cluster of 2"]);
+        check([3, 1, 1], one, [2, 0], "", &["the grid of 3 is not a multiple of the cluster of 2"]);
         let most = "the cluster has 32 CTAs, and a GPU has at most 16, 8 unless the kernel asks for more";
         check([32, 1, 1], one, [32, 0], "", &[most]);
-        let required = "the cluster is 1, and .reqnctapercluster says 2";
+        let required = "the cluster is 1, and .reqnctapercluster requires 2";
         check([4, 1, 1], one, [1, 0], ".entry k() .reqnctapercluster 2", &[required]);
         let shared = "a CTA has 233472 bytes of shared memory, and a GPU has at most 232448";
         check(one, one, [1, 227 << 10], "", &[shared]);

@@ -1,8 +1,9 @@
-//! The faults that an assembler refuses: instructions, modifiers and combinations that PTX does not have, or that the target lacks,
-//! names that nothing declares, and operands that an instruction does not take.
+//! The check for errors that an assembler would report: instructions, modifiers and combinations that PTX does not have
+//! or that the target lacks, undeclared names, and operands that an instruction does not accept.
 //!
-//! Only instructions that this crate knows are judged: the names of all instructions, and of `ld`, `st`, `atom`, `red`, `fence` and `membar` each modifier
-//! and how they go together. A module of a newer version of PTX may have more of them, so that nothing is said of it.
+//! The check covers only the instructions that this crate knows: the names of all instructions, and for `ld`, `st`,
+//! `atom`, `red`, `fence` and `membar` each modifier and the combinations of modifiers. A module of a newer PTX version
+//! may have more instructions and modifiers, so it is not checked.
 
 mod calls;
 mod count;
@@ -23,14 +24,14 @@ use crate::{
     word::{AtomOp, Scope, Type, VectorSize},
 };
 
-/// The newest version that this crate knows.
+/// The newest PTX version that this crate supports.
 const NEWEST: PtxVersion = PtxVersion(9, 4);
 
-/// The oldest one: before it, instructions had other forms.
+/// The oldest PTX version that this crate supports. Before it, instructions had other forms.
 const OLDEST: PtxVersion = PtxVersion(2, 0);
 
-/// Reads PTX as [`Module::read_partly`] does, with the errors of its text and the faults of its functions, in the order of the text: the
-/// errors of every front end.
+/// Reads PTX as [`Module::read_partly`] does. Returns the errors of its text and the faults of its functions, in the
+/// order of the text. Every front end reports these errors.
 pub fn read(text: &str) -> (Module, Vec<ModuleError>) {
     let (module, mut errors) = Module::read_partly(text);
     errors.extend(faults(&module));
@@ -38,7 +39,7 @@ pub fn read(text: &str) -> (Module, Vec<ModuleError>) {
     (module, errors)
 }
 
-/// Everything in the functions of a module that the assembler refuses, in the order of the text.
+/// All errors in the functions of a module that the assembler would reject, in the order of the text.
 pub fn faults(module: &Module) -> Vec<ModuleError> {
     let parts = module.version.split_once('.');
     let version = parts.and_then(|(major, minor)| Some(PtxVersion(major.parse().ok()?, minor.parse().ok()?)));
@@ -70,7 +71,8 @@ fn reason(line: &Line, target: Option<&Target>) -> Option<String> {
     }
 }
 
-/// An exchange among the threads of a warp that does not name them, on a target whose threads diverge independently.
+/// The fault of an exchange among the threads of a warp that does not name them, on a target whose threads diverge
+/// independently.
 fn without_sync(mnemonic: &str, target: &Target) -> Option<String> {
     let mut words = mnemonic.split('.');
     let is_exchange = words.next().is_some_and(|base| matches!(base, "shfl" | "vote"));
@@ -79,10 +81,10 @@ fn without_sync(mnemonic: &str, target: &Target) -> Option<String> {
         .then(|| format!("expected `.sync` for {target}, found `{mnemonic}`"))
 }
 
-/// The GPU and the version of PTX from which on `shfl` and `vote` need `.sync`.
+/// The first GPU and the first PTX version on which `shfl` and `vote` need `.sync`.
 const INDEPENDENT: (u32, PtxVersion) = (70, PtxVersion(6, 4));
 
-/// Instructions that have one of these modifiers, between blanks.
+/// Instructions that must have one of these modifiers, which blanks separate.
 const REQUIRED: [(&str, &str); 5] = [
     ("bar", "sync arrive red"),
     ("barrier", "sync arrive red wait"),
@@ -91,7 +93,7 @@ const REQUIRED: [(&str, &str); 5] = [
     ("elect", "sync"),
 ];
 
-/// The faults of a mnemonic and its modifiers.
+/// The fault of a mnemonic and its modifiers.
 fn of_words(mnemonic: &str) -> Option<String> {
     let words: Vec<&str> = mnemonic.split('.').collect();
     let found = |expected: &str| format!("expected {expected}, found `{mnemonic}`");
@@ -153,10 +155,10 @@ fn of_words(mnemonic: &str) -> Option<String> {
     }
 }
 
-/// Modifiers of all accesses and fences, between blanks.
+/// Modifiers of all accesses and fences, separated by blanks.
 const COMMON: [&str; 1] = ["cta cluster gpu sys"];
 
-/// The modifiers of each of these instructions besides.
+/// The additional modifiers of each of these instructions.
 #[rustfmt::skip]
 const KNOWN: [(&str, &[&str]); 6] = {
     const TYPES: &str = "b8 b16 b32 b64 b128 u8 u16 u32 u64 s8 s16 s32 s64 f16 f16x2 bf16 bf16x2 f32 f64";
@@ -174,11 +176,11 @@ const KNOWN: [(&str, &[&str]); 6] = {
     ]
 };
 
-/// Names of scopes in other languages.
+/// Names of PTX scopes in other languages.
 const SYNONYMS: [(&str, &str); 5] =
     [("device", "gpu"), ("agent", "gpu"), ("system", "sys"), ("block", "cta"), ("workgroup", "cta")];
 
-/// Modifiers that make another instruction of one of these.
+/// Modifiers that turn these instructions into different instructions.
 const SPECIAL: [&str; 6] = [
     "proxy",
     "proxy::readonly",
@@ -188,8 +190,8 @@ const SPECIAL: [&str; 6] = [
     "sync_restrict::shared::cluster",
 ];
 
-/// Instructions that take a vector: the sizes that there are, and the most bits of a vector. Global memory has more of them than other
-/// memory.
+/// Instructions on vectors, with their vector sizes and the maximum number of bits of a vector. Global memory allows
+/// wider vectors than other memory.
 #[rustfmt::skip]
 const VECTORS: [(&str, &[u32], u32); 8] = [
     ("ld",       &[2, 4, 8], 256),
@@ -202,10 +204,11 @@ const VECTORS: [(&str, &[u32], u32); 8] = [
     ("tex",      &[2, 4],    128),
 ];
 
-/// The most bits of a vector in memory that is not global.
+/// The maximum number of bits of a vector outside global memory.
 const MOST_BITS: u32 = 128;
 
-/// The size of a vector that is expected in place of a word, if the instruction lacks it or its type is too wide for it.
+/// The vector size that is expected instead of a word, if the instruction lacks the word or the type is too wide for
+/// it.
 fn vector(words: &[&str]) -> Option<String> {
     let word = words[1..].iter().find(|word| is_size(word))?;
     let Some((base, sizes, most)) = VECTORS.iter().find(|(base, ..)| *base == words[0]) else {
@@ -223,16 +226,16 @@ fn vector(words: &[&str]) -> Option<String> {
     (ty.bits() * size > most).then(|| format!("a vector of at most {most} bits"))
 }
 
-/// State spaces with shorter vectors than global memory.
+/// State spaces with narrower vectors than global memory.
 const OTHER_SPACES: [&str; 4] = ["shared", "local", "param", "const"];
 
-/// Whether a word is the number of elements of an access.
+/// Whether a word is a number of elements of an access.
 fn is_vector(base: &str, word: &str) -> bool {
     let counts: &[&str] = match base {
         "ld" | "st" | "atom" | "red" => &["v2", "v4", "v8"],
         _ => &[],
     };
-    // The bank of constant memory.
+    // A bank of constant memory.
     let is_bank = base == "ld" && word.starts_with("const[");
     counts.contains(&word) || is_bank
 }
@@ -269,7 +272,7 @@ mod tests {
         check("add.v2.f32", "an instruction without `.v2`");
     }
 
-    /// The faults of a body, between blanks.
+    /// The faults of a body, separated by blanks.
     fn of_body(body: &str) -> String {
         let text = format!(
             ".version 8.6\n.target sm_90\n.address_size 64\n.global .u32 table[4];\n\
@@ -296,7 +299,7 @@ mod tests {
         check("{ .reg .b32 inner; mov.u32 inner, 1; } mov.u32 inner, 2;", inner);
         check("mov.u32 inner, 2; .reg .b32 inner; mov.u32 inner, 2;", inner);
         check("bra inner; { inner: }", inner);
-        // Each name once, each statement once.
+        // Each name and each statement is reported once.
         check("mov.u32 inner, inner; mov.u32 inner, 0;", inner);
     }
 
@@ -441,7 +444,7 @@ mod tests {
         }
     }
 
-    /// No form of arithmetic that is read is refused, with registers of the types that it names.
+    /// No form of arithmetic that the reader accepts is rejected, if registers have the types that the form names.
     #[test]
     fn all_forms_of_arithmetic_pass() {
         let register = |ty: Type| match ty {

@@ -1,11 +1,11 @@
-//! PTX as types: words, instructions, what each form requires of a GPU, one parser, one printer, and whole modules. PTX is
-//! spelled nowhere else.
+//! Types for PTX: words, instructions, the requirements of each form on a GPU, a parser, a printer, and whole modules.
+//! No other crate spells PTX.
 //!
-//! [`Instruction`] models what NVIDIA's manual ('PTX ISA 9.2', sections 8 and 9.7) gives for `ld`, `st`, `atom`, `red`,
-//! `fence.{sc,acq_rel,acquire,release}` and `membar`, and the arithmetic that CAS loops need. Every other instruction stays
-//! text, of which [`mnemonic`] knows what it does to memory, and [`Other`] which registers it reads and writes. Of those,
-//! [`Asynchronous`] has every form of the asynchronous instructions and of what orders them. [`syntax`] reads any statement
-//! without its meaning.
+//! [`Instruction`] models `ld`, `st`, `atom`, `red`, `fence.{sc,acq_rel,acquire,release}` and `membar` as in NVIDIA's
+//! manual ('PTX ISA 9.2', sections 8 and 9.7), and the arithmetic that CAS loops need. Every other instruction stays
+//! text: [`mnemonic`] has its effect on memory, and [`Other`] the registers that it reads and writes. [`Asynchronous`]
+//! has every form of the asynchronous instructions and of the instructions that order them. [`syntax`] reads any
+//! statement without its meaning.
 //!
 //! ```
 //! use ptx_isa::{Code, Instruction, Module, Statement, Target};

@@ -1,4 +1,4 @@
-//! The forms of the matrix instructions that are not asynchronous (sections 9.7.14.4 to 9.7.14.6).
+//! The forms of the synchronous matrix instructions (sections 9.7.14.4 to 9.7.14.6).
 
 use strum::EnumString;
 
@@ -12,7 +12,7 @@ pub enum Fragment {
     A,
     /// The second factor.
     B,
-    /// The matrix that is added.
+    /// The summand.
     C,
     /// The result.
     D,
@@ -37,7 +37,7 @@ pub enum MatrixOp {
     Movmatrix,
 }
 
-/// `m16n8k16`; a matrix alone, such as `m8n8`, has no K.
+/// `m16n8k16`; a single matrix, such as `m8n8`, has no K.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[expect(missing_docs, reason = "named as the manual names them")]
 pub struct MatrixShape {
@@ -65,11 +65,11 @@ pub struct MatrixForm {
     pub shape: Option<MatrixShape>,
     /// The types of the elements, in the order of the instruction.
     pub elements: Vec<MatrixElement>,
-    /// Of each layout that is named, in the order of the instruction: whether rows are contiguous (`.row`) or columns (`.col`).
+    /// For each layout that the instruction names, in order: whether rows (`.row`) or columns (`.col`) are contiguous.
     pub by_rows: Vec<bool>,
     /// The number of matrices: `.x4`.
     pub count: Option<u8>,
-    /// The state space of the address; the generic one has no word.
+    /// The state space of the address; `None` is the generic space.
     pub space: Option<Space>,
     /// `.trans`
     pub transposes: bool,
@@ -77,7 +77,7 @@ pub struct MatrixForm {
     pub saturates: bool,
     /// `.sp`: A is stored without half of its elements.
     pub is_sparse: bool,
-    /// The elements have factors in common: `.block_scale`, and the kinds that imply it.
+    /// `.block_scale`, and the kinds that imply it: groups of elements share scale factors.
     pub is_scaled: bool,
     /// `.xor.popc`: bits are combined by exclusive or, instead of and.
     pub combines_by_xor: bool,

@@ -1,7 +1,9 @@
-//! What every instruction of PTX ISA 9.2 does to memory, to order, and to control, by its first words.
+//! The table of every instruction of PTX ISA 9.2 by its first words, with its effect on memory, ordering and control
+//! flow.
 //!
-//! Modifiers decide the rest: a state space may be private to a thread, and `.acquire` orders. Who needs that reads the
-//! typed [`Instruction`](crate::Instruction); this table is for all instructions that are not modelled too.
+//! Modifiers determine the rest: a state space may be private to a thread, and `.acquire` orders accesses. The typed
+//! [`Instruction`](crate::Instruction) has these details, whereas this table also covers all instructions that are not
+//! modelled.
 
 use strum::EnumMessage;
 
@@ -16,27 +18,28 @@ use crate::{
 pub struct Mnemonic {
     /// The first words, such as `cp.async.bulk`.
     pub words: &'static str,
-    /// The kinds of memory that it concerns; what it does there say `reads` and `writes`.
+    /// The kinds of memory that it concerns. `reads` and `writes` tell how it accesses them.
     pub memory: &'static [Memory],
     /// Whether it reads memory.
     pub reads: bool,
-    /// Whether it writes memory. What only concerns caches, as `prefetch`, neither reads nor writes.
+    /// Whether it writes memory. An instruction that only concerns caches, such as `prefetch`, neither reads nor
+    /// writes.
     pub writes: bool,
-    /// How many of its first operands it writes; none that stands in brackets.
+    /// The number of leading operands that it writes. An operand in brackets is not among them.
     pub results: usize,
-    /// Whether it orders other instructions, whatever its modifiers say.
+    /// Its ordering of other instructions, independent of its modifiers.
     pub order: Option<Order>,
-    /// Whether it goes on behind the instructions that follow, until something waits for it.
+    /// Whether its effects complete asynchronously, until another instruction waits for them.
     pub is_asynchronous: bool,
-    /// Where control goes.
+    /// Its effect on control flow.
     pub control: Control,
 }
 
-/// Which memory an instruction concerns.
+/// The kind of memory that an instruction concerns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, EnumMessage)]
 #[non_exhaustive]
 pub enum Memory {
-    /// The state space that a modifier names (section 5.1), without one the generic one.
+    /// The state space that a modifier names (section 5.1), or the generic one without such a modifier.
     Named,
     /// Shared memory of the CTA or the cluster.
     Shared,
@@ -44,33 +47,33 @@ pub enum Memory {
     Tensor,
     /// Textures and surfaces.
     Texture,
-    /// Any: of a function that is called.
+    /// Any memory, which a called function may access.
     Any,
 }
 
-/// What an instruction orders.
+/// The instructions that an instruction orders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, EnumMessage)]
 #[non_exhaustive]
 pub enum Order {
     /// Accesses of its own thread, on both sides of it.
     Fence,
-    /// What threads do before it and behind it: some wait for others.
+    /// The accesses of several threads before and after it: threads wait for each other.
     Barrier,
     /// Asynchronous instructions: it groups them, or waits for them.
     Group,
 }
 
-/// Where control goes behind an instruction.
+/// The successors of an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Control {
-    /// To the next one.
+    /// The next instruction.
     Next,
-    /// To a label, or to one of several.
+    /// A label, or any of several labels.
     Jump,
-    /// Into a function, and from there to the next instruction.
+    /// A function, which returns to the next instruction.
     Call,
-    /// Out of the function.
+    /// None: control leaves the function.
     Leave,
 }
 
@@ -87,7 +90,7 @@ const fn row(words: &'static str) -> Mnemonic {
     }
 }
 
-/// What computes one result from its operands.
+/// A row for an instruction that computes one result from its operands.
 const fn plain(words: &'static str) -> Mnemonic {
     row(words).result()
 }
@@ -113,7 +116,7 @@ impl Mnemonic {
         Self { memory, reads: true, writes: true, ..self }
     }
 
-    /// It concerns caches only.
+    /// Marks an instruction that only concerns caches.
     const fn hints(self) -> Self {
         Self { memory: NAMED, ..self }
     }
@@ -136,7 +139,7 @@ const SHARED: &[Memory] = &[Memory::Shared];
 const TENSOR: &[Memory] = &[Memory::Tensor];
 const TEXTURE: &[Memory] = &[Memory::Texture];
 
-/// All instructions, by the sections of 9.7. Of two rows with the same beginning the longer one counts.
+/// All instructions, by the subsections of 9.7. If several rows match an instruction, the longest row applies.
 #[rustfmt::skip]
 pub const MNEMONICS: &[Mnemonic] = {
     use {Control::{Call, Jump, Leave}, Order::{Barrier, Fence, Group}};
@@ -199,7 +202,7 @@ pub const MNEMONICS: &[Mnemonic] = {
         row("sust").writes(TEXTURE),
         row("sured").updates(TEXTURE),
 
-        // 9.7.12: control flow. The results of a call stand in parentheses.
+        // 9.7.12: control flow. The results of a call are in parentheses.
         row("bra").goes(Jump),
         row("brx").goes(Jump),
         row("call").updates(&[Memory::Any]).orders(Barrier).goes(Call),
@@ -257,7 +260,7 @@ pub const MNEMONICS: &[Mnemonic] = {
         row("tcgen05.commit").updates(SHARED).orders(Group).later(),
         row("tcgen05.fence").orders(Fence),
 
-        // 9.7.17 to 9.7.19: the stack, video, and what is left.
+        // 9.7.17 to 9.7.19: the stack, video, and miscellaneous.
         plain("stacksave"), row("stackrestore"), plain("alloca"),
         plain("vadd"), plain("vsub"), plain("vabsdiff"), plain("vmin"), plain("vmax"), plain("vshl"), plain("vshr"),
         plain("vmad"), plain("vset"),
@@ -270,7 +273,7 @@ pub const MNEMONICS: &[Mnemonic] = {
     ]
 };
 
-/// The mnemonic of an access, with an ordering and a scope instead of its own. An access with `.mmio` loses it.
+/// The mnemonic of an access with its ordering and scope replaced by these. `.mmio` is removed.
 pub fn ordered(mnemonic: &str, sem: Sem, scope: Scope) -> String {
     let (base, words) = mnemonic.split_once('.').unwrap_or((mnemonic, ""));
     let is_kept = |word: &&str| word.parse::<Sem>().is_err() && word.parse::<Scope>().is_err() && *word != "mmio";
@@ -280,8 +283,8 @@ pub fn ordered(mnemonic: &str, sem: Sem, scope: Scope) -> String {
 }
 
 impl Mnemonic {
-    /// The row for an instruction, of which the text is the mnemonic with its modifiers: `cp.async.bulk.shared::cta…`.
-    /// `None` if PTX ISA 9.2 has no such instruction.
+    /// The row for an instruction, given its mnemonic with modifiers: `cp.async.bulk.shared::cta…`. Returns `None` if
+    /// PTX ISA 9.2 has no such instruction.
     pub fn of(text: &str) -> Option<&'static Self> {
         let begins = |row: &&Self| {
             text.strip_prefix(row.words).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', ':']))
@@ -294,8 +297,8 @@ impl Mnemonic {
         MNEMONICS.iter()
     }
 
-    /// The rows for the mnemonics in a text, which need not be PTX: a template of inline assembly has names for operands. A
-    /// register with the name of an instruction counts as one.
+    /// The rows for the mnemonics in a text, which need not be PTX: a template of inline assembly has placeholders for
+    /// operands. A register with the name of an instruction counts as a mnemonic.
     pub fn all_in(text: &str) -> impl Iterator<Item = &'static Self> {
         let mut tokens = tokens(Text::of(text)).peekable();
         std::iter::from_fn(move || {
@@ -309,19 +312,19 @@ impl Mnemonic {
         .flatten()
     }
 
-    /// Whether it concerns memory or caches, or orders what does.
+    /// Whether it concerns memory or caches, or orders instructions.
     pub fn orders_or_touches_memory(&self) -> bool {
         !self.memory.is_empty() || self.order.is_some()
     }
 
-    /// Whether it accesses memory. What only concerns caches does not.
+    /// Whether it accesses memory. An instruction that only concerns caches does not.
     pub fn accesses(&self) -> bool {
         self.reads || self.writes
     }
 }
 
-/// Whether the modifiers of an instruction that accesses memory say that no other thread can write that memory: it is local,
-/// holds parameters, or is read-only.
+/// Whether the modifiers of an instruction that accesses memory show that no other thread can write that memory: the
+/// memory is local, holds parameters, or is read-only.
 pub fn is_private(text: &str) -> bool {
     let mut modifiers = text.split('.').skip(1);
     modifiers.any(|word| {
@@ -369,7 +372,8 @@ mod tests {
         check("frobnicate", None);
     }
 
-    /// The words are PTX's own, and most say what the instruction does: a column and the words agree, but for those that are named.
+    /// Compares a column with the words of each row. The words are PTX's own, and most of them tell the effect of the
+    /// instruction. The rows in `otherwise` are the exceptions.
     fn check(column: &str, has: fn(&Mnemonic) -> bool, says: fn(&Mnemonic) -> bool, otherwise: &[&str]) {
         for row in MNEMONICS {
             assert_eq!(has(row), says(row) != otherwise.contains(&row.words), "{column}: {}", row.words);
@@ -461,7 +465,7 @@ mod tests {
                 ];
                 has_word(row, &says) || has_word(row, &["try_red", "try_pullred", "try_atom"])
             },
-            // Of a barrier and of a load, `red` is a modifier; a copy may be prefetched, grouped and waited for.
+            // For a barrier and for a load, `red` is a modifier; a copy may be prefetched, grouped and waited for.
             &[
                 "redux",
                 "bar.red",
@@ -505,7 +509,7 @@ mod tests {
             |row| has_word(row, &["tex", "tld4", "suld", "sust", "sured"]),
             &[],
         );
-        // What computes has a result, and so has what loads.
+        // Every instruction that computes or loads has a result.
         check(
             "result",
             |row| row.results > 0,

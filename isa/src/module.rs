@@ -1,12 +1,13 @@
-//! A whole PTX module, from any compiler.
+//! The reader and printer of whole PTX modules, from any compiler.
 //!
-//! Instructions that are modelled become [`Instruction`]s. Of every other one the reader keeps the text, and what the flow
-//! of control and of data needs ([`Other`]). Everything else of a module is kept as text, so that it prints as a module that
-//! assembles to the same code; only comments go. An instruction prints as its text ([`Line::text`]), as long as that says
-//! what the instruction is.
+//! The reader turns each modelled instruction into an [`Instruction`]. For every other instruction it keeps the text
+//! and its effect on control flow and data flow ([`Other`]). The rest of a module is kept as text, so that the printed
+//! module assembles to the same code; only comments are lost. An instruction prints as its source text ([`Line::text`])
+//! as long as that text has the meaning of the typed instruction.
 //!
-//! A name that two blocks of a function declare gets another name in the inner one, so that names are unique within a
-//! function. It prints as it stood in the text: unoptimized code depends on names of registers.
+//! If two blocks of a function declare the same name, the reader renames the inner declaration, so that names are
+//! unique within a function. The printer restores the source name, because unoptimized code depends on names of
+//! registers.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -24,21 +25,21 @@ use crate::{
     syntax::{self, Directive, Operand, Shape, SyntaxError, Text, TokenKind},
 };
 
-/// A module: its head, and what follows in the order of the text.
+/// A PTX module: its version, its target, and its items in the order of the text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Module {
-    /// What stands behind `.version`, as `8.6`.
+    /// The argument of `.version`, such as `8.6`.
     pub version: String,
-    /// What stands behind the first `.target`, as `sm_90`.
+    /// The argument of the first `.target`, such as `sm_90`.
     pub target: String,
-    /// Everything behind these.
+    /// The functions and directives after the header, in the order of the text.
     pub items: Vec<Item>,
 }
 
-/// A part of a module.
+/// A function or a directive of a module.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Item {
-    /// A variable, a section, a line directive: its text, with its `;` if it has one.
+    /// The text of a variable, a section or a line directive, with its `;` if it has one.
     Directive(String),
     /// A function or a kernel.
     Function(Function),
@@ -47,46 +48,46 @@ pub enum Item {
 /// A `.func` or `.entry`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Function {
-    /// Its name.
+    /// The name of the function.
     pub name: String,
     /// Linkage, name, results, parameters, and performance directives.
     pub head: Head,
     /// `None` for a declaration.
     pub body: Option<Vec<Line>>,
-    /// What names have that are not those of the text, in front of a number and `$`.
+    /// The marker that renamed declarations contain before a block number and `$`. No name of the source contains it.
     mark: String,
 }
 
-/// A line of a function's body, and where it stands.
+/// A line of a function's body, with its position.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
-    /// In the text of the module, from 1.
+    /// The line number in the text of the module, from 1.
     pub number: u32,
-    /// In the text of the module, in bytes.
+    /// The byte range in the text of the module.
     pub span: Range<usize>,
     /// The column of the mnemonic, from 1, if the line has several instructions; else 0.
     pub column: u32,
-    /// As it stands there, without comments. Of an instruction that has been changed, it is not printed.
+    /// The source text of the line, without comments. It is not printed if `code` has since been changed.
     pub text: String,
-    /// What it is, with names that are unique in the function.
+    /// The parsed line. Its names are unique in the function.
     pub code: Code,
 }
 
-/// What a line of a function's body is.
+/// The parsed form of a line of a function's body.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Code {
     /// `name:`
     Label(Name),
-    /// An instruction that is modelled.
+    /// A modelled instruction.
     Instruction {
-        /// `@p` in front of it.
+        /// The guard, such as `@p`.
         guard: Option<Guard>,
-        /// The instruction behind it.
+        /// The instruction without its guard.
         instruction: Instruction,
     },
-    /// Any other instruction.
+    /// An instruction that is not modelled.
     Other(Other),
-    /// A declaration, `.loc`, `.pragma`: its text, with its `;` if it has one.
+    /// The text of a declaration, `.loc` or `.pragma`, with its `;` if it has one.
     Directive(String),
     /// `{`
     Open,
@@ -97,50 +98,50 @@ pub enum Code {
 /// An instruction that is not modelled.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Other {
-    /// `@p` in front of it.
+    /// The guard, such as `@p`.
     pub guard: Option<Guard>,
-    /// With its modifiers.
+    /// The mnemonic with its modifiers.
     pub mnemonic: String,
-    /// All of it, with its guard and without `;`.
+    /// The whole text, with the guard and without `;`.
     pub text: String,
-    /// The registers that it writes; of a call, the parameters that it returns.
+    /// The registers that the instruction writes. For a call: the parameters that it returns.
     pub writes: Vec<Name>,
-    /// The registers and symbols that it reads.
+    /// The registers and symbols that the instruction reads.
     pub reads: Vec<Name>,
-    /// Where control goes behind it.
+    /// The successors of the instruction in the control-flow graph.
     pub jump: Jump,
 }
 
-/// Where control goes behind an instruction.
+/// The successors of an instruction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Jump {
-    /// To the next one.
+    /// The next instruction.
     Next,
-    /// To one of these, as an indexed branch.
+    /// Any of these labels, as after an indexed branch.
     To(Vec<Name>),
-    /// Out of the function.
+    /// None: control leaves the function.
     Out,
 }
 
-/// Text that is no PTX module.
+/// An error in the text of a PTX module.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{reason}")]
 pub struct ModuleError {
-    /// Where, in bytes.
+    /// The byte range of the error.
     pub span: Range<usize>,
-    /// On which line, from 1.
+    /// The line number, from 1.
     pub line: u32,
-    /// What is wrong, as a clause without a full stop.
+    /// The message, as a clause without a full stop.
     pub reason: String,
 }
 
-/// All errors of a text, in its order; never none.
+/// All errors of a text, in the order of the text. The list is never empty.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", .0.iter().map(|error| format!("line {}: {error}", error.line)).collect::<Vec<_>>().join("\n"))]
 pub struct ModuleErrors(pub Vec<ModuleError>);
 
 impl Module {
-    /// The functions, declarations too, in the order of the text.
+    /// The functions, including declarations, in the order of the text.
     pub fn functions(&self) -> impl Iterator<Item = &Function> {
         self.items.iter().filter_map(|item| match item {
             Item::Function(function) => Some(function),
@@ -148,13 +149,13 @@ impl Module {
         })
     }
 
-    /// The kernels that have code, in the order of the text.
+    /// The kernels that have a body, in the order of the text.
     pub fn kernels(&self) -> impl Iterator<Item = &Function> {
         self.functions().filter(|function| function.is_kernel())
     }
 
-    /// Reads what can be read, with all errors in their order. Of a function that has an error, the body is left out, and so it is
-    /// a declaration.
+    /// Reads as much of the text as possible, and returns all errors in the order of the text. A function that contains
+    /// an error loses its body and becomes a declaration.
     pub fn read_partly(text: &str) -> (Self, Vec<ModuleError>) {
         let (statements, errors) = syntax::statements(text);
         let mut reader =
@@ -171,14 +172,15 @@ impl Module {
             }
         }
         if module.version.is_empty() || module.target.is_empty() {
-            let error = SyntaxError { span: 0..0, reason: "no `.version` and `.target`: this is no PTX".into() };
+            let error =
+                SyntaxError { span: 0..0, reason: "expected `.version` and `.target`: the text is not PTX".into() };
             errors.insert(0, error);
         }
         let error = |SyntaxError { span, reason }| ModuleError { line: lines.number(span.start), span, reason };
         (module, errors.into_iter().map(error).collect())
     }
 
-    /// The functions, to be changed.
+    /// Mutable access to the functions.
     pub fn functions_mut(&mut self) -> impl Iterator<Item = &mut Function> {
         self.items.iter_mut().filter_map(|item| match item {
             Item::Function(function) => Some(function),
@@ -188,19 +190,19 @@ impl Module {
 }
 
 impl Function {
-    /// Whether it is a kernel that has code.
+    /// Whether the function is a kernel that has a body.
     pub fn is_kernel(&self) -> bool {
         self.body.is_some() && self.head.is_entry
     }
 
-    /// A name of the function as the source has it.
+    /// The name that `name`, a name of the parsed function, has in the source.
     pub(crate) fn source_name<'n>(&self, name: &'n str) -> &'n str {
         name.split(&self.mark).next().unwrap_or(name)
     }
 }
 
 impl Line {
-    /// The instruction without its guard and its operands, as `ld.global.u32`: for display.
+    /// The mnemonic with its modifiers, such as `ld.global.u32`, for display.
     pub fn mnemonic(&self) -> Option<&str> {
         match &self.code {
             Code::Other(other) => Some(&other.mnemonic),
@@ -214,12 +216,12 @@ impl Line {
 }
 
 impl Other {
-    /// Whether it is a load from parameter space.
+    /// Whether the instruction is a load from parameter space.
     pub fn loads_parameter(&self) -> bool {
         self.accesses_parameter("ld")
     }
 
-    /// Whether it is a store to parameter space: an argument, or a result.
+    /// Whether the instruction is a store to parameter space: of an argument, or of a result.
     pub fn stores_parameter(&self) -> bool {
         self.accesses_parameter("st")
     }
@@ -233,7 +235,8 @@ impl Other {
         self.mnemonic.split('.').next().unwrap_or(&self.mnemonic)
     }
 
-    /// The instruction as a form of an asynchronous one; `None` if its words are those of no [`Family`](crate::Family).
+    /// Parses the instruction as an asynchronous one. Returns `None` if its words belong to no
+    /// [`Family`](crate::Family).
     ///
     /// # Errors
     /// If PTX has no such form.
@@ -252,7 +255,7 @@ impl FromStr for Module {
     }
 }
 
-/// What no name of the module has in it.
+/// The shortest marker that the text of the module does not contain.
 fn mark(text: &str) -> String {
     let mut mark = "$in".to_owned();
     while text.contains(&mark) {
@@ -261,7 +264,7 @@ fn mark(text: &str) -> String {
     mark
 }
 
-/// Where lines begin.
+/// The byte offsets of the starts of all lines except the first.
 struct Lines(Vec<usize>);
 
 impl Lines {
@@ -269,12 +272,12 @@ impl Lines {
         Self(text.match_indices('\n').map(|(at, _)| at + 1).collect())
     }
 
-    /// The number of the line of a place, from 1.
+    /// The line number of a byte offset, from 1.
     fn number(&self, at: usize) -> u32 {
         self.0.partition_point(|start| *start <= at) as u32 + 1
     }
 
-    /// The column of a place in its line, from 1.
+    /// The column of a byte offset in its line, from 1.
     fn column(&self, at: usize) -> u32 {
         let start = self.0[..self.0.partition_point(|start| *start <= at)].last().copied().unwrap_or(0);
         (at - start) as u32 + 1
@@ -284,11 +287,11 @@ impl Lines {
 struct Reader {
     lines: Lines,
     errors: Vec<SyntaxError>,
-    /// The functions whose calls do not come back. Functions stand in front of their calls.
+    /// The functions declared `.noreturn`. A function is declared before it is called.
     noreturn: HashSet<String>,
-    /// What tells names of different blocks apart.
+    /// The marker in the names of renamed declarations.
     mark: String,
-    /// Where the functions that have a body stand, in bytes.
+    /// The byte ranges of the functions that have a body.
     bodies: Vec<Range<usize>>,
 }
 
@@ -303,7 +306,7 @@ impl Reader {
         while let Some(statement) = rest.next() {
             let syntax::Statement::Directive(directive) = statement else {
                 self.error(statement.text(), "code outside of a function");
-                // It may belong to the function in front of it, whose braces are damaged.
+                // The code may belong to the preceding function, whose braces do not match.
                 if let Some(body) = self.bodies.last_mut() {
                     body.end = statement.text().span().end;
                 }
@@ -348,7 +351,7 @@ impl Reader {
         module
     }
 
-    /// The lines between the braces of a body.
+    /// Reads the lines between the braces of a body.
     fn body(&mut self, statements: &[syntax::Statement<'_>]) -> Vec<Line> {
         let scopes = Scopes::of(statements, &self.mark);
         let mut lists: HashMap<Name, Vec<Name>> = HashMap::new();
@@ -382,7 +385,7 @@ impl Reader {
                     match syntax::statement(&respelled) {
                         Ok(statement) => code(&statement, &lists, &self.noreturn),
                         Err(_) => {
-                            errors.push((text, "no syntax of PTX"));
+                            errors.push((text, "the text is not a PTX statement"));
                             continue;
                         }
                     }
@@ -410,8 +413,8 @@ fn with_semicolon(directive: &Directive<'_>, text: String) -> String {
     if directive.is_complete() { text } else { text + ";" }
 }
 
-/// The number of statements from the brace that opens a block to the one that closes it, and whether one does. Where none does, the
-/// block ends in front of the next function, or with the text.
+/// The number of statements from the brace that opens a block to the brace that closes it, and whether the block is
+/// closed. A block without a closing brace ends before the next function, or at the end of the text.
 fn body_length(statements: &[syntax::Statement<'_>]) -> (usize, bool) {
     let mut depth = 0usize;
     for (index, statement) in statements.iter().enumerate() {
@@ -426,7 +429,7 @@ fn body_length(statements: &[syntax::Statement<'_>]) -> (usize, bool) {
     (statements.len(), false)
 }
 
-/// The name behind `.func` or `.entry`, and behind the results of a `.func`.
+/// The name in a `.func` or `.entry` directive; in a `.func` directive it follows the results.
 fn function_name(directive: &Directive<'_>) -> Option<String> {
     let mut tokens = syntax::tokens(directive.text);
     tokens.find(|token| token.kind == TokenKind::Dotted && matches!(token.text.text, "func" | "entry"))?;
@@ -438,21 +441,21 @@ fn function_name(directive: &Directive<'_>) -> Option<String> {
     (token.kind == TokenKind::Name).then(|| token.text.text.to_owned())
 }
 
-/// The blocks of a function, and what each declares.
+/// The blocks of a function, with the declarations of each block.
 struct Scopes<'s, 't> {
     statements: Vec<(&'s syntax::Statement<'t>, usize)>,
     blocks: Vec<Scope<'t>>,
-    /// By its stem, the one block that declares it; `None` if several do.
+    /// The block that declares each name stem; `None` if several blocks declare it.
     owners: HashMap<&'t str, Option<usize>>,
     mark: &'s str,
 }
 
-/// What a block in braces declares, and the block around it. The body of the function is its own parent.
+/// The declarations of a block in braces, and its parent block. The function's body is its own parent.
 #[derive(Default)]
 struct Scope<'t> {
     parent: usize,
     names: HashSet<&'t str>,
-    /// `%r<6>` declares `%r0` to `%r5`.
+    /// The prefixes of the declared ranges: `%r<6>` declares `%r0` to `%r5`.
     ranges: HashSet<&'t str>,
 }
 
@@ -511,7 +514,7 @@ impl<'s, 't> Scopes<'s, 't> {
         Name(self.unique(name.text, block).into())
     }
 
-    /// The name, or that which it has instead where several blocks declare it.
+    /// The name itself, or its replacement if several blocks declare it.
     fn unique(&self, name: &str, mut block: usize) -> String {
         if self.owners.get(stem(name)) != Some(&None) {
             return name.to_owned();
@@ -531,7 +534,8 @@ impl<'s, 't> Scopes<'s, 't> {
         name.to_owned()
     }
 
-    /// It ends without a digit, as nothing else does that several blocks could declare.
+    /// The replacement of a name. It ends in a non-digit, so that it cannot equal another name that several blocks
+    /// could declare.
     fn renamed(&self, name: &str, block: usize) -> String {
         format!("{name}{}{block}$", self.mark)
     }
@@ -555,7 +559,7 @@ fn code(statement: &syntax::Statement<'_>, lists: &HashMap<Name, Vec<Name>>, nor
     match (typed(statement), statement) {
         (Ok(Statement::Instruction { guard, instruction }), _) => Code::Instruction { guard, instruction },
         (_, syntax::Statement::Instruction(instruction)) => Code::Other(other(instruction, lists, noreturn)),
-        // Behind a name stands nothing else.
+        // A label has no other text after its name.
         _ => Code::Directive(statement.text().text.into()),
     }
 }
@@ -571,7 +575,7 @@ fn other(instruction: &syntax::Instruction<'_>, lists: &HashMap<Name, Vec<Name>>
     let control = row.map_or(Control::Next, |row| row.control);
     let results = match (control, operands.first().map(|operand| &operand.shape)) {
         (Control::Call, Some(Shape::List(_))) => 1,
-        // What stands in brackets is an address.
+        // An operand in brackets is an address, not a result.
         (_, Some(Shape::Memory { .. })) => 0,
         _ => row.map_or(1, |row| row.results).min(operands.len()),
     };
@@ -579,7 +583,7 @@ fn other(instruction: &syntax::Instruction<'_>, lists: &HashMap<Name, Vec<Name>>
     let (writes, reads) = operands.split_at(results);
     let jump = match control {
         Control::Jump => match &names(operands)[..] {
-            // Only an indexed branch has a list, behind its index.
+            // Only an indexed branch has a list of targets. The list follows the index.
             [_, list, ..] => Jump::To(lists.get(list).cloned().unwrap_or_default()),
             target => Jump::To(target.to_vec()),
         },
@@ -617,8 +621,8 @@ impl Display for Function {
 }
 
 impl Line {
-    /// With the names that the source has. The spelling is that of the source too, where it means the same: with debug
-    /// information, an assembler makes other code of `[x+0]` than of `[x]`.
+    /// Prints the line with the source's names. If the source's spelling has the same meaning, it is printed too: with
+    /// debug information, an assembler generates different code for `[x+0]` and `[x]`.
     fn printed(&self, mark: &str) -> String {
         let code = without_marks(&self.code.to_string(), mark);
         let means_the_same = matches!(self.code, Code::Instruction { .. })
@@ -627,7 +631,7 @@ impl Line {
     }
 }
 
-/// The text with the names that the source has.
+/// The text with the source's names.
 fn without_marks(text: &str, mark: &str) -> String {
     let mut pieces = text.split(mark);
     let first = pieces.next().unwrap_or_default().to_owned();
@@ -838,7 +842,7 @@ mod tests {
         assert_eq!(printed.parse::<Module>().expect("printed").to_string(), printed);
     }
 
-    /// Neither blocks nor what looks like a vector of vectors are read by recursion.
+    /// The reader does not recurse into blocks, nor into text that resembles nested vectors.
     #[test]
     fn braces_may_nest_deeply() {
         let blocks = "{ .reg .b32 %x; mov.b32 %x, %y; ".repeat(5_000) + "ret;" + &"}".repeat(5_000);
@@ -858,7 +862,7 @@ mod tests {
             let found: Vec<_> = errors.iter().map(|error| (error.line, &*error.reason)).collect();
             assert_eq!(found, [(line, reason)], "{text}");
         };
-        check("", 1, "no `.version` and `.target`: this is no PTX");
+        check("", 1, "expected `.version` and `.target`: the text is not PTX");
         check(&format!("{HEAD}.func f() {{\nret;\n"), 5, "the end of function 'f' is missing");
         check(&format!("{HEAD}.func f() {{\nret\n}}\n"), 6, "a `;` is missing");
         check(&format!("{HEAD}ret"), 4, "the text ends within a statement");

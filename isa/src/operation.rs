@@ -14,13 +14,13 @@ use crate::{
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, EnumString)]
 #[strum(serialize_all = "lowercase")]
 pub enum Vote {
-    /// Whether all hold.
+    /// Whether all predicates are true.
     All,
-    /// Whether at least one holds.
+    /// Whether any predicate is true.
     Any,
-    /// Whether all are equal.
+    /// Whether all predicates are equal.
     Uni,
-    /// A bit for each lane.
+    /// A mask with one bit for each lane.
     Ballot,
 }
 
@@ -28,19 +28,19 @@ pub enum Vote {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, EnumString)]
 #[strum(serialize_all = "lowercase")]
 pub enum Shuffle {
-    /// A lower one, by a distance.
+    /// A lower lane, at a distance.
     Up,
-    /// A higher one, by a distance.
+    /// A higher lane, at a distance.
     Down,
-    /// The lane whose number differs by bits.
+    /// The lane whose number differs in given bits.
     #[strum(serialize = "bfly")]
     Butterfly,
-    /// The lane with a number.
+    /// The lane with a given number.
     #[strum(serialize = "idx")]
     Index,
 }
 
-/// An operation of the lanes of a warp together.
+/// A collective operation of the lanes of a warp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Collective {
     /// `vote`
@@ -89,7 +89,8 @@ pub enum Opaque {
     CachePolicy,
     /// `nanosleep`
     Sleep,
-    /// An instruction without results, for a debugger, a profiler or the registers of a warp: `brkpt`, `pmevent`, `setmaxnreg`.
+    /// An instruction without results, for a debugger, a profiler or the registers of a warp: `brkpt`, `pmevent`,
+    /// `setmaxnreg`.
     Control,
     /// A video instruction, or a form of another instruction that PTX ISA 9.2 does not have.
     Form,
@@ -102,14 +103,14 @@ pub enum Operation {
     Arithmetic(Computation),
     /// `mov`: of a value, or between a register and the parts of a vector.
     Mov(Type),
-    /// `cvta`: an address of a state space becomes a generic one.
+    /// `cvta`: the conversion of an address in a state space into a generic address.
     Cvta {
-        /// `.to`: the other way.
+        /// `.to`: the conversion of a generic address into an address in the state space.
         to: bool,
-        /// The state space; `None` is that of parameters.
+        /// The state space; `None` is parameter space.
         space: Option<Space>,
     },
-    /// `isspacep`: whether a generic address is one of a state space; `None` is that of parameters.
+    /// `isspacep`: a test whether a generic address is in a state space; `None` is parameter space.
     Isspacep(Option<Space>),
     /// `mapa`: the address in the shared memory of another CTA of the cluster.
     Mapa(Option<Space>),
@@ -128,11 +129,12 @@ pub enum Operation {
     Matrix(MatrixForm),
     /// The stack of the thread.
     Stack(Stack),
-    /// An instruction whose result is not modelled, by its mnemonic with all modifiers: equal ones do the same.
+    /// An instruction whose result is not modelled, with its mnemonic and all modifiers. Instructions with equal
+    /// mnemonics have the same effect.
     Opaque(Opaque, Arc<str>),
 }
 
-/// The state space of parameters, for `cvta` and `isspacep`.
+/// Whether the word is parameter space, for `cvta` and `isspacep`.
 fn is_parameter(word: &str) -> bool {
     word.split("::").next() == Some("param")
 }
@@ -185,7 +187,7 @@ impl Operation {
         }
     }
 
-    /// The computation of one value or two from the operands; a `mov` of a whole value is one.
+    /// The computation of one or two values from the operands. A `mov` of a whole value counts as a computation.
     pub fn computation(&self) -> Option<Computation> {
         match self {
             Self::Arithmetic(computation) => Some(*computation),
@@ -216,7 +218,8 @@ mod tests {
         Operation::of(&mnemonic.split('.').collect::<Vec<_>>(), &Arc::from(mnemonic))
     }
 
-    /// The operation, without the computation and the form, which have tests of their own; and the predicates among its results.
+    /// Checks the operation, without the computation and the form, which have separate tests, and the predicates among
+    /// its results.
     #[track_caller]
     fn check(mnemonic: &str, expected: &str) {
         let found = operation(mnemonic);

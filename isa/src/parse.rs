@@ -1,8 +1,8 @@
-//! The parser: what the printer prints, and hand-written PTX of the same instructions.
+//! The parser of the modelled instructions. It reads the printer's output and hand-written PTX.
 //!
-//! As the assembler does, it takes modifiers in any order, spaces around dots and commas, comments, and constant
-//! offsets as sums. It is stricter in one place: a second source of an `atom` other than `cas` is an error, though every
-//! assembler takes `atom.exch` with one and ignores it.
+//! Like the assembler, it accepts modifiers in any order, spaces around dots and commas, comments, and constant offsets
+//! as sums. It is stricter in one case: a second source of an `atom` other than `cas` is an error, although every
+//! assembler accepts `atom.exch` with a second source and ignores it.
 
 use std::{ops::Range, str::FromStr};
 
@@ -13,19 +13,19 @@ use crate::{
     word::{AluOp, AtomOp, CacheOperator, LdSem, Scope, Space, StSem, Type, VectorSize},
 };
 
-/// Text that is no statement of the modelled PTX.
+/// An error: the text is not a statement of the modelled PTX.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("no PTX that ptx-atomics models: {reason}: `{text}`")]
+#[error("ptx-atomics does not model this PTX: {reason}: `{text}`")]
 pub struct ParseError {
-    /// Where it stands in the source, in bytes.
+    /// The byte range of the text in the source.
     pub span: Range<usize>,
-    /// What stands there: the statement, or the part of it that has no syntax.
+    /// The text: the statement, or the part of it that has a syntax error.
     pub text: String,
-    /// What is wrong with it.
+    /// The message.
     pub reason: String,
 }
 
-/// All errors of a text, in its order; never none.
+/// All errors of a text, in the order of the text. The list is never empty.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
 pub struct ParseErrors(pub Vec<ParseError>);
@@ -50,7 +50,7 @@ impl FromStr for Statement {
 /// Reads the statements of a block, with or without its braces.
 ///
 /// # Errors
-/// On every statement that is not modelled PTX.
+/// An error for every statement that is not modelled PTX.
 pub fn parse_block(text: &str) -> Result<Vec<Statement>, ParseErrors> {
     let (statements, errors) = syntax::statements(text);
     let inner = match &statements[..] {
@@ -69,7 +69,7 @@ pub fn parse_block(text: &str) -> Result<Vec<Statement>, ParseErrors> {
     if errors.is_empty() { Ok(block) } else { Err(ParseErrors(errors)) }
 }
 
-/// Gives a statement its meaning.
+/// Converts a parsed statement into a typed one.
 ///
 /// # Errors
 /// If it is not modelled.
@@ -91,7 +91,7 @@ fn owned(name: Text<'_>) -> Name {
 }
 
 fn declaration(directive: &syntax::Directive<'_>) -> Typed<Statement> {
-    let (words, declared) = directive.registers().ok_or("only `.reg` is modelled of directives")?;
+    let (words, declared) = directive.registers().ok_or("`.reg` is the only modelled directive")?;
     let [word] = words[..] else { return Err("`.reg` needs one type".into()) };
     let ty = word.text.parse().map_err(|_| format!("unknown type .{}", word.text))?;
     if declared.iter().any(|declared| declared.count.is_some()) {
@@ -114,14 +114,14 @@ fn typed_instruction(instruction: &syntax::Instruction<'_>) -> Typed<Statement> 
     Ok(Statement::Instruction { guard, instruction })
 }
 
-/// What an instruction has taken its fields from so far.
+/// The modifiers and operands of an instruction that are not yet consumed.
 struct Fields<'s> {
     modifiers: Vec<&'s str>,
     operands: std::slice::Iter<'s, syntax::Operand<'s>>,
 }
 
 impl Fields<'_> {
-    /// Takes the one modifier of this kind, wherever it stands.
+    /// Takes the modifier of this kind, at any position.
     fn take<M: FromStr>(&mut self) -> Typed<Option<M>> {
         let Some(index) = self.modifiers.iter().position(|word| word.parse::<M>().is_ok()) else { return Ok(None) };
         let modifier = self.modifiers.remove(index).parse().ok();
@@ -140,20 +140,20 @@ impl Fields<'_> {
         index.map(|index| self.modifiers.remove(index)).is_some()
     }
 
-    /// Takes the type and the vector size, which must stand right before it.
+    /// Takes the type and the vector size, which must directly precede the type.
     fn vector_type(&mut self) -> Typed<(Option<VectorSize>, Type)> {
         let vec = self.modifiers.iter().position(|word| word.parse::<VectorSize>().is_ok());
         let ty = self.modifiers.iter().position(|word| word.parse::<Type>().is_ok());
         if vec.is_some_and(|vec| ty != Some(vec + 1)) {
-            return Err("the vector size must stand right before the type".into());
+            return Err("the vector size must be directly before the type".into());
         }
         Ok((self.take()?, self.need("type")?))
     }
 
     fn two_types(&mut self) -> Typed<(Type, Type)> {
         match self.modifiers.split_off(0)[..] {
-            [first, second] => first.parse().ok().zip(second.parse().ok()).ok_or_else(|| "no two types".into()),
-            _ => Err("two types are needed".into()),
+            [first, second] => first.parse().ok().zip(second.parse().ok()).ok_or_else(|| "expected two types".into()),
+            _ => Err("expected two types".into()),
         }
     }
 
@@ -164,7 +164,7 @@ impl Fields<'_> {
         }
     }
 
-    /// Takes the semantics of `ld` or `st`, and the scope that goes with it.
+    /// Takes the semantics of `ld` or `st`, and the scope that belongs to the semantics.
     fn access<S: FromStr + Copy + PartialEq>(&mut self, plain: S, strong: &[S]) -> Typed<(S, Option<Scope>)> {
         let mmio = self.flag("mmio");
         if mmio {
@@ -180,7 +180,7 @@ impl Fields<'_> {
                 .collect();
         }
         let sem = match self.take()? {
-            Some(sem) if sem == plain => return Err("no semantics of that name".into()),
+            Some(sem) if sem == plain => return Err("unknown semantics".into()),
             sem => sem.unwrap_or(plain),
         };
         let scope: Option<Scope> = self.take()?;
@@ -196,7 +196,7 @@ impl Fields<'_> {
         typed_operand(self.operands.next().ok_or("too few operands")?, ty)
     }
 
-    /// An operand of an access: a vector for a vector access, a scalar otherwise.
+    /// Takes an operand of an access: a vector for a vector access, a scalar otherwise.
     fn element(&mut self, ty: Type, vec: Option<VectorSize>) -> Typed<Operand> {
         let operand = self.operand(ty)?;
         match (&operand, vec) {
@@ -212,13 +212,13 @@ impl Fields<'_> {
 
     fn source(&mut self, ty: Type, vec: Option<VectorSize>) -> Typed<Operand> {
         match self.element(ty, vec)? {
-            Operand::Sink => Err("`_` is no source".into()),
+            Operand::Sink => Err("`_` is not a source".into()),
             Operand::Immediate(_) if is_half(ty) => Err(format!("a constant of type .{ty}")),
             operand => Ok(operand),
         }
     }
 
-    /// An operand of arithmetic. Only `mov` packs and unpacks vectors.
+    /// Takes an operand of arithmetic. Only `mov` packs and unpacks vectors.
     fn moved(&mut self, op: AluOp, ty: Type) -> Typed<Operand> {
         match self.operand(ty)? {
             Operand::Vector(_) if op != AluOp::Mov => Err("a vector".into()),
@@ -229,7 +229,7 @@ impl Fields<'_> {
 
     fn destination(&mut self, ty: Type, vec: Option<VectorSize>) -> Typed<Operand> {
         match self.element(ty, vec)? {
-            Operand::Immediate(_) => Err("a constant is no destination".into()),
+            Operand::Immediate(_) => Err("a constant is not a destination".into()),
             operand => Ok(operand),
         }
     }
@@ -248,7 +248,7 @@ impl Fields<'_> {
         }
     }
 
-    /// The address of a `ld`, and whether `.unified` stands behind it.
+    /// Takes the address of an `ld`, and whether `.unified` follows it.
     fn unified_address(&mut self) -> Typed<(Address, bool)> {
         let operand = self.operands.next().ok_or("an address is missing")?;
         let Shape::Memory { suffix, .. } = operand.shape else { return Err("an address is missing".into()) };
@@ -261,8 +261,8 @@ impl Fields<'_> {
         Ok((Address { base: owned(address.base), offset: address.offset }, unified))
     }
 
-    /// Takes what is asked of the caches, whose policy is the last operand. `weak` says that the access has no semantics
-    /// beyond weak, which cache operators need; `operators` are those of the instruction.
+    /// Takes the cache modifier, whose policy is the last operand. `weak` is true if the access is weak, as cache
+    /// operators require; `operators` are the instruction's cache operators.
     fn cache(&mut self, weak: bool, space: Space, operators: &[CacheOperator]) -> Typed<Option<Cache>> {
         use CacheOperator::{L1EvictLast, L1NoAllocate, L2Prefetch128B};
         let operator: Option<CacheOperator> = self.take()?;
@@ -287,7 +287,7 @@ impl Fields<'_> {
         }
     }
 
-    /// Takes the arithmetic that the mnemonic and most of the modifiers name.
+    /// Takes the arithmetic operation that the mnemonic and most of the modifiers name.
     fn operation(&mut self, mnemonic: &str) -> Typed<AluOp> {
         let op = AluOp::of(mnemonic, &self.modifiers).ok_or_else(|| format!("unknown '{mnemonic}'"))?;
         self.modifiers.retain(|word| !op.modifiers().any(|own| own == *word));
@@ -372,7 +372,7 @@ impl Fields<'_> {
                 let sources = (0..op.arity()).map(|index| self.moved(op, op.source_type(ty, index)));
                 let sources = sources.collect::<Typed<Vec<_>>>()?;
                 if sources.contains(&Operand::Sink) {
-                    return Err("`_` is no source".into());
+                    return Err("`_` is not a source".into());
                 }
                 Instruction::Alu { op, ty, d, sources }
             }
@@ -408,7 +408,7 @@ fn scalar(operand: &syntax::Operand<'_>, ty: Type) -> Typed<Operand> {
             Ok(Operand::Immediate((value as f32).to_bits().into()))
         }
         Shape::Number(_) => Err(format!("no constant of type .{ty}")),
-        Shape::Memory { .. } => Err("an address in place of a value".into()),
+        Shape::Memory { .. } => Err("expected a value, found an address".into()),
         _ => Err(format!("an operand `{}`", operand.text.text)),
     }
 }

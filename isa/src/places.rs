@@ -1,4 +1,4 @@
-//! Where the code of a module comes from: `.file` and `.loc`, and what stands in their comments.
+//! The source lines of a module's code, from `.file` and `.loc` directives and their comments.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -7,15 +7,15 @@ use std::{
 
 use crate::module::{Code, Item, Module};
 
-/// A line of the source of a kernel.
+/// A line of a kernel's source.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct SourceLine {
-    /// The path, as `.file` has it.
+    /// The path in the `.file` directive.
     pub file: String,
-    /// From 1.
+    /// The line number, from 1.
     pub line: u32,
-    /// From 1; 0 if it is not known.
+    /// The column, from 1; 0 if unknown.
     pub column: u32,
 }
 
@@ -29,8 +29,8 @@ impl Display for SourceLine {
     }
 }
 
-/// The place in the file of the function that was called by none of these, which are ordered from within outwards: of several,
-/// the innermost. Whoever calls a function of a header or a library finds the own line.
+/// The innermost place that is in the file of the outermost place. `places` is ordered from the innermost function
+/// outwards. For code inlined from a header or a library, this is a line of the caller's file.
 pub fn own(places: &[SourceLine]) -> Option<&SourceLine> {
     let file = &places.last()?.file;
     places.iter().find(|place| place.file == *file)
@@ -39,17 +39,17 @@ pub fn own(places: &[SourceLine]) -> Option<&SourceLine> {
 /// The source lines of `.loc` directives.
 #[derive(Clone, Debug, Default)]
 pub struct Places {
-    /// By the numbers of their directives.
+    /// The paths of files, by the numbers in their directives.
     files: HashMap<u32, String>,
-    /// By their lines in the PTX: where the code stands that follows, then where it was inlined, from within outwards. Nothing
-    /// where it is not known, or a function begins.
+    /// The places of the code after each `.loc`, by the line of the PTX: the place of the code, then the places of its
+    /// inlined calls outwards. Empty where the place is unknown, or where a function begins.
     at: BTreeMap<u32, Vec<SourceLine>>,
 }
 
-/// A file by its number, a line and a column.
+/// The number of a file, a line and a column.
 type PlaceInFile = [u32; 3];
 
-/// Of code that was inlined into inlined code.
+/// The maximum depth of inlining.
 const MAX_DEPTH: usize = 64;
 
 impl Places {
@@ -58,12 +58,12 @@ impl Places {
         Self::new((1..).zip(text.lines().map(str::trim_start)))
     }
 
-    /// The places of a module, which has no comments.
+    /// The places of a parsed module, whose text has lost its comments.
     pub fn of_module(module: &Module) -> Self {
         let mut lines = Vec::new();
         for item in &module.items {
             match item {
-                // All files come first: where a directive stands between functions is not known.
+                // All files come first, because the position of a directive between functions is unknown.
                 Item::Directive(text) => lines.push((0, text.trim_start())),
                 Item::Function(function) => {
                     let first = function.body.iter().flatten().next();
@@ -84,7 +84,7 @@ impl Places {
         let mut places = Self { files, at: BTreeMap::new() };
         let mut calls = HashMap::new();
         for (number, line) in lines {
-            // What is inlined is said anew in each function.
+            // Each function lists its inlined calls anew.
             if [".func", ".entry"].iter().any(|word| line.contains(word)) {
                 calls.clear();
                 places.at.insert(number, Vec::new());
@@ -104,18 +104,19 @@ impl Places {
         numbers.into_iter().map(|number| self.files[number].clone()).collect()
     }
 
-    /// The places that a `.loc` on this line of the PTX names. Nothing if it is none, or names no line.
+    /// The places that a `.loc` on this line of the PTX names. Returns `None` if the line has no `.loc`, or its `.loc`
+    /// names no line.
     pub fn at(&self, line: u32) -> Option<&[SourceLine]> {
         self.at.get(&line).map(Vec::as_slice).filter(|places| !places.is_empty())
     }
 
-    /// The places of the code on a line of the PTX, which the last `.loc` in front of it in its function says.
+    /// The places of the code on a line of the PTX, from the last preceding `.loc` in its function.
     pub fn around(&self, line: u32) -> &[SourceLine] {
         self.at.range(..=line).next_back().map_or(&[], |(_, places)| places)
     }
 
-    /// `1 20 5`, or `2 7 1, function_name $name, inlined_at 1 20 5`, in which the place of the call may be one of inlined code
-    /// itself. LLVM says it in a comment: `2 7 1 // lib.h:7:1 @[ a.cu:20:5 ]`. A line 0 is none.
+    /// Reads `1 20 5`, or `2 7 1, function_name $name, inlined_at 1 20 5`, where the call may itself be inlined. LLVM
+    /// writes the calls into a comment: `2 7 1 // lib.h:7:1 @[ a.cu:20:5 ]`. Line 0 means no place.
     fn location(&self, words: &str, calls: &mut HashMap<PlaceInFile, PlaceInFile>) -> Option<Vec<SourceLine>> {
         let (words, comment) = words.split_once("//").unwrap_or((words, ""));
         let innermost = place(words)?;
@@ -138,13 +139,13 @@ impl Places {
         (!all.is_empty()).then_some(all)
     }
 
-    /// `a.cu:20:5`, with the brackets that close behind it.
+    /// Reads `a.cu:20:5`, possibly followed by closing brackets.
     fn named(&self, text: &str) -> Option<SourceLine> {
         let mut words = text.trim_end_matches([' ', ']']).rsplitn(3, ':');
         let column = words.next()?.parse().ok()?;
         let line = words.next()?.parse().ok().filter(|line| *line != 0)?;
         let name = words.next()?;
-        // The path comes from a directive, which may have the folder, too.
+        // The path comes from the `.file` directive, which may also contain the folder.
         let end = format!("/{}", name.trim_start_matches("./"));
         let mut files: Vec<_> = self.files.iter().filter(|(_, file)| *file == name || file.ends_with(&end)).collect();
         files.sort_unstable();
@@ -159,8 +160,8 @@ fn file(line: &str) -> Option<(u32, String)> {
     Some((number.parse().ok()?, path(rest.trim_start().strip_prefix('"')?)))
 }
 
-/// The path up to its closing quote. nvcc writes the bytes of a path; LLVM writes `\303` for a byte that is not ASCII, and a backslash
-/// before a quote or a backslash.
+/// Reads a path up to its closing quote. nvcc writes the bytes of a path unchanged; LLVM writes `\303` for a byte that
+/// is not ASCII, and a backslash before a quote or a backslash.
 fn path(quoted: &str) -> String {
     let (mut path, mut rest) = (Vec::new(), quoted.as_bytes());
     loop {
@@ -178,7 +179,7 @@ fn path(quoted: &str) -> String {
     }
 }
 
-/// The first three numbers of a text.
+/// Reads the first three numbers of a text.
 fn place(text: &str) -> Option<PlaceInFile> {
     let words = text.split(|c: char| c.is_whitespace() || c == ',' || c == ';').filter(|word| !word.is_empty());
     words.map_while(|word| word.parse().ok()).take(3).collect::<Vec<_>>().try_into().ok()
@@ -188,7 +189,7 @@ fn place(text: &str) -> Option<PlaceInFile> {
 mod tests {
     use super::*;
 
-    /// What a `.loc` at the end of some lines names, as `file:line:column`, from within outwards.
+    /// Checks the places of a `.loc` at the end of some lines, as `file:line:column`, from the innermost outwards.
     fn check(lines: &[&str], expected: &[&str]) {
         const FILES: &str = ".file 1 \"/w/a.cu\"\n.file 2 \"/w/./lib.h\"\n.file 3 \"/w/in/lib.h\"\n";
         let text = format!("{FILES}{}", lines.join("\n"));
@@ -238,13 +239,13 @@ mod tests {
         check(&[call], &["/w/./lib.h:7:1", "/w/a.cu:20:5"]);
         let outer = ["/w/./lib.h:3:2", "/w/./lib.h:7:1", "/w/a.cu:20:5"];
         check(&[call, ".loc 2 3 2, function_name $L+4, inlined_at 2 7 1"], &outer);
-        // What is said later of the same place counts.
+        // A later statement about the same place takes precedence.
         check(&[call, ".loc 2 7 1"], &["/w/./lib.h:7:1"]);
         check(&[".loc 2 3 2 // ./lib.h:3:2 @[ ./lib.h:7:1 @[ a.cu:20:5 ] ]"], &outer);
         check(&[".loc 3 3 2 // in/lib.h:3:2 @[ in/lib.h:7:1 ]"], &["/w/in/lib.h:3:2", "/w/in/lib.h:7:1"]);
         check(&[".loc 2 0 2 // ./lib.h:0:2 @[ a.cu:20:5 ]"], &["/w/a.cu:20:5"]);
         check(&[".loc 2 3 2 // ./lib.h:3:2 @[ elsewhere.cu:20:5 ]"], &["/w/./lib.h:3:2", "elsewhere.cu:20:5"]);
-        // A circle has no end.
+        // Circular calls do not hang the reader.
         assert!(
             Places::of(".file 1 \"a\"\n.loc 1 2 3, inlined_at 1 2 3").at(2).is_some_and(|at| at.len() == MAX_DEPTH)
         );

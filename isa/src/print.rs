@@ -1,4 +1,4 @@
-//! The printer.
+//! The printer of statements.
 
 use std::fmt::{self, Display, Formatter, Write};
 
@@ -8,7 +8,7 @@ use crate::{
     word::{LdSem, Space, StSem, Type},
 };
 
-/// How registers and addresses are spelled: as they are, or as the operands of an embedder's inline assembly.
+/// The spelling of registers and addresses: PTX names, or operands of an embedder's inline assembly.
 pub trait Names {
     /// Writes a register, a symbol or a label.
     fn register(&self, f: &mut dyn Write, name: &Name) -> fmt::Result;
@@ -27,7 +27,7 @@ pub trait Names {
     }
 }
 
-/// Names as PTX has them.
+/// The spelling of PTX text.
 pub struct PtxNames;
 
 impl Names for PtxNames {
@@ -103,12 +103,12 @@ impl Printer<'_> {
     }
 }
 
-/// An operand of a typed instruction, as it stands between commas.
+/// An operand of a typed instruction, in its printed position.
 #[derive(Clone, Copy)]
 pub(crate) enum Part<'i> {
     /// A register or a label.
     Name(&'i Name),
-    /// An operand, and the type by which a constant is spelled.
+    /// An operand, and the type that determines the spelling of a constant.
     Operand(&'i Operand, Type),
     /// `[base+offset]`
     Address {
@@ -160,7 +160,7 @@ impl Instruction {
         Ok(())
     }
 
-    /// The mnemonic with its modifiers, of which some have a dot themselves, and the operands.
+    /// The mnemonic with its modifiers, and the operands. A modifier may contain a dot.
     pub(crate) fn parts(&self) -> (Vec<&'static str>, Vec<Part<'_>>) {
         /// The words of an access: modifiers that may be absent, and the type.
         fn words<const N: usize>(

@@ -1,18 +1,18 @@
-//! Functions that modules call without having them: what CUDA's runtime and Rust's `core` do.
+//! Functions that modules call without defining them: functions of CUDA's runtime and of Rust's `core`.
 
 use strum::IntoEnumIterator;
 
-/// What a function of a runtime does.
+/// The effect of a runtime function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, strum::EnumIter)]
 #[non_exhaustive]
 pub enum Runtime {
-    /// It prints, and touches no memory that threads share: `vprintf`.
+    /// Printing. It accesses no memory that threads share: `vprintf`.
     Prints,
-    /// It gives memory that no other thread has: `malloc`.
+    /// Allocation of memory that no other thread has: `malloc`.
     Allocates,
-    /// It takes memory back: `free`.
+    /// Deallocation: `free`.
     Frees,
-    /// The thread, and with it the grid, ends: a failed assertion, or a panic of Rust.
+    /// The end of the thread and of its grid: a failed assertion, or a panic of Rust.
     Ends,
 }
 
@@ -26,10 +26,10 @@ impl Runtime {
         }
     }
 
-    /// What the function of a symbol does, mangled or not; `None`, if it is none of these.
+    /// The effect of the function with this symbol, mangled or not; `None` if the function is unknown.
     pub fn of(symbol: &str) -> Option<Self> {
         let known = Self::iter().find(|runtime| runtime.names().contains(&symbol));
-        // Mangled names have the length of each part in front of it.
+        // In a mangled name, the length of each part precedes the part.
         let panics = ["4core9panicking", "17rust_begin_unwind"].iter().any(|part| symbol.contains(part));
         let is_of_rust = symbol.starts_with("_R") || symbol.starts_with("_ZN");
         known.or_else(|| (is_of_rust && panics).then_some(Self::Ends))

@@ -23,7 +23,7 @@ impl Axis {
     /// The three directions.
     pub const ALL: [Self; 3] = [Self::X, Self::Y, Self::Z];
 
-    /// The place of the direction in a list of sizes.
+    /// The index of the direction in a list of sizes.
     pub fn index(self) -> usize {
         self as usize
     }
@@ -104,7 +104,7 @@ pub enum Special {
     WarpSize,
 }
 
-/// A name that a number follows, and the register.
+/// A prefix that a number follows, and the register.
 type Numbered = (&'static str, fn(u32) -> Special);
 
 const NUMBERED: [Numbered; 3] = [
@@ -113,7 +113,7 @@ const NUMBERED: [Numbered; 3] = [
     ("reserved_smem_offset_", Special::ReservedSmemOffset),
 ];
 
-/// Registers that ptxas 13.5 takes and the manual lacks: nothing is known of their values.
+/// Registers that ptxas 13.5 accepts and the manual lacks. Their values are unknown.
 const UNDOCUMENTED: [&str; 3] = ["sm_ctaid", "locality_domain_id", "locality_domain_supplemental_sm"];
 
 /// An unknown name of a special register.
@@ -121,7 +121,7 @@ const UNDOCUMENTED: [&str; 3] = ["sm_ctaid", "locality_domain_id", "locality_dom
 #[error("expected the name of a special register")]
 pub struct UnknownSpecial;
 
-/// From the name without `%`, as `tid.x` or `laneid`.
+/// Reads a name without `%`, such as `tid.x` or `laneid`.
 impl FromStr for Special {
     type Err = UnknownSpecial;
 
@@ -148,7 +148,7 @@ impl FromStr for Special {
     }
 }
 
-/// The name without `%`.
+/// Prints the name without `%`.
 impl Display for Special {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
@@ -163,7 +163,7 @@ impl Display for Special {
     }
 }
 
-/// The special register with one value that a module spells so, with `%`; the constant `WARP_SZ` has none.
+/// The special register with one value for a module's spelling, with `%`. The constant `WARP_SZ` is spelled without it.
 pub fn scalar(name: &str) -> Option<Special> {
     let special = match name.strip_prefix('%') {
         Some(name) => name.parse().ok()?,
@@ -172,12 +172,12 @@ pub fn scalar(name: &str) -> Option<Special> {
     (!matches!(special, Special::Vector(..))).then_some(special)
 }
 
-/// The vector of special registers that a module spells so, with `%`.
+/// The vector of special registers for a module's spelling, with `%`.
 pub fn vector(name: &str) -> Option<SpecialVector> {
     name.strip_prefix('%')?.parse().ok()
 }
 
-/// Whether it is a special register, or an element of one without its suffix.
+/// Whether the name is a special register, or a vector of them without an element's suffix.
 pub fn is_special(name: &str) -> bool {
     let is_undocumented = || name.strip_prefix('%').is_some_and(|name| UNDOCUMENTED.contains(&name));
     scalar(name).is_some() || vector(name).is_some() || is_undocumented()

@@ -1,7 +1,8 @@
-//! The emergency stop of an analysis: a moment after which it gives up, or a flag that a user sets.
+//! The emergency stop of an analysis: a deadline after which it gives up, or a flag that a user sets.
 //!
-//! Budgets count steps, so that the same input gives the same answer on every machine. A stop is for a machine that is far slower
-//! than expected, and for a user that does not want the answer any more. An answer that a stop has cut says so.
+//! Budgets count steps, so that the same input gives the same answer on every machine. A stop is for machines that are
+//! far slower than expected, and for a user that cancels the analysis. An answer that a stop has cut short states
+//! that.
 
 use std::{
     sync::{
@@ -13,7 +14,8 @@ use std::{
 
 use web_time::Instant;
 
-/// A moment at which an analysis gives up; most often never. Clones share whether it has struck.
+/// A deadline or a flag at which an analysis gives up; by default neither. Clones share the record of whether the stop
+/// has struck.
 #[derive(Clone, Debug, Default)]
 pub struct Stop {
     deadline: Option<Instant>,
@@ -38,7 +40,8 @@ impl Stop {
         Self { unwanted: Some(unwanted), ..self }
     }
 
-    /// A stop for a part of the work: it strikes when this stop does, and after some time. Whether it has struck is of the part alone.
+    /// A stop for a part of the work: it strikes when this stop does, and after some time. The part has a separate
+    /// record of whether it has struck.
     #[must_use]
     pub fn part(&self, time: Duration) -> Self {
         let deadline = [self.deadline, Instant::now().checked_add(time)].into_iter().flatten().min();
@@ -56,7 +59,7 @@ impl Stop {
         is_due
     }
 
-    /// Whether the analysis was told to give up.
+    /// Whether the stop has made the analysis give up.
     pub fn has_struck(&self) -> bool {
         self.has_struck.load(Relaxed)
     }

@@ -1,9 +1,9 @@
-//! The syntax of PTX (sections 4 and 6.4): words, operands and numbers, each with its place in the text, before any of it
-//! has a meaning.
+//! The syntax of PTX (sections 4 and 6.4): words, operands and numbers with their positions in the text, without any
+//! meaning.
 //!
-//! The grammar is tolerant. It knows no mnemonic, modifier or type, and it asks for none of them: the shorthands of litmus
-//! tests (`ld.weak r0, x`) are statements too. An operand whose form is unknown stays text, of which the names are still
-//! known. Brackets may nest without bound: beyond [`NESTING`] levels they are text as well.
+//! The grammar is tolerant. It knows and requires no mnemonic, modifier or type, so the shorthands of litmus tests
+//! (`ld.weak r0, x`) are statements too. An operand of unknown form stays text, whose names can still be listed.
+//! Brackets may nest without bound; operands nested more deeply than [`NESTING`] levels stay text as well.
 //!
 //! ```
 //! use ptx_isa::syntax::{self, Number, Shape, Statement};
@@ -20,15 +20,16 @@
 
 use std::ops::Range;
 
-/// How many levels of brackets are read; what stands deeper is text. PTX itself needs two: `[tensor, {x, y}]`.
+/// The number of bracket levels that are parsed; operands at deeper levels stay text. PTX itself needs two: `[tensor,
+/// {x, y}]`.
 pub const NESTING: usize = 4;
 
 /// A piece of the source text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Text<'t> {
-    /// What stands there.
+    /// The characters of the piece.
     pub text: &'t str,
-    /// Where it begins in the source, in bytes.
+    /// The byte offset of the piece in the source.
     pub start: usize,
 }
 
@@ -38,12 +39,12 @@ impl<'t> Text<'t> {
         Self { text, start: 0 }
     }
 
-    /// Where it stands in the source, in bytes.
+    /// The byte range of the piece in the source.
     pub fn span(self) -> Range<usize> {
         self.start..self.start + self.text.len()
     }
 
-    /// The text with other names, without comments, and with one space for each run of space.
+    /// The text with its names replaced, without comments, and with each run of white space as one space.
     pub fn respelled(self, mut name: impl FnMut(Text<'t>) -> String) -> String {
         let mut cursor = Cursor { text: self, at: self.start };
         let mut respelled = String::new();
@@ -64,24 +65,24 @@ impl<'t> Text<'t> {
         }
     }
 
-    /// The part from one place of the source to another.
+    /// The part of the text with this byte range of the source.
     fn slice(self, span: Range<usize>) -> Self {
         Self { text: &self.text[span.start - self.start..span.end - self.start], start: span.start }
     }
 
-    /// The names in it, in order: registers, labels, symbols; not modifiers, and not the sink `_`.
+    /// The names in the text, in order: registers, labels, symbols; not modifiers, and not the sink `_`.
     pub fn names(self) -> impl Iterator<Item = Text<'t>> {
         tokens(self).filter(|token| token.kind == TokenKind::Name && token.text.text != "_").map(|token| token.text)
     }
 }
 
-/// What is wrong with the syntax of a text.
+/// An error in the syntax of a text.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{reason}")]
 pub struct SyntaxError {
-    /// Where, in bytes.
+    /// The byte range of the error.
     pub span: Range<usize>,
-    /// What, as a clause without a full stop.
+    /// The message, as a clause without a full stop.
     pub reason: String,
 }
 
@@ -94,9 +95,9 @@ pub enum Statement<'t> {
     Close(Text<'t>),
     /// `name:`; the text is the name.
     Label(Text<'t>),
-    /// What begins with a dot.
+    /// A statement that begins with a dot.
     Directive(Directive<'t>),
-    /// Everything else.
+    /// Any other statement.
     Instruction(Instruction<'t>),
 }
 
@@ -114,34 +115,35 @@ impl<'t> Statement<'t> {
 /// `.reg .b32 %x, %y`, `.loc 1 2 3`, `.visible .entry k(.param .b64 p)`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Directive<'t> {
-    /// All of it, without the `;` or the brace behind it. Of a `.section` it includes the braces and what they hold.
+    /// The whole text, without the `;` or the brace after it. For a `.section` it includes the braces and their
+    /// contents.
     pub text: Text<'t>,
-    /// The first word, without its dot.
+    /// The first word without its dot.
     pub keyword: Text<'t>,
-    /// What stands behind the first word.
+    /// The text after the first word.
     pub arguments: Text<'t>,
-    /// Whether it is the head of a function: a `{` follows, the next statement.
+    /// Whether the directive is the head of a function that has a body: the next statement is its `{`.
     pub is_head: bool,
 }
 
-/// A register that `.reg` declares, or a range of them.
+/// A register that `.reg` declares, or a range of registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Declared<'t> {
-    /// The register, or what the names of a range begin with.
+    /// The name of the register, or the common prefix of the names of a range.
     pub name: Text<'t>,
-    /// How many: `%r<4>` declares `%r0` to `%r3`.
+    /// The number of registers of a range: `%r<4>` declares `%r0` to `%r3`.
     pub count: Option<u64>,
 }
 
 impl<'t> Directive<'t> {
-    /// Whether it needs no `;`: it ends with its line, or with a brace.
+    /// Whether the directive needs no `;`: it ends with its line, or with a brace.
     pub fn is_complete(&self) -> bool {
         let has_data =
             self.text.text.ends_with('}') && tokens(self.text).all(|token| token.kind != TokenKind::Sign('='));
         self.is_head || has_data || LINES.contains(&self.keyword.text)
     }
 
-    /// The words and the registers of a `.reg`; `None` of another directive, and of one that is damaged.
+    /// The words and the registers of a `.reg`. Returns `None` for another directive, and for a malformed `.reg`.
     pub fn registers(&self) -> Option<(Vec<Text<'t>>, Vec<Declared<'t>>)> {
         if self.keyword.text != "reg" {
             return None;
@@ -174,61 +176,62 @@ impl<'t> Directive<'t> {
 /// A guard, a mnemonic, its modifiers, and its operands.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Instruction<'t> {
-    /// All of it, without the `;`.
+    /// The whole text, without the `;`.
     pub text: Text<'t>,
-    /// `@p` in front of it.
+    /// The guard, such as `@p`.
     pub guard: Option<Guard<'t>>,
     /// The first word: `ld`, `cp`, `tcgen05`.
     pub mnemonic: Text<'t>,
-    /// The words behind dots, without the dots: `acquire`, `shared::cta`, `u32`.
+    /// The words after the mnemonic, without their dots: `acquire`, `shared::cta`, `u32`.
     pub modifiers: Vec<Text<'t>>,
-    /// What stands between commas.
+    /// The operands, which commas separate.
     pub operands: Vec<Operand<'t>>,
 }
 
 /// `@p`, or `@!p` if negated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Guard<'t> {
-    /// The predicate.
+    /// The predicate register.
     pub predicate: Text<'t>,
-    /// Whether the instruction executes where the predicate does not hold.
+    /// Whether the instruction executes if the predicate is false.
     pub negated: bool,
 }
 
 /// An operand.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Operand<'t> {
-    /// All of it.
+    /// The whole text.
     pub text: Text<'t>,
-    /// What it is.
+    /// The form of the operand.
     pub shape: Shape<'t>,
 }
 
-/// What an operand is.
+/// The form of an operand.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Shape<'t> {
-    /// `%r1`, `x`; with a suffix `%tid.x`, whose suffix is `x`.
+    /// `%r1`, `x`, or with a suffix `%tid.x`, whose suffix is `x`.
     Name {
-        /// Without the suffix.
+        /// The name without the suffix.
         name: Text<'t>,
-        /// Without its dot.
+        /// The suffix without its dot.
         suffix: Option<Text<'t>>,
     },
     /// A constant.
     Number(Number),
     /// `x+8`, without brackets.
     Sum(Address<'t>),
-    /// `[…]`: an address, or the several parts of one, as `[tensor, {x, y}]`. The suffix is `unified` of `[x].unified`.
+    /// `[…]`: an address, or several parts of an address, such as `[tensor, {x, y}]`. The suffix of `[x].unified` is
+    /// `unified`.
     Memory {
-        /// What stands between the brackets and commas.
+        /// The operands between the brackets, which commas separate.
         parts: Vec<Operand<'t>>,
-        /// Without its dot.
+        /// The suffix without its dot.
         suffix: Option<Text<'t>>,
     },
     /// `{…}`.
     Vector(Vec<Operand<'t>>),
-    /// `(…)`, as of `call`.
+    /// `(…)`, such as the argument list of a `call`.
     List(Vec<Operand<'t>>),
     /// `%p|%q`, the two results of one instruction.
     Pair(Box<[Operand<'t>; 2]>),
@@ -236,36 +239,36 @@ pub enum Shape<'t> {
     Not(Text<'t>),
     /// `_`: the result is discarded.
     Sink,
-    /// A quoted text, without its quotes. PTX has no escapes.
+    /// A quoted string, without its quotes. PTX has no escapes.
     String(Text<'t>),
     /// Anything else, such as `x[4]` or `4*2`.
     Unknown,
 }
 
-/// A base and an offset in bytes, wrapped to 64 bits. The base of `[16]` is no name, and such an address has none.
+/// A base and an offset in bytes, wrapped to 64 bits. `[16]` has no base name, and therefore no such address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Address<'t> {
     /// A register or a symbol.
     pub base: Text<'t>,
-    /// The sum of what is added.
+    /// The sum of the summands after the base.
     pub offset: i64,
 }
 
 /// A constant (section 4.5).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Number {
-    /// Decimal, `0x`, `0b` or octal, with or without `U`; a negative one is wrapped to 64 bits.
+    /// Decimal, `0x`, `0b` or octal, with or without `U`; a negative number is wrapped to 64 bits.
     Integer(u64),
     /// `0f` and eight hexadecimal digits: the bits of an `.f32`.
     Single(u32),
     /// `0d` and sixteen hexadecimal digits: the bits of an `.f64`.
     Double(u64),
-    /// With a decimal point or an exponent.
+    /// A number with a decimal point or an exponent.
     Decimal(f64),
 }
 
 impl<'t> Operand<'t> {
-    /// The address, in brackets or without: of `[x+8]`, `[x]`, `x+8` and `x`. Of everything else, none.
+    /// The address, with or without brackets: of `[x+8]`, `[x]`, `x+8` or `x`. Returns `None` for every other operand.
     pub fn address(&self) -> Option<Address<'t>> {
         match &self.shape {
             Shape::Name { name, suffix: None } => Some(Address { base: *name, offset: 0 }),
@@ -279,14 +282,15 @@ impl<'t> Operand<'t> {
         }
     }
 
-    /// The names in it, in order: registers, labels, symbols.
+    /// The names in the operand, in order: registers, labels, symbols.
     pub fn names(&self) -> impl Iterator<Item = Text<'t>> {
         self.text.names()
     }
 }
 
 impl Number {
-    /// Reads all spellings of a constant without a sign; `None` of anything else, and of integers beyond 64 bits.
+    /// Reads every spelling of a constant without a sign. Returns `None` for other text, and for integers beyond 64
+    /// bits.
     pub fn parse(text: &str) -> Option<Self> {
         let digits = |prefix: [&str; 2]| prefix.into_iter().find_map(|prefix| text.strip_prefix(prefix));
         let bits = |digits: &str, length: usize| {
@@ -329,13 +333,13 @@ impl Number {
 /// The text may be PTX, or PTX that leaves out types, brackets and percent signs. Comments and line breaks are space.
 ///
 /// # Errors
-/// All that is wrong: a bracket that is not closed, an operand that is missing, a second statement.
+/// All syntax errors: a bracket that is not closed, a missing operand, a second statement.
 pub fn statement(text: &str) -> Result<Statement<'_>, Vec<SyntaxError>> {
     let mut parser = Parser::of(text);
     let statement = parser.statement();
     if parser.errors.is_empty() && parser.peek().kind != TokenKind::End {
         let Token { text: Text { text: found, .. }, .. } = parser.peek();
-        parser.error(format!("one statement is expected, and behind it stands `{found}`"));
+        parser.error(format!("expected one statement, found `{found}` after it"));
     }
     match statement {
         Some(statement) if parser.errors.is_empty() => Ok(statement),
@@ -346,8 +350,8 @@ pub fn statement(text: &str) -> Result<Statement<'_>, Vec<SyntaxError>> {
     }
 }
 
-/// Reads statements up to the end of the text, and all that is wrong with them. A statement with an error is left out; the
-/// next one begins behind its `;`. Blocks need not be balanced.
+/// Reads statements up to the end of the text, and returns them with all syntax errors. A statement with an error is
+/// left out; parsing resumes after its `;`. Blocks need not be balanced.
 pub fn statements(text: &str) -> (Vec<Statement<'_>>, Vec<SyntaxError>) {
     let mut parser = Parser::of(text);
     let mut statements: Vec<_> = std::iter::from_fn(|| parser.statement()).collect();
@@ -363,22 +367,22 @@ pub fn statements(text: &str) -> (Vec<Statement<'_>>, Vec<SyntaxError>) {
 /// A word or a sign.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Token<'t> {
-    /// What it is.
+    /// The kind of the token.
     pub kind: TokenKind,
-    /// The token; of a word behind a dot without the dot, of a string with its quotes.
+    /// The text of the token: a word after a dot without the dot, a string with its quotes.
     pub text: Text<'t>,
 }
 
-/// What a token is.
+/// The kind of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TokenKind {
     /// An identifier (section 4.4), or `_`.
     Name,
-    /// A word behind a dot: a modifier, the keyword of a directive, a suffix.
+    /// A word after a dot: a modifier, the keyword of a directive, a suffix.
     Dotted,
-    /// What begins with a digit.
+    /// A token that begins with a digit.
     Number,
-    /// In quotes.
+    /// A string in quotes.
     String,
     /// Any other character.
     Sign(char),
@@ -388,17 +392,17 @@ pub enum TokenKind {
     End,
 }
 
-/// The tokens of a text, without comments and [`TokenKind::End`].
+/// The tokens of a text, without comments and without [`TokenKind::End`].
 pub fn tokens(text: Text<'_>) -> impl Iterator<Item = Token<'_>> {
     let mut cursor = Cursor { text, at: text.start };
     std::iter::from_fn(move || Some(cursor.next()).filter(|token| token.kind != TokenKind::End))
 }
 
-/// A place in the text.
+/// A position in the text.
 #[derive(Clone, Copy)]
 struct Cursor<'t> {
     text: Text<'t>,
-    /// In bytes of the source.
+    /// The byte offset in the source.
     at: usize,
 }
 
@@ -433,7 +437,7 @@ impl<'t> Cursor<'t> {
         }
     }
 
-    /// A dot with the word behind it, which may stand apart from it.
+    /// A dot with the word after it. White space may separate the dot and the word.
     fn dotted(&mut self) -> Token<'t> {
         let mut behind = Self { at: self.at + 1, ..*self };
         if behind.skip().is_none() {
@@ -456,7 +460,7 @@ impl<'t> Cursor<'t> {
         self.take(TokenKind::Sign('.'), 1)
     }
 
-    /// Skips space and comments. A comment without an end is a token.
+    /// Skips white space and comments. A comment without an end is returned as a token.
     fn skip(&mut self) -> Option<Token<'t>> {
         loop {
             let rest = self.rest();
@@ -480,7 +484,8 @@ fn is_follow(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_' || c == '$'
 }
 
-/// Section 4.4: a letter, or one of `_`, `$`, `%` with at least one more character. The sink `_` is taken too.
+/// The length of a name (section 4.4): a letter, or one of `_`, `$`, `%` with at least one more character. The sink `_`
+/// counts as a name too.
 fn name_length(text: &str) -> usize {
     let Some(first @ ('a'..='z' | 'A'..='Z' | '_' | '$' | '%')) = text.chars().next() else { return 0 };
     let length = 1 + text[1..].find(|c| !is_follow(c)).unwrap_or(text.len() - 1);
@@ -548,25 +553,25 @@ impl<'t> Parser<'t> {
             _ => reason.into(),
         };
         let error = SyntaxError { span: found.text.span(), reason };
-        // A token at which one error was found shows others that follow from it.
+        // At one token only the first error is reported, because later errors there follow from it.
         if self.errors.last().is_none_or(|last| last.span != error.span) {
             self.errors.push(error);
         }
     }
 
-    /// Where the next token begins, its dot included.
+    /// The byte offset of the next token, including its dot.
     fn place(&self) -> usize {
         let mut cursor = self.cursor;
         let _ = cursor.skip();
         cursor.at
     }
 
-    /// All from a place up to the last token that was read.
+    /// The text from a byte offset up to the last token that was read.
     fn since(&self, start: usize) -> Text<'t> {
         self.cursor.text.slice(start.min(self.cursor.at)..self.cursor.at)
     }
 
-    /// The next statement that has no error; `None` at the end of the text.
+    /// Reads the next statement without an error. Returns `None` at the end of the text.
     fn statement(&mut self) -> Option<Statement<'t>> {
         while self.peek().kind != TokenKind::End {
             let errors = self.errors.len();
@@ -599,7 +604,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// A statement up to its `;`, of one token at least, or else with an error.
+    /// Reads a statement up to its `;`. It consumes at least one token, or reports an error.
     fn unterminated(&mut self) -> Statement<'t> {
         let first = self.peek();
         match first.kind {
@@ -622,7 +627,7 @@ impl<'t> Parser<'t> {
     }
 
     fn directive(&mut self) -> Directive<'t> {
-        // Their dots belong to the directive and to its arguments.
+        // The dots of the keyword and of the arguments belong to the text of the directive.
         let dot = self.place();
         let keyword = self.next().text;
         let arguments = self.place();
@@ -653,7 +658,7 @@ impl<'t> Parser<'t> {
                         break;
                     }
                     TokenKind::Sign('{') => braces += 1,
-                    // Behind the values of a variable stands a `;`, behind the data of a section nothing.
+                    // The values of a variable are followed by `;`, the data of a section by nothing.
                     TokenKind::Sign('}') if braces == 1 && !is_variable => {
                         self.next();
                         break;
@@ -688,7 +693,7 @@ impl<'t> Parser<'t> {
         if mnemonic.kind == TokenKind::Name && mnemonic.text.text != "_" {
             self.next();
         } else {
-            self.error(format!("an instruction is expected in place of {}", described(mnemonic)));
+            self.error(format!("expected an instruction, found {}", described(mnemonic)));
         }
         let mut modifiers = Vec::new();
         while self.peek().kind == TokenKind::Dotted {
@@ -711,12 +716,12 @@ impl<'t> Parser<'t> {
         if predicate.kind == TokenKind::Name && predicate.text.text != "_" {
             self.next();
         } else {
-            self.error(format!("a predicate is expected in place of {}", described(predicate)));
+            self.error(format!("expected a predicate, found {}", described(predicate)));
         }
         Some(Guard { predicate: predicate.text, negated })
     }
 
-    /// What stands between commas, so many brackets deep.
+    /// Reads operands, which commas separate, at this bracket depth.
     fn operands(&mut self, depth: usize) -> Vec<Operand<'t>> {
         let mut operands = vec![self.operand(depth)];
         while self.accept(',').is_some() {
@@ -733,24 +738,24 @@ impl<'t> Parser<'t> {
         {
             return Operand { text: self.since(first), shape };
         }
-        // Its form is unknown. What was wrong within it is found once more.
+        // The operand has an unknown form. `skip_operand` reports its errors again.
         self.errors.truncate(errors);
         self.cursor = start;
         self.skip_operand();
         let text = self.since(first);
         if text.text.is_empty() {
             let found = self.peek();
-            self.error(format!("an operand is expected in place of {}", described(found)));
+            self.error(format!("expected an operand, found {}", described(found)));
         }
         Operand { text, shape: Shape::Unknown }
     }
 
-    /// Whether an operand ends here.
+    /// Whether the next token ends an operand.
     fn ends(&self) -> bool {
         matches!(self.peek().kind, TokenKind::End | TokenKind::Sign(',' | ';' | ')' | ']' | '}'))
     }
 
-    /// Skips to the comma or bracket behind an operand.
+    /// Skips to the comma or bracket that ends an operand.
     fn skip_operand(&mut self) {
         let mut open: Vec<Token<'t>> = Vec::new();
         loop {
@@ -768,14 +773,14 @@ impl<'t> Parser<'t> {
             }
             self.next();
         }
-        // One error for brackets of which there may be thousands: the innermost.
+        // Thousands of brackets may be open; only the innermost is reported.
         if let Some(opening) = open.last() {
             let closing = closing_of(opening.text.text);
             self.errors.push(SyntaxError { span: opening.text.span(), reason: format!("its `{closing}` is missing") });
         }
     }
 
-    /// An operand of a form that is known.
+    /// Reads an operand of a known form.
     fn shape(&mut self, depth: usize) -> Option<Shape<'t>> {
         let TokenKind::Sign(opening @ ('(' | '[' | '{')) = self.peek().kind else { return self.scalar() };
         if depth == NESTING {
@@ -837,7 +842,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// `+4+-8+(16)`, wrapped to 64 bits.
+    /// Reads an offset such as `+4+-8+(16)`, wrapped to 64 bits.
     fn offset(&mut self) -> Option<i64> {
         let mut sum = 0i64;
         while self.accept('+').is_some() {
@@ -851,7 +856,7 @@ impl<'t> Parser<'t> {
         Some(sum)
     }
 
-    /// A constant with its sign; without one nothing is taken.
+    /// Reads a constant with its sign. Consumes nothing if no constant follows.
     fn number(&mut self) -> Option<Number> {
         let mut cursor = self.cursor;
         let mut token = cursor.next();

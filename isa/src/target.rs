@@ -16,17 +16,17 @@ struct Gpu {
     ptx: PtxVersion,
 }
 
-/// What code is generated for.
+/// A target of code generation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Target {
     /// The GPU.
     pub sm: Sm,
-    /// The version of PTX that is written.
+    /// The PTX version of the generated text.
     pub ptx: PtxVersion,
 }
 
-/// The GPUs, each with the lowest PTX version that has it (PTX ISA, section 11.1.2 and release notes), but not below 3.2,
-/// the oldest that LLVM writes.
+/// The GPUs, each with the lowest PTX version that supports it (PTX ISA, section 11.1.2 and release notes), but at
+/// least 3.2, the oldest version that LLVM supports.
 #[rustfmt::skip]
 const GPUS: &[Gpu] = &[
     gpu("sm_20",   20, 3, 2),
@@ -81,7 +81,7 @@ const _: () = {
 };
 
 impl Gpus {
-    /// The GPUs with this number and all above it.
+    /// The GPUs with this number or a higher one.
     pub const fn since(number: u32) -> Self {
         let mut first = 0;
         while first < GPUS.len() && GPUS[first].number < number {
@@ -91,8 +91,8 @@ impl Gpus {
         Self(all & !((1 << first) - 1))
     }
 
-    /// The targets with these numbers that are for one GPU alone, as `sm_100a`; with `families` also those for the GPUs of
-    /// a family, as `sm_100f`.
+    /// The architecture-specific targets with these numbers, such as `sm_100a`. With `families`, the result includes
+    /// the family-specific targets, such as `sm_100f`.
     pub const fn specific(numbers: &[u32], families: bool) -> Self {
         let (mut bits, mut index) = (0, 0);
         while index < GPUS.len() {
@@ -109,7 +109,7 @@ impl Gpus {
         Self(bits)
     }
 
-    /// Whether the GPU is one of them.
+    /// Whether the GPU is in the set.
     pub fn has(self, sm: Sm) -> bool {
         self.0 >> sm.0 & 1 == 1
     }
@@ -119,13 +119,13 @@ impl Gpus {
         Sm::all().filter(move |sm| self.has(*sm))
     }
 
-    /// The lowest number; `None` if there is no GPU.
+    /// The lowest number; `None` if the set is empty.
     pub fn lowest(self) -> Option<u32> {
         self.iter().map(Sm::number).min()
     }
 }
 
-/// The GPUs and the lowest PTX version that have something.
+/// The GPUs and the lowest PTX version that support a feature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Requirement {
     /// The GPUs.
@@ -135,23 +135,23 @@ pub struct Requirement {
 }
 
 impl Requirement {
-    /// All GPUs from this number on, and all versions from this one on.
+    /// All GPUs from this number on, and all PTX versions from this one on.
     pub const fn since(number: u32, major: u8, minor: u8) -> Self {
         Self::on(Gpus::since(number), major, minor)
     }
 
-    /// These GPUs, and all versions from this one on.
+    /// These GPUs, and all PTX versions from this one on.
     pub const fn on(gpus: Gpus, major: u8, minor: u8) -> Self {
         Self { gpus, ptx: PtxVersion(major, minor) }
     }
 
-    /// What both require.
+    /// The conjunction of both requirements.
     pub fn and(self, other: Self) -> Self {
         Self { gpus: Gpus(self.gpus.0 & other.gpus.0), ptx: self.ptx.max(other.ptx) }
     }
 }
 
-/// `sm_90` stands for itself and all above it; other sets are lists.
+/// Prints `sm_90` for the set of that GPU and all later ones, and other sets as lists.
 impl fmt::Display for Gpus {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Some(lowest) = self.lowest() else { return f.write_str("no GPU") };
@@ -185,7 +185,7 @@ impl Target {
         }
     }
 
-    /// Whether the target has what is required.
+    /// Whether the target fulfills the requirement.
     pub fn meets(&self, requirement: Requirement) -> bool {
         requirement.gpus.has(self.sm) && self.ptx >= requirement.ptx
     }
@@ -201,12 +201,12 @@ impl Sm {
         &GPUS[usize::from(self.0)]
     }
 
-    /// As `sm_90a`.
+    /// The name, such as `sm_90a`.
     pub fn name(self) -> &'static str {
         self.row().name
     }
 
-    /// The lowest PTX version that has the GPU.
+    /// The lowest PTX version that supports the GPU.
     pub fn lowest_ptx(self) -> PtxVersion {
         self.row().ptx
     }
@@ -275,19 +275,19 @@ impl fmt::Display for Target {
 #[non_exhaustive]
 pub enum UnknownTarget {
     /// No GPU has this name.
-    #[error("unknown GPU '{0}'; the known ones are {known}", known = Sm::all().map(Sm::name).collect::<Vec<_>>().join(", "))]
+    #[error("unknown GPU '{0}'; the known GPUs are {known}", known = Sm::all().map(Sm::name).collect::<Vec<_>>().join(", "))]
     Sm(String),
     /// No version has this name.
-    #[error("unknown PTX version '{0}'; the known ones are {known}", known = PtxVersion::all().map(PtxVersion::feature).collect::<Vec<_>>().join(", "))]
+    #[error("unknown PTX version '{0}'; the known versions are {known}", known = PtxVersion::all().map(PtxVersion::feature).collect::<Vec<_>>().join(", "))]
     Ptx(String),
     /// The version is older than the GPU.
-    #[error("PTX {ptx} does not know {sm}, which needs at least PTX {lowest}")]
+    #[error("PTX {ptx} does not support {sm}, which needs at least PTX {lowest}")]
     TooOld {
         /// The GPU.
         sm: Sm,
-        /// The version that was asked for.
+        /// The requested version.
         ptx: PtxVersion,
-        /// The lowest version that has the GPU.
+        /// The lowest version that supports the GPU.
         lowest: PtxVersion,
     },
 }
@@ -311,7 +311,7 @@ mod tests {
         check("sm_70", None, Ok("sm_70 with PTX 6.0"));
         check("sm_90a", None, Ok("sm_90a with PTX 8.0"));
         check("sm_121f", Some("ptx94"), Ok("sm_121f with PTX 9.4"));
-        check("sm_90", Some("ptx60"), Err("PTX 6.0 does not know sm_90, which needs at least PTX 7.8"));
+        check("sm_90", Some("ptx60"), Err("PTX 6.0 does not support sm_90, which needs at least PTX 7.8"));
     }
 
     #[test]
@@ -343,8 +343,10 @@ mod tests {
     #[test]
     fn unknown_names_list_the_known_ones() {
         let sm = "sm_91".parse::<Sm>().expect_err("sm_91").to_string();
-        assert!(sm.starts_with("unknown GPU 'sm_91'; the known ones are sm_20, ") && sm.ends_with("sm_121f"));
+        assert!(sm.starts_with("unknown GPU 'sm_91'; the known GPUs are sm_20, ") && sm.ends_with("sm_121f"));
         let ptx = "ptx89".parse::<PtxVersion>().expect_err("ptx89").to_string();
-        assert!(ptx.starts_with("unknown PTX version 'ptx89'; the known ones are ptx32, ") && ptx.ends_with("ptx95"));
+        assert!(
+            ptx.starts_with("unknown PTX version 'ptx89'; the known versions are ptx32, ") && ptx.ends_with("ptx95")
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! A message that names places of PTX: a front end prints each place in the terms of its reader, as a line of PTX or of a source.
+//! A message that refers to places of PTX. A front end prints each place in its reader's terms, as a line of PTX or of
+//! a source.
 
 use std::fmt::{self, Display, Formatter};
 
@@ -13,7 +14,7 @@ pub struct Text(Vec<Part>);
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 enum Part {
     Words(String),
-    /// Places, any of them possible, printed as ` on line 7 or on line 8`.
+    /// Alternative places, printed as ` on line 7 or on line 8`.
     Places(Vec<InstPlace>),
 }
 
@@ -29,7 +30,7 @@ impl Text {
         self.at_any(vec![place])
     }
 
-    /// The message, followed by places, any of them possible.
+    /// The message, followed by alternative places.
     #[must_use]
     pub fn at_any(mut self, places: Vec<InstPlace>) -> Self {
         self.0.push(Part::Places(places));
@@ -43,7 +44,7 @@ impl Text {
         self
     }
 
-    /// The message after and before words.
+    /// The message between two texts.
     #[must_use]
     pub fn between(self, before: impl Into<String>, after: impl Into<String>) -> Self {
         let parts = std::iter::once(Part::Words(before.into())).chain(self.0).chain([Part::Words(after.into())]);
@@ -55,8 +56,8 @@ impl Text {
         self.0.iter().any(|part| matches!(part, Part::Places(places) if places.contains(&place)))
     }
 
-    /// The message with each place as `place` has it, such as `on line 7`. A place without words is left out, and of
-    /// several places with the same words all but the first.
+    /// The message with each place replaced by its text from `place`, such as `on line 7`. A place without text is left
+    /// out, and so are repetitions of the same text.
     pub fn placed(&self, place: impl Fn(InstPlace) -> Option<String>) -> String {
         let mut text = String::new();
         for part in &self.0 {
@@ -90,7 +91,7 @@ impl From<&str> for Text {
     }
 }
 
-/// With the lines of the PTX.
+/// Prints the message with lines of the PTX.
 impl Display for Text {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         f.write_str(&self.placed(|at| Some(format!("on line {at}"))))

@@ -1,31 +1,31 @@
-//! The words of PTX: modifiers, types and operations. Their spellings stand here, as the names of enum variants.
+//! The words of PTX: modifiers, types and operations. The names of the enum variants determine their spellings.
 
 use std::{cmp::Reverse, collections::HashMap, sync::LazyLock};
 
 use strum::{Display, EnumIter, EnumString, IntoEnumIterator, IntoStaticStr};
 
-/// Derives what every kind of modifier has: its spelling in PTX (without the leading dot), both ways.
+/// Derives the conversions of a kind of modifiers from and to its PTX spelling, without the leading dot.
 macro_rules! modifiers {
     ($($(#[$meta:meta])* pub enum $name:ident { $($(#[$variant_meta:meta])* $variant:ident),* $(,)? })*) => { $(
         $(#[$meta])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Display, EnumIter, EnumString, IntoStaticStr)]
         #[strum(serialize_all = "snake_case")]
-        #[allow(missing_docs)] // A variant is named as it is spelled, and the manual says what it means.
+        #[allow(missing_docs)] // A variant is named by its spelling; the manual defines its meaning.
         pub enum $name { $($(#[$variant_meta])* $variant),* }
     )* };
 }
 
 modifiers! {
-    /// Section 8.5. From narrow to wide.
+    /// Scopes (section 8.5), from narrow to wide.
     #[derive(PartialOrd, Ord)]
     #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
     pub enum Scope { Cta, Cluster, Gpu, Sys }
 
-    /// State spaces (section 5.1). PTX spells the generic one by leaving it out.
+    /// State spaces (section 5.1). In PTX, an omitted state space means the generic one.
     pub enum Space {
         Generic,
         Global,
-        /// The same as `SharedCta`, in every PTX version.
+        /// A synonym of `SharedCta`, in every PTX version.
         Shared,
         #[strum(serialize = "shared::cta")] SharedCta,
         #[strum(serialize = "shared::cluster")] SharedCluster,
@@ -33,15 +33,15 @@ modifiers! {
         Const,
     }
 
-    /// Semantics of memory operations (section 8.4), of loads and stores and of atomic operations alike. `Volatile` is as
-    /// `relaxed.sys` (section 8.4.2).
+    /// Semantics of memory operations (section 8.4): of loads, stores and atomic operations. `Volatile` is equivalent
+    /// to `relaxed.sys` (section 8.4.2).
     #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
     pub enum Sem { Weak, Relaxed, Acquire, Release, AcqRel, Volatile }
 
     /// Semantics of `fence`.
     pub enum FenceSem { Sc, AcqRel, Acquire, Release }
 
-    /// Semantics of `ld`. `Plain` stands for no modifier, which means weak.
+    /// Semantics of `ld`. `Plain` is an omitted modifier, which means weak.
     pub enum LdSem {
         Plain,
         Weak,
@@ -52,7 +52,7 @@ modifiers! {
         #[strum(serialize = "mmio.acquire")] MmioAcquire,
     }
 
-    /// Semantics of `st`. `Plain` stands for no modifier, which means weak.
+    /// Semantics of `st`. `Plain` is an omitted modifier, which means weak.
     pub enum StSem {
         Plain,
         Weak,
@@ -63,19 +63,19 @@ modifiers! {
         #[strum(serialize = "mmio.release")] MmioRelease,
     }
 
-    /// Semantics of `atom`. Leaving it out means relaxed.
+    /// Semantics of `atom`. An omitted modifier means relaxed.
     pub enum AtomSem { Relaxed, Acquire, Release, AcqRel }
 
-    /// Semantics of `red`. Leaving it out means relaxed.
+    /// Semantics of `red`. An omitted modifier means relaxed.
     pub enum RedSem { Relaxed, Release }
 
     /// Levels of `membar`.
     pub enum MembarLevel { Cta, Gl, Sys }
 
-    /// Operations of `atom` (and of `red`, but for exch and cas).
+    /// Operations of `atom`. `red` has the same operations, except exch and cas.
     pub enum AtomOp { Exch, Cas, Add, Inc, Dec, Min, Max, And, Or, Xor }
 
-    /// What a barrier gives of the predicates of all threads: whether all hold, whether one holds, how many hold.
+    /// Reductions of a barrier over the predicates of all threads: all are true, any is true, the number of true ones.
     pub enum Reduction { And, Or, Popc }
 
     /// Fundamental and packed types (section 5.2). The digits are the width in bits of one element.
@@ -89,10 +89,11 @@ modifiers! {
         Pred,
     }
 
-    /// The elements of matrices in tensor cores (section 9.7.14). Floats have bits of exponent and mantissa in their names.
+    /// The elements of matrices in tensor cores (section 9.7.14). The names of small floats contain the numbers of
+    /// exponent and mantissa bits.
     pub enum MatrixElement {
         F16, Bf16, Tf32, F32, F64, S8, U8, S4, U4, B1, S32, E4m3, E5m2, E2m3, E3m2, E2m1,
-        /// Moved, and not computed with.
+        /// An element that instructions move but do not compute with.
         B16,
     }
 
@@ -107,38 +108,42 @@ modifiers! {
     /// The number of elements of a vector access.
     pub enum VectorSize { V2, V4, V8 }
 
-    /// Arithmetic on registers (sections 9.7.1 to 9.7.9), with the rounding that it must have. `AddCc` and `SubCc` set the carry
-    /// flag, `Addc` and `Subc` add it.
+    /// Arithmetic on registers (sections 9.7.1 to 9.7.9). The variant includes a required rounding. `AddCc` and `SubCc`
+    /// set the carry flag; `Addc` and `Subc` add it.
     pub enum AluOp {
         Mov, Neg, Not, Abs, Cnot,
         Add, Sub, And, Or, Xor, Min, Max, Shl, Shr,
-        /// Of integers; by zero, nothing is defined.
+        /// Division of integers; division by zero is undefined.
         Div, Rem,
-        /// The distance of the first two operands, and the third.
+        /// The distance of the first two operands, plus the third.
         Sad,
         Popc, Clz, Brev,
-        /// The highest bit that is no sign, from the lowest bit on; all ones if there is none.
+        /// The position of the highest bit that differs from the sign, counted from the lowest bit; all ones if there
+        /// is none.
         Bfind,
-        /// The same, as how far it is to be shifted to be the highest bit of all.
+        /// The shift amount that would move this bit to the highest position.
         #[strum(serialize = "bfind.shiftamt")] BfindShiftamt,
-        /// So many bits of the first operand as the third says, from where the second says; of a signed type, with a sign.
+        /// A bit field of the first operand: the second operand is its position, the third its length. A signed type is
+        /// sign-extended.
         Bfe,
-        /// The low bits of the first operand in the second one: from where the third says, as many as the fourth says.
+        /// The second operand with the low bits of the first inserted: the third operand is the position, the fourth
+        /// the length.
         Bfi,
-        /// So many ones as the second operand says, from where the first says.
+        /// A run of ones: the first operand is its position, the second its length.
         #[strum(serialize = "bmsk.clamp")] BmskClamp,
         #[strum(serialize = "bmsk.wrap")] BmskWrap,
-        /// The low bits of the first operand as a number, as many as the second says.
+        /// The low bits of the first operand, extended to a number. The second operand is their number.
         #[strum(serialize = "szext.clamp")] SzextClamp,
         #[strum(serialize = "szext.wrap")] SzextWrap,
-        /// Any function of three bits; the fourth operand has its table.
+        /// Any function of three bits. The fourth operand is its truth table.
         Lop3,
-        /// The second operand stands above the first, and both are shifted by the third: to the left, the upper half is the result.
+        /// A funnel shift: the second operand concatenated with the first, as the lower half, is shifted by the third.
+        /// A left shift returns the upper half.
         #[strum(serialize = "shf.l.clamp")] ShfLeftClamp,
         #[strum(serialize = "shf.l.wrap")] ShfLeftWrap,
         #[strum(serialize = "shf.r.clamp")] ShfRightClamp,
         #[strum(serialize = "shf.r.wrap")] ShfRightWrap,
-        /// The minimum and the maximum, but NaN if one operand is NaN; -0 is less than +0.
+        /// The minimum and the maximum. The result is NaN if an operand is NaN; -0 is less than +0.
         #[strum(serialize = "min.NaN")] MinNan,
         #[strum(serialize = "max.NaN")] MaxNan,
         #[strum(serialize = "add.rn")] AddRn,
@@ -154,12 +159,13 @@ modifiers! {
         #[strum(serialize = "mad.lo")] MadLo,
         #[strum(serialize = "mad.hi")] MadHi,
         #[strum(serialize = "mad.wide")] MadWide,
-        /// Of the low 24 bits: the low 32 bits of the product, or its highest.
+        /// The product of the low 24 bits: its low 32 bits, or its high 32 bits.
         #[strum(serialize = "mul24.lo")] Mul24Lo,
         #[strum(serialize = "mul24.hi")] Mul24Hi,
         #[strum(serialize = "mad24.lo")] Mad24Lo,
         #[strum(serialize = "mad24.hi")] Mad24Hi,
-        /// Of floating point; without a rounding it is to nearest even, but may be one with a sum behind it.
+        /// Floating-point multiplication. Without a rounding modifier it rounds to nearest even, but may be fused with
+        /// a following addition.
         Mul,
         #[strum(serialize = "mul.rn")] MulRn,
         #[strum(serialize = "fma.rn")] FmaRn,
@@ -168,18 +174,18 @@ modifiers! {
         #[strum(serialize = "sqrt.rn")] SqrtRn,
         /// The second operand with the sign of the first.
         Copysign,
-        /// The first operand where the predicate, which is the third, holds; the second otherwise.
+        /// The first operand if the predicate, the third operand, is true; otherwise the second.
         Selp,
     }
 
-    /// Comparisons of `setp` (section 9.7.6). Those with `u` hold also where an operand is NaN, the others do not. `Lo`, `Ls`,
-    /// `Hi` and `Hs` are what unsigned types may call `Lt`, `Le`, `Gt` and `Ge`. `Num` holds if no operand is NaN, `Nan`
-    /// if one is.
+    /// Comparisons of `setp` (section 9.7.6). Comparisons with `u` hold if an operand is NaN; the other ordered
+    /// comparisons do not. `Lo`, `Ls`, `Hi` and `Hs` are synonyms for unsigned types of `Lt`, `Le`, `Gt` and `Ge`.
+    /// `Num` holds if no operand is NaN, `Nan` if an operand is.
     pub enum Cmp { Eq, Ne, Lt, Le, Gt, Ge, Lo, Ls, Hi, Hs, Equ, Neu, Ltu, Leu, Gtu, Geu, Num, Nan }
 }
 
 impl MembarLevel {
-    /// The scope of the `fence.sc` that it is (section 9.7.13).
+    /// The scope of the equivalent `fence.sc` (section 9.7.13).
     pub fn scope(self) -> Scope {
         match self {
             Self::Cta => Scope::Cta,
@@ -190,19 +196,19 @@ impl MembarLevel {
 }
 
 impl Space {
-    /// Whether it is the shared memory of the CTA itself, which has two spellings.
+    /// Whether this is the shared memory of the CTA itself, which has two spellings.
     pub fn is_shared_cta(self) -> bool {
         matches!(self, Self::Shared | Self::SharedCta)
     }
 
-    /// Whether it is shared memory, of the CTA itself or of another one in its cluster.
+    /// Whether this is shared memory, of the CTA itself or of another CTA in its cluster.
     pub fn is_shared(self) -> bool {
         self.is_shared_cta() || self == Self::SharedCluster
     }
 }
 
 impl Type {
-    /// Width in bits of one element.
+    /// The width in bits of one element.
     pub fn bits(self) -> u32 {
         use Type::*;
         match self {
@@ -227,10 +233,10 @@ impl VectorSize {
     }
 }
 
-/// An operation, and the modifiers that belong to its name.
+/// An operation, and the modifiers that are part of its name.
 type Named = (AluOp, Vec<&'static str>);
 
-/// The arithmetic that begins with each mnemonic; those with most modifiers come first.
+/// The operations of each mnemonic; operations with more modifiers come first.
 static ARITHMETIC: LazyLock<HashMap<&str, Vec<Named>>> = LazyLock::new(|| {
     let mut all: HashMap<_, Vec<Named>> = HashMap::new();
     for op in AluOp::iter() {
@@ -242,13 +248,13 @@ static ARITHMETIC: LazyLock<HashMap<&str, Vec<Named>>> = LazyLock::new(|| {
 });
 
 impl AluOp {
-    /// What a mnemonic and some of its modifiers name, as `mul` and `lo`.
+    /// The operation that a mnemonic and some of the modifiers name, such as `mul` and `lo`.
     pub fn of(mnemonic: &str, modifiers: &[&str]) -> Option<Self> {
         let mut named = ARITHMETIC.get(mnemonic)?.iter();
         named.find(|(_, words)| words.iter().all(|word| modifiers.contains(word))).map(|(op, _)| *op)
     }
 
-    /// The modifiers that belong to its name.
+    /// The modifiers that are part of the operation's name.
     pub fn modifiers(self) -> impl Iterator<Item = &'static str> {
         <&str>::from(self).split('.').skip(1)
     }
@@ -265,8 +271,8 @@ impl AluOp {
         }
     }
 
-    /// The type of the source operand with this index, in an instruction of type `ty`. Places, lengths and shift amounts have 32
-    /// bits, whatever is shifted (section 9.7.8).
+    /// The type of the source operand with this index, in an instruction of type `ty`. Positions, lengths and shift
+    /// amounts have 32 bits, independent of `ty` (section 9.7.8).
     pub fn source_type(self, ty: Type, index: usize) -> Type {
         use AluOp::*;
         match (self, index) {

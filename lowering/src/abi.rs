@@ -1,7 +1,7 @@
 //! The published mappings from language atomics to PTX, and the choice among them.
 //!
-//! Each table stands in a file of its own and reads line by line like the document that it comes from: operation,
-//! ordering, then every sequence that the document allows, the recommended one first.
+//! Each table is in a separate file and follows its source document line by line: operation, ordering, then every
+//! sequence that the document allows, the recommended one first.
 
 mod asplos19;
 mod auto;

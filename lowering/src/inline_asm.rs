@@ -1,4 +1,4 @@
-//! A sequence as the inline assembly of LLVM IR, which is also that of MLIR's LLVM dialect.
+//! The wrapping of a sequence as inline assembly of LLVM IR, which MLIR's LLVM dialect shares.
 
 use std::fmt::{self, Write};
 
@@ -11,9 +11,10 @@ use crate::{
 /// The text, the constraints, and the arguments of one call to inline assembly.
 ///
 /// The address is an indirect memory operand (`*m`): LLVM folds a global and a constant offset into it and prints the
-/// brackets. Where the sequence computes with it, it is an integer of 64 bits instead. The call returns the value of
-/// [`D`], if [`InlineAsm::has_result`] holds. Values of 8 bits stand zero-extended in 16; half floats and vectors are
-/// integers of their width. An argument of 128 bits is two, its halves: libNVVM takes none that is wider than 64.
+/// brackets. If the sequence computes with the address, it is an integer of 64 bits instead. The call returns the value
+/// of [`D`], if [`InlineAsm::has_result`] holds. Values of 8 bits are zero-extended to 16; half floats and vectors are
+/// passed as integers of their width. An argument of 128 bits is passed as two halves, because libNVVM accepts no
+/// argument wider than 64 bits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InlineAsm {
     template: String,
@@ -26,11 +27,11 @@ pub struct InlineAsm {
 /// An argument of the call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Argument {
-    /// The value of one of [`A`], [`B`] and [`C`].
+    /// The value of [`A`], [`B`] or [`C`].
     Whole(Name),
     /// The lower 64 bits of a value of 128 bits.
     Low(Name),
-    /// The upper 64 bits of it.
+    /// The upper 64 bits of a value of 128 bits.
     High(Name),
 }
 
@@ -60,7 +61,7 @@ impl InlineAsm {
         self.arguments.first() == Some(&Argument::Whole(A))
     }
 
-    /// Whether it is a pointer there, whose attribute is the type that it points to.
+    /// Whether the address is passed as a pointer, whose attribute is its pointee type.
     pub fn has_memory_operand(&self) -> bool {
         self.takes_address() && !self.address_is_integer
     }
@@ -114,7 +115,7 @@ impl InlineAsm {
 }
 
 impl Argument {
-    /// The register that the sequence has for it.
+    /// The register that represents the argument in the sequence.
     fn register(&self) -> Name {
         match self {
             Self::Whole(slot) => slot.clone(),
@@ -124,7 +125,7 @@ impl Argument {
     }
 }
 
-/// The sequence behind what joins the halves of these slots, which are then registers of its own.
+/// The sequence, preceded by instructions that join the halves of these slots into registers that it declares.
 fn joined(sequence: &Sequence, slots: &[Name]) -> Sequence {
     let declared = (!slots.is_empty()).then(|| Statement::Reg { ty: Type::B128, names: slots.to_vec() });
     let joins = slots.iter().map(|slot| {
@@ -136,7 +137,7 @@ fn joined(sequence: &Sequence, slots: &[Name]) -> Sequence {
     declared.into_iter().chain(joins).chain(sequence.statements().iter().cloned()).collect()
 }
 
-/// Whether [`D`] is written before the last read of an argument: then they must not share a register.
+/// Whether [`D`] is written before the last read of an argument, so that they must not share a register.
 fn writes_early(sequence: &Sequence, arguments: &[Argument]) -> bool {
     let first_write = sequence.instructions().position(|i| i.destinations().any(|d| *d == D));
     let reads = |i: &Instruction| arguments.iter().any(|argument| i.reads(&argument.register()));
@@ -145,7 +146,7 @@ fn writes_early(sequence: &Sequence, arguments: &[Argument]) -> bool {
     loops || first_write < last_read
 }
 
-/// Spells the slots as operands of the template. `$` is special there, so that no other name may contain it.
+/// Spells the slots as operands of the template. `$` is special in a template, so no other name may contain it.
 struct Operands<'a> {
     has_result: bool,
     arguments: &'a [Argument],

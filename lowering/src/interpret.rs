@@ -1,7 +1,7 @@
-//! An interpreter of sequences: the values that they compute, on a few bytes of memory.
+//! An interpreter of sequences, which computes their values on a few bytes of memory.
 //!
-//! It knows nothing of orderings. Between the instructions of the sequence another thread may write the memory. What the sequence
-//! does to the memory is logged.
+//! It ignores orderings. Between the instructions of the sequence, another thread may write the memory. The sequence's
+//! accesses to the memory are logged.
 
 use std::{
     collections::HashMap,
@@ -20,16 +20,16 @@ use crate::{
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Stuck {
-    /// It reads a register that it never wrote.
+    /// The sequence reads a register that it never wrote.
     #[error("register {0} has no value")]
     Register(String),
-    /// It branches to a label that it does not have.
+    /// The sequence branches to a label that it does not have.
     #[error("no label {0}")]
     Label(String),
-    /// It has an instruction that the interpreter does not know.
+    /// The sequence has an instruction that the interpreter does not model.
     #[error("{0} is not modelled")]
     Unmodelled(String),
-    /// It accesses memory outside of its few bytes, or misaligned.
+    /// The sequence accesses memory outside of its few bytes, or misaligned.
     #[error("{bytes} bytes at offset {offset} are misaligned or outside of the memory")]
     Address {
         /// The offset from the first byte of the memory, in bytes.
@@ -37,7 +37,7 @@ pub enum Stuck {
         /// The size of the access, in bytes.
         bytes: usize,
     },
-    /// It accesses other memory than that of the address.
+    /// The sequence accesses another state space than the address's.
     #[error("an access to {named} memory, where the address is of {own} memory")]
     Space {
         /// The state space that the instruction names.
@@ -45,12 +45,12 @@ pub enum Stuck {
         /// The state space of the memory.
         own: Space,
     },
-    /// It did not end after so many statements.
+    /// The sequence did not end after this number of statements.
     #[error("no end after {0} statements")]
     Endless(usize),
 }
 
-/// The memory and the arguments that a sequence is executed on.
+/// The memory and the arguments of a sequence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Machine {
     memory: Memory,
@@ -58,28 +58,29 @@ pub struct Machine {
     a: usize,
     b: u128,
     c: u128,
-    /// The state space of the memory; `None` if every instruction accesses it, whatever it names.
+    /// The state space of the memory; `None` if an instruction may name any state space.
     space: Option<Space>,
     /// Whether `%a` is a generic address.
     generic: bool,
     accesses: Vec<Access>,
 }
 
-/// An access to the memory, as it was executed.
+/// An executed access to the memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Access {
-    /// The bytes, counted from the first one of the memory.
+    /// The range of bytes in the memory.
     pub bytes: Range<usize>,
-    /// Whether it is a store, which writes also what is there already.
+    /// Whether the access is a store. A store counts even if it writes the value that is already there.
     pub is_store: bool,
-    /// The memory right before.
+    /// The memory directly before the access.
     pub before: Memory,
-    /// The memory right behind.
+    /// The memory directly after the access.
     pub after: Memory,
 }
 
 impl Access {
-    /// Whether other threads can tell it from a load: an `atom` that leaves what it finds is one.
+    /// Whether other threads can distinguish the access from a load. An `atom` that does not change the value counts as
+    /// a load.
     pub fn writes(&self) -> bool {
         self.is_store || self.before != self.after
     }
@@ -91,10 +92,11 @@ pub type Memory = [u8; MEMORY];
 /// The size of the memory, in bytes.
 pub const MEMORY: usize = 32;
 
-/// The longest run, in statements.
+/// The maximum number of statements in a run.
 const LIMIT: usize = 10_000;
 
-/// The address of the first byte of the memory in its state space. Those of shared and local memory fit into 32 bits.
+/// The address of the first byte of the memory in its state space. Addresses of shared and local memory fit into 32
+/// bits.
 fn base(space: Option<Space>) -> u64 {
     match space {
         Some(Space::Shared | Space::SharedCta | Space::SharedCluster | Space::Local) => 0x1000,
@@ -102,7 +104,8 @@ fn base(space: Option<Space>) -> u64 {
     }
 }
 
-/// The generic address of the first byte of a state space. That of global memory is 0: its generic addresses are its own.
+/// The generic address of the first byte of a state space. It is 0 for global memory, whose addresses equal their
+/// generic addresses.
 pub fn window(space: Space) -> u64 {
     match space {
         Space::Shared | Space::SharedCta | Space::SharedCluster => 0x7A00_0000_0000,
@@ -112,16 +115,16 @@ pub fn window(space: Space) -> u64 {
     }
 }
 
-/// Whether two names are of the same memory, where a cluster has one CTA.
+/// Whether two state spaces are the same memory in a cluster of one CTA.
 fn is_same(one: Space, other: Space) -> bool {
     let shared = |space| matches!(space, Space::Shared | Space::SharedCta | Space::SharedCluster);
     one == other || shared(one) && shared(other)
 }
 
 impl Machine {
-    /// A machine with 32 bytes of memory, all of them `filler`, but for the value `old` of `bits` bits at `%a`. `a` is
-    /// the offset of `%a` in bytes, `b` and `c` are the arguments. Whatever state space an instruction names is that of the memory,
-    /// and no address is local.
+    /// A machine with 32 bytes of memory. All bytes are `filler`, except the value `old` of `bits` bits at `%a`. `a` is
+    /// the offset of `%a` in bytes; `b` and `c` are the arguments. Every state space that an instruction names is the
+    /// memory's, and no address is local.
     ///
     /// # Panics
     /// If the value is not within the memory.
@@ -132,12 +135,12 @@ impl Machine {
         machine
     }
 
-    /// The same machine, whose memory is of this state space. `%a` is an address in it, or a generic one.
+    /// The same machine, whose memory is in this state space. `%a` is an address in it, or a generic address.
     pub fn in_space(self, space: Space, generic: bool) -> Self {
         Self { space: Some(space), generic, ..self }
     }
 
-    /// What the last run did to the memory, in the order of execution.
+    /// The accesses of the last run, in the order of execution.
     pub fn accesses(&self) -> &[Access] {
         &self.accesses
     }
@@ -147,7 +150,7 @@ impl Machine {
         &self.memory
     }
 
-    /// The memory, for another thread to write.
+    /// Mutable access to the memory, for writes of another thread.
     pub fn memory_mut(&mut self) -> &mut [u8] {
         &mut self.memory
     }
@@ -160,7 +163,7 @@ impl Machine {
         self.get_of(&self.memory, bits)
     }
 
-    /// The value of `bits` bits at `%a` in a memory that was before.
+    /// The value of `bits` bits at `%a` in an earlier state of the memory.
     ///
     /// # Panics
     /// If the value is not within the memory.
@@ -179,10 +182,11 @@ impl Machine {
 
     /// Executes a sequence and returns the value of `%d`.
     ///
-    /// `other_thread` runs in front of each instruction that accesses memory.
+    /// `other_thread` runs before each instruction that accesses memory.
     ///
     /// # Errors
-    /// If the sequence reads what it never wrote, branches nowhere, leaves its memory, or does not end.
+    /// If the sequence reads a register that it never wrote, branches to a missing label, leaves its memory, or does
+    /// not end.
     pub fn run(&mut self, sequence: &Sequence, mut other_thread: impl FnMut(&mut Self)) -> Result<Option<u128>, Stuck> {
         let generic = self.space.filter(|_| self.generic).map_or(0, window);
         let a = u128::from(base(self.space) + generic) + self.a as u128;
@@ -263,7 +267,8 @@ impl Registers {
         Ok(())
     }
 
-    /// Writes a register that may be wider than the type, whose sign then fills it (sections 9.7.9 and 9.7.10).
+    /// Writes a value to a register that may be wider than its type. A signed type is sign-extended (sections 9.7.9 and
+    /// 9.7.10).
     fn write_extended(&mut self, name: &Name, ty: Type, value: u128) {
         let value = value & mask(ty.bits());
         let extended = if ty.is_signed() { sign_extend(value as u64, ty.bits()) as u128 } else { value };
@@ -283,7 +288,7 @@ impl Registers {
         self.place(address, space, bits).map(Some)
     }
 
-    /// The bytes of the memory that an access of so many bits touches.
+    /// The bytes of the memory that an access of this number of bits covers.
     fn place(&self, address: &Address, named: Space, bits: u32) -> Result<Range<usize>, Stuck> {
         let bytes = bits as usize / 8;
         let address = (self.read(&address.base)? as i64).wrapping_add(address.offset);
@@ -299,7 +304,7 @@ impl Registers {
         if fits { Ok(start..start + bytes) } else { Err(error) }
     }
 
-    /// Executes one instruction, which accesses these bytes; breaks with the label of a branch.
+    /// Executes an instruction, which accesses these bytes. Returns `Break` with the label of a taken branch.
     fn step<'s>(
         &mut self,
         instruction: &'s Instruction,
@@ -367,7 +372,7 @@ impl Registers {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// Arithmetic that reads or sets the carry flag.
+    /// Executes arithmetic that reads or sets the carry flag.
     fn carried(&mut self, op: AluOp, ty: Type, sources: &[u128]) -> Option<u128> {
         let [a, b] = *sources else { return None };
         if ty.bits() > 64 {
@@ -375,7 +380,7 @@ impl Registers {
         }
         let borrows = matches!(op, AluOp::SubCc | AluOp::Subc);
         let b = if borrows { !b & mask(ty.bits()) } else { b };
-        // A subtraction adds the complement and 1, which a borrow takes away.
+        // A subtraction adds the complement and 1; a borrow cancels the 1.
         let carry_in = match op {
             AluOp::AddCc => false,
             AluOp::SubCc => true,
@@ -390,12 +395,13 @@ impl Registers {
     }
 }
 
-/// The width of an access in bits; `None` if it is no number of bytes, or wider than any instruction on values.
+/// The width of an access in bits; `None` if it is not a whole number of bytes, or wider than every instruction on
+/// values.
 fn accessed(vec: Option<VectorSize>, ty: Type) -> Option<u32> {
     Some(width(vec, ty)).filter(|bits| bits.is_multiple_of(8) && (8..=128).contains(bits))
 }
 
-/// The width of each element of a vector of so many bits.
+/// The width of each element of a vector with this total number of bits.
 fn element_width(elements: &[Operand], bits: u32) -> Result<u32, Stuck> {
     let count = elements.len() as u32;
     let parts = (1..=bits).contains(&count) && bits.is_multiple_of(count);

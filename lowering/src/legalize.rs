@@ -1,4 +1,5 @@
-//! From an operation to the instructions of one target: choose a row of the ABI, then replace what the target lacks.
+//! The lowering of an operation to instructions of a target: the choice of a row of the ABI, then the replacement of
+//! instructions that the target lacks.
 //!
 //! Every replacement strengthens or keeps the meaning, never weakens it, and is named by a [`Change`].
 

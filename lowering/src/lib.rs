@@ -1,8 +1,8 @@
-//! Every atomic and fence of a program, as PTX.
+//! The lowering of every atomic and fence of a program to PTX.
 //!
-//! An [`AtomicOp`] says what a program asks for, a [`Policy`] which row of NVIDIA's Atomics ABI implements it, a
-//! [`Target`] what the GPU has. [`lower`] gives a [`Sequence`] of typed PTX instructions. [`interpret`] says what it
-//! computes.
+//! An [`AtomicOp`] is an operation of a program, a [`Policy`] selects the row of NVIDIA's Atomics ABI that implements
+//! it, and a [`Target`] has the features of the GPU. [`lower`] returns a [`Sequence`] of typed PTX instructions.
+//! [`interpret`] computes the values of a sequence.
 //!
 //! ```
 //! use ptx_lowering::{Access, AtomicOp, Operation, Ordering, Policy, RmwOp, SyncScope, Target, Type, lower, ptx};

@@ -1,21 +1,21 @@
-//! The operations that a program asks for, in words that no front end owns.
+//! The operations of a program, independent of any front end.
 
 use strum::{Display, EnumIter, EnumMessage, EnumString, IntoEnumIterator, IntoStaticStr};
 
 use crate::ptx::{AtomOp, Scope, Space};
 
-/// One atomic operation or fence, as a front end recognized it.
+/// An atomic operation or a fence, as a front end recognized it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct AtomicOp {
-    /// The operation, with the memory that it touches.
+    /// The operation, with the memory that it accesses.
     pub operation: Operation,
-    /// The memory ordering; of a compare and exchange, that of success.
+    /// The memory ordering; for a compare and exchange, the ordering of success.
     pub ordering: Ordering,
     /// The threads that it synchronizes with.
     pub scope: SyncScope,
 }
 
-/// An operation, with the memory that it touches.
+/// An operation, with the memory that it accesses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Operation {
     /// A fence between threads, which accesses no memory.
@@ -26,8 +26,8 @@ pub enum Operation {
     Store(Access),
     /// An atomic read-modify-write operation.
     Rmw(RmwOp, Access),
-    /// Compare and exchange. PTX has no weak form, so that a weak one (which may fail spuriously) is lowered like a
-    /// strong one.
+    /// Compare and exchange. PTX has no weak form, so a weak compare and exchange, which may fail spuriously, is
+    /// lowered like a strong one.
     CmpXchg {
         /// The memory that is compared and written.
         access: Access,
@@ -37,7 +37,7 @@ pub enum Operation {
 }
 
 impl Operation {
-    /// Every operation on every type that it is defined on, in one state space; none volatile.
+    /// Every operation on every type for which it is defined, in one state space; none is volatile.
     pub fn all(space: Space) -> impl Iterator<Item = Self> {
         let access = move |ty| Access::new(space, ty);
         let plain = Type::iter().flat_map(move |ty| [Self::Load(access(ty)), Self::Store(access(ty))]);
@@ -50,27 +50,27 @@ impl Operation {
         [Self::Fence].into_iter().chain(plain).chain(rmw).chain(cmpxchg)
     }
 
-    /// The same operation in another state space. A fence stays as it is.
+    /// The same operation in another state space. A fence is unchanged.
     pub fn in_space(self, space: Space) -> Self {
         self.with_access(|access| access.space = space)
     }
 
-    /// The same operation with a volatile access. A fence stays as it is.
+    /// The same operation with a volatile access. A fence is unchanged.
     pub fn volatile(self) -> Self {
         self.with_access(|access| access.volatile = true)
     }
 
-    /// The same operation on an address that may be local. A fence stays as it is.
+    /// The same operation on an address that may be local. A fence is unchanged.
     pub fn maybe_local(self) -> Self {
         self.with_access(|access| access.may_be_local = true)
     }
 
-    /// The same operation on an address that is a multiple of so many bytes. A fence stays as it is.
+    /// The same operation on an address that is a multiple of this number of bytes. A fence is unchanged.
     pub fn aligned(self, bytes: u64) -> Self {
         self.with_access(|access| *access = access.aligned(bytes))
     }
 
-    /// The same operation, which may leave unwritten what it would write back. A fence stays as it is.
+    /// The same operation, which may omit a write that does not change the value. A fence is unchanged.
     pub fn may_skip_write(self) -> Self {
         self.with_access(|access| access.may_skip_write = true)
     }
@@ -85,7 +85,7 @@ impl Operation {
         self
     }
 
-    /// Whether languages have the operation with this ordering (that of success, for a compare and exchange).
+    /// Whether languages have the operation with this ordering (for a compare and exchange, the ordering of success).
     pub fn takes(&self, ordering: Ordering) -> bool {
         match self {
             Self::Fence => ordering.acquires() || ordering.releases(),
@@ -100,12 +100,12 @@ impl Operation {
         matches!(self, Self::Load(_) | Self::Rmw(..) | Self::CmpXchg { .. })
     }
 
-    /// Whether it writes memory. A compare and exchange counts, also where it fails.
+    /// Whether it writes memory. A compare and exchange counts as a write, even if it fails.
     pub fn writes(&self) -> bool {
         matches!(self, Self::Store(_) | Self::Rmw(..) | Self::CmpXchg { .. })
     }
 
-    /// The memory that it touches; none for a fence.
+    /// The memory that it accesses; `None` for a fence.
     pub fn access(&self) -> Option<Access> {
         match *self {
             Self::Fence => None,
@@ -116,20 +116,22 @@ impl Operation {
     }
 }
 
-/// The memory that an operation touches.
+/// The memory that an operation accesses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Access {
     /// The state space of the address.
     pub space: Space,
     /// The type of the value.
     pub ty: Type,
-    /// Performed exactly as often as the program says, and never merged. PTX has `.volatile` for `ld` and `st`.
+    /// Whether the access is performed exactly as often as the program states, and never merged. PTX has `.volatile`
+    /// for `ld` and `st`.
     pub volatile: bool,
-    /// A generic address may point into local memory, which `atom` does not take: a run-time test decides.
+    /// Whether a generic address may point into local memory, which `atom` does not support. A run-time test decides.
     pub may_be_local: bool,
-    /// The address of 8 or 16 bits is a multiple of 4 bytes, so that the value is the lowest part of its word.
+    /// Whether the address of a value of 8 or 16 bits is a multiple of 4 bytes, so that the value is the lowest part of
+    /// its word.
     pub word_aligned: bool,
-    /// A read-modify-write that would write what is there may leave it unwritten, where it is a loop.
+    /// Whether a read-modify-write that is a loop may omit a write that does not change the value.
     pub may_skip_write: bool,
 }
 
@@ -139,20 +141,20 @@ impl Access {
         Self { space, ty, volatile: false, may_be_local: false, word_aligned: false, may_skip_write: false }
     }
 
-    /// Whether plain accesses suffice: local memory belongs to one thread, and nobody writes constant memory while a
-    /// kernel runs.
+    /// Whether plain accesses suffice: local memory belongs to a single thread, and constant memory is not written
+    /// while a kernel runs.
     pub fn is_private(&self) -> bool {
         matches!(self.space, Space::Local | Space::Const)
     }
 
-    /// The same access at an address that is a multiple of so many bytes.
+    /// The same access at an address that is a multiple of this number of bytes.
     pub fn aligned(self, bytes: u64) -> Self {
         Self { word_aligned: self.ty.is_sub_word() && bytes.is_multiple_of(4), ..self }
     }
 }
 
-/// The type of the value in memory: what LLVM's atomics take, up to 128 bits. Loads, stores and exchanges of other
-/// vectors are those of an integer of the same width.
+/// The type of the value in memory: the types of LLVM's atomics, up to 128 bits. Loads, stores and exchanges of other
+/// vectors use an integer of the same width.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Display, EnumIter, IntoStaticStr)]
 #[strum(serialize_all = "lowercase")]
 pub enum Type {
@@ -210,12 +212,12 @@ impl Type {
         }
     }
 
-    /// The type of one element, of itself for a scalar.
+    /// The type of an element; for a scalar, the type itself.
     pub fn scalar(self) -> Self {
         self.element().0
     }
 
-    /// The type of one element, and its width in bits.
+    /// The type of an element, and its width in bits.
     fn element(self) -> (Self, u32) {
         match self {
             Self::I8 => (self, 8),
@@ -235,13 +237,13 @@ impl Type {
         matches!(self.scalar(), Self::F16 | Self::Bf16 | Self::F32 | Self::F64)
     }
 
-    /// Narrower than the 32 bits that `atom` works on.
+    /// Whether the type is narrower than the 32 bits of the narrowest `atom`.
     pub fn is_sub_word(self) -> bool {
         self.bits() < 32
     }
 }
 
-/// Memory orderings, in C++'s words as the ABI document uses them.
+/// Memory orderings, in the C++ terms that the ABI document uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Display, EnumIter, EnumMessage, EnumString, IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]
 pub enum Ordering {
@@ -249,9 +251,9 @@ pub enum Ordering {
     Unordered,
     /// LLVM's `monotonic`: atomic, without any ordering.
     Relaxed,
-    /// Later accesses of the thread stay behind.
+    /// Later accesses of the thread stay after this operation.
     Acquire,
-    /// Earlier accesses of the thread stay in front.
+    /// Earlier accesses of the thread stay before this operation.
     Release,
     /// Acquire and release.
     AcqRel,
@@ -288,14 +290,15 @@ impl Ordering {
 /// The threads that an operation synchronizes with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SyncScope {
-    /// Only code of the same thread (a signal handler, a debugger): the compiler may not reorder, the GPU may.
+    /// Only code of the same thread (a signal handler, a debugger): the compiler must not reorder the operation, but
+    /// the GPU may.
     SingleThread,
     /// All threads of a scope of PTX.
     Threads(Scope),
 }
 
-/// The operations of LLVM's `atomicrmw`, by LLVM's names (Language Reference, 'atomicrmw'). Each is documented by
-/// the new value in memory; `old` is the value before, and `b` the operand.
+/// The operations of LLVM's `atomicrmw`, by LLVM's names (Language Reference, 'atomicrmw'). Each variant documents the
+/// new value in memory; `old` is the previous value, and `b` the operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Display, EnumIter, EnumString, IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]
 pub enum RmwOp {
@@ -335,10 +338,10 @@ pub enum RmwOp {
     /// `llvm.minnum`: a NaN is ignored if the other operand is a number.
     #[strum(serialize = "fmin")]
     FMin,
-    /// `llvm.maximum`: a NaN if either operand is one, and -0 < +0.
+    /// `llvm.maximum`: a NaN if either operand is a NaN, and -0 < +0.
     #[strum(serialize = "fmaximum")]
     FMaximum,
-    /// `llvm.minimum`: a NaN if either operand is one, and -0 < +0.
+    /// `llvm.minimum`: a NaN if either operand is a NaN, and -0 < +0.
     #[strum(serialize = "fminimum")]
     FMinimum,
     /// `llvm.maximumnum`: a NaN is ignored if the other operand is a number, and -0 < +0.
@@ -362,7 +365,7 @@ pub enum RmwOp {
 }
 
 impl RmwOp {
-    /// The update of integers that `atom` does; nothing for a compare and exchange.
+    /// The integer operation that corresponds to an operation of `atom`; `None` for a compare and exchange.
     pub fn of(op: AtomOp, is_signed: bool) -> Option<Self> {
         Some(match op {
             AtomOp::Cas => return None,
@@ -380,12 +383,12 @@ impl RmwOp {
         })
     }
 
-    /// The operations that a version of LLVM has, from LLVM 22 on.
+    /// The operations of a version of LLVM, from LLVM 22 on.
     pub fn of_llvm(major: u32) -> impl Iterator<Item = Self> + Clone {
         Self::iter().filter(move |op| op.since_llvm() <= major)
     }
 
-    /// The version of LLVM whose `atomicrmw` has the operation first; 22 stands for that and all before it.
+    /// The first version of LLVM whose `atomicrmw` has the operation; 22 means version 22 or earlier.
     pub fn since_llvm(self) -> u32 {
         match self {
             Self::FMaximumNum | Self::FMinimumNum => 23,
@@ -401,7 +404,7 @@ impl RmwOp {
         }
     }
 
-    /// Whether many values are left as they are.
+    /// Whether the operation often leaves the old value unchanged.
     pub fn often_keeps(self) -> bool {
         use RmwOp::*;
         !matches!(self, Add | Sub | Nand | Xor | FAdd | FSub | UIncWrap | UDecWrap)
@@ -418,7 +421,7 @@ impl RmwOp {
 mod tests {
     use super::*;
 
-    /// A join is an upper bound, and no smaller ordering is one.
+    /// A join is an upper bound, and no smaller ordering is an upper bound.
     #[test]
     fn join_is_the_least_upper_bound() {
         let at_least = |a: Ordering, b: Ordering| {

@@ -1,4 +1,4 @@
-//! A short program in PTX that implements one atomic operation.
+//! A short PTX program that implements an atomic operation.
 
 use std::{fmt, str::FromStr};
 
@@ -10,12 +10,12 @@ use crate::ptx::{
 pub const D: Name = Name::new("%d");
 /// The address.
 pub const A: Name = Name::new("%a");
-/// The source: the value to store or to combine; the expected value of a compare and exchange.
+/// The source: the value to store or to combine; for a compare and exchange, the expected value.
 pub const B: Name = Name::new("%b");
 /// The new value of a compare and exchange.
 pub const C: Name = Name::new("%c");
 
-/// The statements of a lowering, over the registers [`D`], [`A`], [`B`], [`C`] and those that it declares itself.
+/// The statements of a lowering, over the registers [`D`], [`A`], [`B`], [`C`] and the registers that it declares.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Sequence(Vec<Statement>);
 
@@ -30,14 +30,14 @@ impl Sequence {
         self.0.iter().filter_map(Statement::instruction)
     }
 
-    /// Whether the sequence has registers or labels of its own, which braces must enclose.
+    /// Whether the sequence declares registers or labels, so that braces must enclose it.
     pub fn is_block(&self) -> bool {
         self.instructions().count() < self.0.len()
     }
 
-    /// Puts a constant, given by its bits, in place of a source register. What negates or converts it is computed here,
-    /// and is a constant again where nothing else writes the result. What compares it with another constant decides
-    /// branches.
+    /// Replaces a source register by a constant, given by its bits. Negations and conversions of the constant are
+    /// computed now, and their result is propagated as a constant if no other instruction writes the same register.
+    /// Comparisons with another constant decide branches.
     pub fn bind(&mut self, register: &Name, bits: u64) {
         self.substitute(register, bits);
         while let Some((p, holds)) = self.decided() {
@@ -71,7 +71,7 @@ impl Sequence {
         }
     }
 
-    /// A predicate that is a comparison of two constants, and nothing else.
+    /// A predicate whose only definition compares two constants, with its value.
     fn decided(&self) -> Option<(Name, bool)> {
         self.0.iter().find_map(|statement| {
             let Statement::Instruction { guard: None, instruction } = statement else { return None };
@@ -85,7 +85,7 @@ impl Sequence {
         })
     }
 
-    /// Removes a predicate of which the value is known, and what does not execute then.
+    /// Removes a predicate with a known value, and the instructions whose guard is then false.
     fn decide(&mut self, predicate: &Name, holds: bool) {
         self.forget(predicate);
         self.0.retain_mut(|statement| {
@@ -97,7 +97,7 @@ impl Sequence {
         self.straighten();
     }
 
-    /// Removes what no path leads to, then branches to the next statement, then labels to which nothing branches.
+    /// Removes unreachable statements, then branches to the next statement, then labels without a branch.
     fn straighten(&mut self) {
         let (mut targets, mut reached) = (self.targets(), true);
         self.0.retain(|statement| {
@@ -120,7 +120,7 @@ impl Sequence {
         self.0.retain(|statement| !matches!(statement, Statement::Label(label) if !targets.contains(label)));
     }
 
-    /// The labels to which something branches.
+    /// The labels that are targets of branches.
     fn targets(&self) -> Vec<Name> {
         let target = |instruction: &Instruction| match instruction {
             Instruction::Bra { target } => Some(target.clone()),
@@ -138,7 +138,7 @@ impl Sequence {
         });
     }
 
-    /// Prints one statement a line, with braces around a block.
+    /// Prints a statement on each line, with braces around a block.
     pub fn print(&self, f: &mut dyn fmt::Write, names: &dyn Names) -> fmt::Result {
         let block = self.is_block();
         f.write_str(if block { "{\n" } else { "" })?;

@@ -1,4 +1,4 @@
-//! The whole mapping as a target gets it, from the code that lowers.
+//! The whole mapping for a target, computed by the lowering itself.
 
 use std::collections::BTreeMap;
 
@@ -17,19 +17,19 @@ mod format;
 pub use self::format::{json, markdown_table};
 use ptx_isa::columns::columns;
 
-/// Everything that a format prints.
+/// The data that every output format prints.
 #[derive(Serialize)]
 pub struct Table {
     target: String,
     rows: Vec<Mapping>,
-    /// The rmw rows again, for operations that are CAS loops.
+    /// The rmw rows for operations that become CAS loops.
     cas_loop_rows: Vec<Mapping>,
-    /// The rmw rows again, for operations that ptxas may combine in a warp, where one of them then differs.
+    /// The rmw rows for operations whose lanes ptxas may combine in a warp; empty unless a row differs.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     combined_rows: Vec<Mapping>,
     scopes: Vec<ScopeMapping>,
     operations: Vec<OperationMapping>,
-    /// What the changes mean.
+    /// The explanations of the changes.
     changes: Vec<Explanation>,
 }
 
@@ -50,7 +50,7 @@ struct ScopeMapping {
     changes: Vec<&'static str>,
 }
 
-/// What an rmw operation becomes on each type that it is defined on.
+/// The lowering of an rmw operation on each type for which it is defined.
 #[derive(Serialize)]
 struct OperationMapping {
     operation: &'static str,
@@ -64,7 +64,7 @@ struct Explanation {
 }
 
 impl Table {
-    /// The mapping by a policy.
+    /// The mapping for a policy and a target.
     pub fn new(policy: &Policy, target: &Target) -> Self {
         let mut seen = Vec::new();
         let mut names = |changes: Vec<Change>| {
@@ -124,7 +124,7 @@ impl Table {
             .map(|(ordering, name)| (name, self.rows.iter().filter(|row| row.ordering == ordering).collect()))
     }
 
-    /// As the pages of the book have it.
+    /// The table as Markdown, as in the pages of the book.
     pub fn markdown(&self) -> String {
         let code = |text: &str| format!("`{text}`");
         let rows = |rows: &[&Mapping]| {
@@ -135,7 +135,7 @@ impl Table {
         for (name, mappings) in self.sections() {
             text += &format!("\nThe PTX ABI for C++ {name} atomic operations is the following:\n\n{}", rows(&mappings));
         }
-        text += "\nAn operation that is a compare-and-swap loop releases in front of the loop; it acquires behind it by `fence.acquire`, and without\nthat in its swap:\n\n";
+        text += "\nAn operation that is a compare-and-swap loop releases before the loop; it acquires after the loop by `fence.acquire`, and without\nthat fence in its swap:\n\n";
         text += &rows(&self.cas_loop_rows.iter().collect::<Vec<_>>());
         if !self.combined_rows.is_empty() {
             text += "\nAn operation that ptxas may combine in a warp carries its ordering in fences:\n\n";
@@ -158,12 +158,12 @@ impl Table {
         text
     }
 
-    /// JSON.
+    /// The table as JSON.
     pub fn json(&self) -> String {
         json(self)
     }
 
-    /// For a terminal.
+    /// The table for a terminal.
     pub fn text(&self) -> String {
         let rows = |rows: &[Mapping]| {
             columns(rows.iter().map(|row| vec![row.row.clone(), row.sequence.clone() + &marks(&row.changes)]))
@@ -205,7 +205,7 @@ impl OperationMapping {
                 Instruction::Atom(a) => Some(format!("atom.{}{}{}.{}", a.op, noftz(a), vec(a), a.ty)),
                 _ => None,
             });
-            // Of two, the sign of the operand chooses one.
+            // If there are two, the sign of the operand selects one of them.
             let atoms = atoms.collect::<Vec<_>>().join(" or ");
             if lowering.changes.contains(&Change::SubAsAdd) { format!("neg; {atoms}") } else { atoms }
         };
@@ -215,7 +215,7 @@ impl OperationMapping {
 }
 
 impl Table {
-    /// A line of names, then a line for each operation on integers, or for each floating-point type.
+    /// A header line, then a line for each operation on integers, or for each floating-point type.
     fn operations(&self, float: bool) -> Vec<Vec<String>> {
         let types: Vec<&str> = Type::iter().filter(|ty| ty.is_float() == float).map(Into::into).collect();
         let has = |operation: &&OperationMapping| types.iter().any(|ty| operation.types.contains_key(ty));
@@ -234,7 +234,7 @@ impl Table {
     }
 }
 
-/// The names of the changes, behind what they changed.
+/// The names of the changes, printed after the sequence.
 fn marks(changes: &[&str]) -> String {
     if changes.is_empty() { String::new() } else { format!(" ({})", changes.join(", ")) }
 }

@@ -1,5 +1,5 @@
-//! Compares our tables with the documents and measurements that they come from, where those are present: a folder
-//! `shared` beside the repository. Elsewhere the trials are listed as ignored.
+//! Tests of the tables against the documents and measurements from which they derive. These are in a folder `shared`
+//! beside the repository; without the folder, the trials are listed as ignored.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -32,7 +32,7 @@ fn main() {
     libtest_mimic::run(&Arguments::from_args(), trials).exit();
 }
 
-/// Rows of the document: the line that names the operation, then lines of sequences up to the next blank line.
+/// Checks the rows of the document: a line that names the operation, then lines of sequences up to the next blank line.
 fn abi_is_the_document(text: &str) -> Result<(), Failed> {
     let mut document = Vec::new();
     let mut lines = text.lines();
@@ -56,13 +56,14 @@ fn abi_is_the_document(text: &str) -> Result<(), Failed> {
     Ok(())
 }
 
-/// The measured forms that the model of PTX leaves out.
+/// Whether a measured form is outside the model of PTX.
 fn outside_the_model(text: &str, instruction: &str) -> bool {
     let mnemonics = ["atom", "red", "ld", "st", "fence", "membar"];
     !mnemonics.contains(&instruction) || ["proxy", ".param"].iter().any(|word| text.contains(word))
 }
 
-/// Vectors of `ld` and `st` have gates of their own and are left out: nothing of ours emits them.
+/// Checks the requirements. Vectors of `ld` and `st` have separate requirements and are left out, because no lowering
+/// emits them.
 fn requirements(csv: &str, at_least: usize) -> Result<(), Failed> {
     let mut compared = 0;
     let mut differences = Vec::new();
@@ -94,10 +95,10 @@ fn requirements(csv: &str, at_least: usize) -> Result<(), Failed> {
     Ok(())
 }
 
-/// Every hand-written form that some assembler accepts parses; of those that all reject, the ones with wrong syntax or
-/// wrong modifiers do not.
+/// Checks that every hand-written form that at least one assembler accepts parses, and that forms that all assemblers
+/// reject for wrong syntax or wrong modifiers do not parse.
 fn hand_written_forms(csv: &str) -> Result<(), Failed> {
-    // Rejected for what an operand is declared as, which a parser of single instructions cannot know.
+    // Rejections because of an operand's declaration, which a parser of single instructions cannot know.
     let declarations = [
         "State space mismatch",
         "rc -11",
@@ -107,7 +108,7 @@ fn hand_written_forms(csv: &str) -> Result<(), Failed> {
         "Illegal to use symbol",
         "requires .target",
     ];
-    // Accepted by every assembler, which ignores the extra operand.
+    // Every assembler accepts this form and ignores the extra operand.
     let stricter = ["atom.global.exch.b32 %r0,[%a],%r1,%r2;"];
     let mut counts = (0, 0);
     let mut wrong = Vec::new();
@@ -144,7 +145,7 @@ fn hand_written_forms(csv: &str) -> Result<(), Failed> {
     Ok(())
 }
 
-/// Every kernel that one of these groups has: its PTX put together again, and what our data make of that.
+/// Rebuilds the PTX of every measured kernel in these groups, and compares the opcodes of this crate's tables.
 fn sass(csv: &str) -> Result<(), Failed> {
     let groups = ["atom", "atomop", "red", "redop", "seq", "fence", "fence2", "ld", "st"];
     let (mut compared, mut narrower, mut rejected) = (0, 0, 0);
@@ -193,7 +194,7 @@ fn sass(csv: &str) -> Result<(), Failed> {
         "{compared} kernels, {narrower} of them narrowed, {rejected} rejected, {} forms not modelled",
         outside.len()
     );
-    // Proxies, barriers of threads, tensor cores.
+    // Forms of proxies, thread barriers and tensor cores.
     let known = ["proxy", "bar", "mbarrier_init", "sync_restrict", "tcgen05"];
     wrong.extend(outside.into_iter().filter(|form| !known.iter().any(|word| form.contains(word))));
     if compared < 5_500 || !wrong.is_empty() {
@@ -202,8 +203,8 @@ fn sass(csv: &str) -> Result<(), Failed> {
     Ok(())
 }
 
-/// The exceptions, where our data have one load too many or of twice the size: in the part of a generic operation that
-/// is for local memory, ptxas loads no more of an unread old value than it needs.
+/// Whether the kernel is an exception, for which the tables have one load too many or of twice the size. In the code of
+/// a generic operation for local memory, ptxas loads only the needed part of an unread old value.
 fn narrowed(probe: &str) -> bool {
     let unread = probe.ends_with("|unused") || probe.starts_with("red.");
     let addressed = probe.contains(".global.") || probe.contains(".shared.");
@@ -226,7 +227,7 @@ fn kernel(row: &BTreeMap<String, String>) -> Result<(Sequence, ResultUse), Faile
         };
         format!("{form}{operands};")
     };
-    // A result goes to global memory, weakly.
+    // A result is stored to global memory, weakly.
     let store = |form: &str| {
         let ty = form.rsplit('.').next().unwrap_or_default();
         let bits = ty.trim_start_matches(|c: char| c.is_alphabetic()).trim_end_matches("x2");
@@ -276,11 +277,11 @@ fn family(row: &BTreeMap<String, String>) -> Family {
     Family::iter().find(measured).expect("a family that was measured with this assembler")
 }
 
-/// In global memory, a sequence's barriers are those that were measured, and sequences of a row that differ in their
-/// barriers alone differ by just as many instructions.
+/// Checks that, in global memory, a sequence's barriers are the measured ones, and that sequences of a row which differ
+/// only in their barriers differ by exactly that number of instructions.
 fn barriers_add_up(csv: &str) -> Result<(), Failed> {
     let mut compared = 0;
-    // Instructions that are no barriers: one number for each kind of access.
+    // The number of instructions that are not barriers must be the same for each kind of access.
     let mut others: BTreeMap<_, BTreeSet<usize>> = BTreeMap::new();
     for row in rows(csv) {
         let ["seq", text, scope, "global"] = *row["probe"].split('|').collect_vec() else { continue };
@@ -305,7 +306,7 @@ fn barriers_add_up(csv: &str) -> Result<(), Failed> {
     Ok(())
 }
 
-/// The steps of `fence.sc;atom.acquire`, if the ABI has them.
+/// The steps of a text such as `fence.sc;atom.acquire`, if the ABI has them.
 fn steps(text: &str) -> Option<Vec<Step>> {
     let step = |step: &str| match step.split_once('.')? {
         ("fence", sem) => sem.parse::<FenceSem>().ok().map(Step::Fence),
@@ -317,7 +318,7 @@ fn steps(text: &str) -> Option<Vec<Step>> {
     text.split(';').map(step).collect()
 }
 
-/// The manual's table has, for each operation, its sizes and then its effect.
+/// Checks the manual's table. For each operation it has the sizes, then the effect.
 fn atoms_is_the_manuals(text: &str) -> Result<(), Failed> {
     let (_, table) = text.split_once("Description, M is").ok_or("no table")?;
     let (table, _) = table.split_once("\"Fast fail\"").ok_or("no end of the table")?;

@@ -1,5 +1,5 @@
-//! Asks `llvm-config` for what to link: LLVM's shared library where there is one, or else its archives; with the feature
-//! `mlir`, the archives of MLIR too. Of archives, a program has only what it uses.
+//! Links the libraries that `llvm-config` names: LLVM's shared library if there is one, or else its archives; with the
+//! feature `mlir`, the archives of MLIR too. From archives, a program contains only the parts that it uses.
 
 use std::{
     env,
@@ -27,7 +27,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         println!("cargo:rustc-env=MLIR_VERSION={}", config.ask(&["--version"])?);
     }
     if shared.is_none() {
-        // Polly's are named and may be of another package; nothing here uses them.
+        // The list names Polly's archives, which may belong to a package that is not installed. This crate does not use
+        // them.
         let named = config.ask(&["--link-static", "--libfiles"])?;
         archives.extend(named.split_whitespace().filter(|path| Path::new(path).exists()).map(str::to_owned));
     }
@@ -42,11 +43,12 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The variable that wants LLVM's archives, as `1`: a program that needs no library of LLVM where it runs, and need not load one.
+/// The environment variable that requests LLVM's archives by the value `1`: the program then needs no library of LLVM
+/// at run time, and does not load one.
 const ARCHIVES: &str = "PTX_ATOMICS_LLVM_ARCHIVES";
 
-/// Whether mlir-sys names libraries itself. It does so where its variable leads to the `llvm-config` of LLVM; two copies of
-/// LLVM in a program would end it at its start.
+/// Whether mlir-sys itself names libraries. It does so if its environment variable names the `llvm-config` of LLVM. Two
+/// copies of LLVM in a program would end it at its start.
 fn mlir_sys_links() -> Result<bool, Box<dyn Error>> {
     Ok(!Config::mlir().ask(&["--link-static", "--ignore-libllvm", "--libnames"])?.is_empty())
 }
@@ -69,7 +71,7 @@ fn mlir_archives(folder: &str) -> Result<Vec<String>, Box<dyn Error>> {
     Ok(archives)
 }
 
-/// Archives refer to each other in circles: a linker script makes them one library.
+/// Archives refer to each other in cycles; a linker script makes them act as one library.
 fn link_archives(archives: &[String]) -> Result<(), Box<dyn Error>> {
     if archives.is_empty() {
         return Ok(());

@@ -1,5 +1,5 @@
-//! Compiles the shim against MLIR's headers, and links the C API of what the pass uses. All of C++ is left to the host: a
-//! second copy would have type ids of its own, and know none of the host's ops.
+//! Compiles the shim against MLIR's headers, and links the parts of the C API that the pass uses. All C++ symbols are
+//! left to the host: a second copy would have its own type ids, and would not know the host's ops.
 
 use std::{error::Error, path::Path};
 
@@ -18,18 +18,18 @@ fn main() -> Result<(), Box<dyn Error>> {
         .std("c++17")
         .opt_level(2)
         .debug(false)
-        // What MLIR itself is compiled with; the tables of a class with virtual functions differ otherwise.
+        // MLIR itself is compiled with these flags; without them, the virtual function tables of classes would differ.
         .flags(["-fno-rtti", "-fno-exceptions", "-fvisibility=hidden", "-fvisibility-inlines-hidden"])
         .flags(["-isystem", &config.headers()?])
         .flags(["-ffunction-sections", "-fdata-sections"])
         .compile("shim");
     let folder = config.ask(&["--libdir"])?;
-    // Behind all that calls them.
+    // The archives follow all objects that call them.
     for name in C_API {
         let archive = Path::new(&folder).join(format!("libMLIRCAPI{name}.a"));
         println!("cargo:rustc-cdylib-link-arg={}", archive.display());
     }
-    // A host of another version lacks some functions, and must get as far as our message.
+    // A host of another version lacks some functions, and must still reach the plugin's message.
     println!("cargo:rustc-cdylib-link-arg=-Wl,-z,lazy");
     Ok(())
 }

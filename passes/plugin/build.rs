@@ -1,4 +1,4 @@
-//! Compiles the shim against LLVM's headers, and leaves its symbols to the host.
+//! Compiles the shim against LLVM's headers, and leaves LLVM's symbols to the host.
 
 use std::error::Error;
 
@@ -13,12 +13,12 @@ fn main() -> Result<(), Box<dyn Error>> {
         .std("c++17")
         .opt_level(2)
         .debug(false)
-        // What LLVM itself is compiled with; the tables of a class with virtual functions differ otherwise.
+        // LLVM itself is compiled with these flags; without them, the virtual function tables of classes would differ.
         .flags(["-fno-rtti", "-fno-exceptions", "-fvisibility=hidden", "-fvisibility-inlines-hidden"])
         .flags(["-isystem", &Config::llvm().headers()?])
         .flags(["-ffunction-sections", "-fdata-sections"])
         .compile("shim");
-    // A host of another version lacks some of LLVM's functions, and must get as far as our message.
+    // A host of another version lacks some of LLVM's functions, and must still reach the plugin's message.
     println!("cargo:rustc-cdylib-link-arg=-Wl,-z,lazy");
     println!("cargo:rustc-link-arg-examples=-Wl,-z,lazy");
     Ok(())

@@ -1,7 +1,8 @@
-//! Why LLVM's backend ended its process: on which function, on what in it, and which target has that.
+//! The explanation of an end of LLVM's backend: the function, the operation in it, and a target that supports the
+//! operation.
 //!
-//! LLVM says little, and no table of ours could follow all of it; what is known of intrinsics was reported before. The answers are
-//! found by trial, each in a process of its own.
+//! LLVM's message says little, and no table in this crate could follow all of LLVM; the known limits of intrinsics are
+//! reported earlier. The search for an explanation compiles parts of the module, each in a child process.
 
 use std::{
     ops::Range,
@@ -19,10 +20,11 @@ use super::{
     work::work,
 };
 
-/// What the search for a target may take.
+/// The time limit of the search for a target.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// The error of a process that did not return; with what is found out, if it was the backend that ended it.
+/// The error of a process that did not return. If LLVM's backend ended the process, the error includes the results of
+/// the search.
 pub fn explain(job: &Job, death: Death) -> Diagnostic {
     let own = match &death.cause {
         Cause::Fatal(_) | Cause::Unknown => true,
@@ -42,7 +44,7 @@ pub fn explain(job: &Job, death: Death) -> Diagnostic {
     let target = gpu.parse().ok().zip(version.parse().ok()).and_then(|(sm, ptx)| Target::new(sm, Some(ptx)).ok());
     let help = target.and_then(|target| sufficient(job, &part(None), target, deadline));
     let help = help.unwrap_or_else(|| {
-        format!("the atomics were lowered; this is something else: `llc-{LLVM_VERSION}` fails on it too")
+        format!("the atomics were lowered; another part fails: `llc-{LLVM_VERSION}` fails on it too")
     });
     let Some(node) = unselected(reason) else {
         return obituary(death, function).help(help);
@@ -56,14 +58,14 @@ pub fn explain(job: &Job, death: Death) -> Diagnostic {
     });
     let (what, notes) = match named {
         Some(intrinsic) => (intrinsic, Vec::new()),
-        None => (node.to_owned(), vec!["LLVM does not say what in the function this is".to_owned()]),
+        None => (node.to_owned(), vec!["LLVM does not name the instruction in the function".to_owned()]),
     };
     let target = target.map(|target| format!(" for {target}")).unwrap_or_default();
     let message = format!("LLVM has no instruction{target} that does {what}");
     Diagnostic { function, notes, ..Diagnostic::new(message).help(help) }
 }
 
-/// What LLVM cannot select, without the addresses in its memory.
+/// The operation that LLVM cannot select, without addresses in LLVM's memory.
 fn unselected(reason: &str) -> Option<&str> {
     let node = reason.strip_prefix("Cannot select: ")?.lines().next()?;
     let operation = node.split_once(" = ").map_or(node, |(_, operation)| operation);
@@ -73,18 +75,18 @@ fn unselected(reason: &str) -> Option<&str> {
     operation.split([' ', '<']).next()
 }
 
-/// How the work on a part dies, if it does.
+/// The death of a process that works on a part; `None` if it succeeds.
 fn died(job: &Job, part: Part) -> Option<Death> {
     tried(job, part)?.err()
 }
 
-/// Whether the work on a part succeeds, or how it dies; nothing if no process can be had.
+/// Whether the work on a part succeeds, or the death of its process; `None` if no process can be started.
 fn tried(job: &Job, part: Part) -> Option<Result<bool, Death>> {
     let work = || (work(job, Some(part)).is_ok(), Vec::new());
     Some(process::run(Quiet::Yes, &mut |_| {}, work).ok()?.map(|(done, _)| done))
 }
 
-/// The function on which the backend dies, by its index: a search by halves.
+/// The index of the function on which the backend dies, found by bisection.
 fn culprit(job: &Job, functions: usize) -> Option<(usize, Death)> {
     let dies = |functions: Range<usize>| died(job, Part { functions, without: None });
     let mut range = 0..functions;
@@ -99,8 +101,8 @@ fn culprit(job: &Job, functions: usize) -> Option<(usize, Death)> {
     found.map(|death| (range.start, death))
 }
 
-/// What to give for the lowest GPU, and on it the lowest PTX version, for which the part compiles. Nothing if the search
-/// takes too long.
+/// The option for the lowest GPU, and on it the lowest PTX version, for which the part compiles. Returns `None` if the
+/// search exceeds the deadline.
 fn sufficient(job: &Job, part: &Part, target: Target, deadline: Instant) -> Option<String> {
     let compiles = |sm: Sm, ptx: PtxVersion| {
         let options = format!("{},mcpu={},mattr=+{}", job.options, sm.name(), ptx.feature());

@@ -1,4 +1,4 @@
-//! Jobs of a program without LLVM: the command `ptx-atomics` of an installation that has it does them.
+//! The jobs of a program without LLVM. The command `ptx-atomics` of an installation with LLVM does them.
 
 use std::{env, path::PathBuf};
 
@@ -9,44 +9,44 @@ use ptx_atomics_common::{Diagnostic, Errors};
 
 use super::Unoptimized;
 
-/// The command that has LLVM.
+/// The helper with LLVM.
 fn helper() -> Helper {
     let named = env::var_os("PTX_ATOMICS_HELPER").filter(|named| !named.is_empty());
     Helper::at(named.map_or_else(|| PathBuf::from("ptx-atomics"), PathBuf::from))
 }
 
-/// What needs LLVM and is not done by a helper.
+/// The error for work that needs LLVM and that no helper does.
 fn no_llvm(what: &str) -> Errors {
     let help = "install the command with LLVM: docs/getting-started.md".to_owned();
     Diagnostic {
         help: Some(help),
-        ..Diagnostic::new(format!("{what} needs LLVM, which this build of ptx-atomics has not"))
+        ..Diagnostic::new(format!("{what} needs LLVM, which this build of ptx-atomics lacks"))
     }
     .into()
 }
 
-/// Does a job in the process of a helper: the program that the environment's `PTX_ATOMICS_HELPER` names, or `ptx-atomics` in the
-/// `PATH`. LLVM's warnings go to `warn`.
+/// Does a job in the process of a helper: the program that the environment variable `PTX_ATOMICS_HELPER` names, or
+/// `ptx-atomics` in the `PATH`. LLVM's warnings are passed to `warn`.
 ///
 /// # Errors
-/// Everything in the input that is wrong or has no lowering, and that there is no helper.
+/// Every error in the input, every operation without a lowering, and a missing helper.
 pub fn lower(job: &Job, warn: impl FnMut(&str)) -> Result<Vec<Lowered>, Errors> {
     helper().lower(job, warn)
 }
 
-/// Judges PTX by its IR in the process of a helper, as of [`lower`].
+/// Judges PTX by its IR in the process of a helper, as [`lower`] finds it.
 ///
 /// # Errors
-/// An input that cannot be read, and that there is no helper.
+/// An input that cannot be read, and a missing helper.
 #[cfg(feature = "analysis")]
 pub fn judge(pair: &Pair, warn: impl FnMut(&str)) -> Result<ptx_check::order::Judged, Errors> {
     helper().judge(pair, warn)
 }
 
-/// A job that a helper is going to do.
+/// A job that a helper will do.
 pub struct Started(());
 
-/// Says that a job is to be done.
+/// Prepares a job. Its work begins in [`Started::wait`].
 ///
 /// # Errors
 /// None.
@@ -55,10 +55,10 @@ pub fn start(_: &Job) -> Result<Started, Errors> {
 }
 
 impl Started {
-    /// What became of the job. LLVM's warnings go to `warn`.
+    /// Does the job and returns its result. LLVM's warnings are passed to `warn`.
     ///
     /// # Errors
-    /// As of [`lower`].
+    /// The errors of [`lower`].
     pub fn wait(self, job: &Job, warn: &mut dyn FnMut(&str)) -> Result<Vec<Lowered>, Errors> {
         lower(job, warn)
     }
@@ -67,13 +67,13 @@ impl Started {
 /// The PTX of each module of a job before LLVM's optimizer.
 ///
 /// # Errors
-/// That there is no LLVM here.
+/// Always, because this program has no LLVM.
 pub fn unoptimized(_: &Job) -> Result<Vec<Unoptimized>, Errors> {
-    Err(no_llvm("the check of LLVM IR and MLIR"))
+    Err(no_llvm("the check of an input that is not PTX"))
 }
 
-/// Nothing: only a program with LLVM serves.
+/// Does nothing: only a program with LLVM can serve.
 pub fn serve() {}
 
-/// Nothing: where memory runs out, this process has no parent that would say so.
+/// Does nothing: this process has no parent that would report exhausted memory.
 pub fn out_of_memory() {}

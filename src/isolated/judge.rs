@@ -13,18 +13,18 @@ use super::{
 };
 use crate::order::{self, operations, optimized};
 
-/// What is done to memory and stands for no operation.
-const EFFECT: &str = "the PTX does to memory what the IR does not";
+/// The message for an access that belongs to no operation.
+const EFFECT: &str = "the PTX has an effect on memory that the IR lacks";
 
-/// Judges PTX by its IR in a fork of this process, which must have one thread. LLVM's warnings go to `warn`.
+/// Judges PTX by its IR in a fork of this process, which must have one thread. LLVM's warnings are passed to `warn`.
 ///
 /// # Errors
-/// An input that cannot be read; what ended LLVM or MLIR; and that this process has several threads.
+/// An input that cannot be read; an end of LLVM or MLIR; and several threads in this process.
 pub fn judge(pair: &Pair, warn: impl FnMut(&str)) -> Result<Judged, Errors> {
     run(warn, || whole(pair))
 }
 
-/// The whole job, in the other process.
+/// The whole job, inside the child process.
 fn whole(pair: &Pair) -> Result<Judged, Errors> {
     let Pair { ir, language, ptx, .. } = pair;
     let (text, module) = parse(ptx)?;
@@ -33,18 +33,18 @@ fn whole(pair: &Pair) -> Result<Judged, Errors> {
     let context = context();
     let wanted = pair.module.as_deref();
     let operations = operations(&context, ir, *language, &module, &settings, wanted)?;
-    // The process ends soon: to free the memory of LLVM costs more than it gives.
+    // The process ends soon, so freeing LLVM's memory would waste time.
     std::mem::forget(context);
 
     let mut judged = order::judge(&operations, &module, text)?;
-    // As the IR is, and as a compiler sees it after its own optimizer.
+    // The IR as given, and as optimized by LLVM at -O2, as a compiler would see it.
     let levels = if pair.may_be_optimized { &[None, Some(2)][..] } else { &[] };
     for &level in levels {
         if judged.is_kept() {
             break;
         }
         let context = Context::create();
-        // IR that the target has no lowering for is not optimized, and stays as it was judged.
+        // If the target has no lowering for the IR, the IR is not optimized and the first judgement is kept.
         if let Ok(found) = optimized(&context, ir, *language, &module, &settings, wanted, level) {
             judged.accept(&found, &module, text)?;
         }
@@ -52,19 +52,19 @@ fn whole(pair: &Pair) -> Result<Judged, Errors> {
     Ok(data(&judged))
 }
 
-/// The text of the PTX, and what it says.
+/// The text of the PTX, and its parsed module.
 fn parse(ptx: &Input) -> Result<(&str, Module), Errors> {
-    let no_text = || Diagnostic::new(format!("'{}' is no text", ptx.name()));
+    let no_text = || Diagnostic::new(format!("'{}' is not text", ptx.name()));
     let text = ptx.text().ok_or_else(no_text)?;
     let diagnostic = |ModuleError { line, reason, .. }| Diagnostic {
         location: Some(Location { file: ptx.name().to_owned(), line, column: 0 }),
-        ..Diagnostic::new(format!("'{}' is no PTX: {reason}", ptx.name()))
+        ..Diagnostic::new(format!("'{}' is not PTX: {reason}", ptx.name()))
     };
     let module = text.parse().map_err(|ModuleErrors(errors)| errors.into_iter().map(diagnostic).collect::<Vec<_>>())?;
     Ok((text, module))
 }
 
-/// The judgement as data.
+/// The judgement in serializable form.
 fn data(judged: &order::Judged<'_>) -> Judged {
     let effects = judged.effects.iter().map(|(function, lines)| Judgement {
         function: (*function).to_owned(),

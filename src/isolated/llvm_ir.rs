@@ -1,4 +1,4 @@
-//! LLVM IR, from wherever it comes, to what is written.
+//! The lowering of LLVM IR to the output of a job.
 
 use std::{collections::BTreeSet, fmt::Display};
 
@@ -24,7 +24,7 @@ use super::{
 
 pub fn work(job: &Job, context: &Context, only: Option<Part>) -> Result<Lowered, Errors> {
     if job.emit.is_mlir() {
-        let message = "LLVM IR does not become MLIR";
+        let message = "LLVM IR cannot become MLIR";
         return Err(Diagnostic::new(message).help("for MLIR on standard input, give --input mlir").into());
     }
     if job.module.is_some() {
@@ -37,13 +37,13 @@ pub fn work(job: &Job, context: &Context, only: Option<Part>) -> Result<Lowered,
             std::mem::forget(module);
             Ok(Lowered::new(None, bytes, &remarks, Some(options.target)).with_warnings(warnings))
         }
-        // What only optimization brought to light has no line yet.
+        // An error that only appears after optimization has no line yet, so the work is repeated with lines.
         Err(_) if !input.keep_lines => work(&job.clone().keeping_lines(), context, only),
         Err(errors) => Err(errors),
     }
 }
 
-/// The PTX of the module as it is, or after LLVM's optimizer where the job has a level.
+/// The PTX of the module for checks: unoptimized, or after LLVM's optimizer if the job has an optimization level.
 pub fn unoptimized(job: &Job, context: &Context) -> Result<Unoptimized, Errors> {
     let (module, machine, options) = checked(job, context)?;
     optimize(job, &module, &machine)?;
@@ -53,7 +53,7 @@ pub fn unoptimized(job: &Job, context: &Context) -> Result<Unoptimized, Errors> 
     Ok(Unoptimized::new(None, lines))
 }
 
-/// Optimizes a module as LLVM does at the level of the job, if it has one.
+/// Optimizes a module with LLVM at the job's optimization level, if it has one.
 pub fn optimize(job: &Job, module: &Module<'_>, machine: &TargetMachine) -> Result<(), Errors> {
     if job.level.is_some() {
         process::stage(Stage::Prepare);
@@ -76,23 +76,23 @@ fn checked<'c>(job: &Job, context: &'c Context) -> Result<(Module<'c>, TargetMac
     Ok((module, machine, options))
 }
 
-/// What the lines of a module's debug information are for.
+/// The origin of the lines in a module's debug information.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Lines {
-    /// The module came with them.
+    /// The input has them.
     OfTheModule,
-    /// They were added for messages.
+    /// This crate added them for messages.
     ForMessages,
 }
 
-/// What became of a module.
+/// The result for a module.
 pub struct Finished {
     pub bytes: Vec<u8>,
     pub remarks: Vec<Remark>,
     pub warnings: Vec<Diagnostic>,
 }
 
-/// Lowers a module that was checked, and generates code.
+/// Lowers a checked module, and generates code.
 pub fn finish(
     job: &Job,
     module: &Module<'_>,
@@ -131,7 +131,7 @@ pub fn finish(
     Ok(Finished { bytes, remarks, warnings })
 }
 
-/// LLVM's code generator, at its own level, or else at that of the pipeline.
+/// LLVM's code generator, at its own optimization level, or else at the pipeline's.
 pub fn machine(job: &Job, module: &Module<'_>, target: &Target) -> Result<TargetMachine, Errors> {
     let level = match job.codegen_level.or(job.level) {
         Some(0) => OptimizationLevel::None,
@@ -142,14 +142,14 @@ pub fn machine(job: &Job, module: &Module<'_>, target: &Target) -> Result<Target
     let layout = module.get_data_layout().as_str().to_owned();
     let machine = llvm::machine(module, target, level)?;
     machine.set_asm_verbosity(job.comments);
-    // IR may go to a compiler that has a layout of its own, as libNVVM has, and takes no other.
+    // Emitted IR may be input of a compiler that requires its own data layout, such as libNVVM.
     if job.emit.is_llvm_ir() && !layout.is_empty() {
         module.set_data_layout(&TargetData::create(&layout.to_string_lossy()).get_data_layout());
     }
     Ok(machine)
 }
 
-/// The target of the flags; the module is asked for what they leave open.
+/// The target from the settings, or from the module where the settings leave it open.
 fn target(settings: &Settings, module: &Module<'_>) -> Result<Target, Errors> {
     let gpu = settings
         .mcpu
@@ -166,7 +166,7 @@ fn target(settings: &Settings, module: &Module<'_>) -> Result<Target, Errors> {
     }
 }
 
-/// The one value that all functions agree on.
+/// The single value on which all functions agree.
 fn one<T: Copy, N: Display>(
     found: Vec<(T, String)>,
     what: &str,
@@ -181,7 +181,7 @@ fn one<T: Copy, N: Display>(
     Ok(found.into_iter().next().map(|(value, _)| value))
 }
 
-/// Hides the functions that are not in `only` from the backend, and says which are left.
+/// Hides the functions outside `only` from the backend, and reports the remaining functions.
 fn keep(module: &Module<'_>, only: Option<Part>, target: &Target) {
     let defined = module.get_functions().filter(|function| function.count_basic_blocks() > 0).collect::<Vec<_>>();
     let Part { functions, without } = only.unwrap_or(Part { functions: 0..defined.len(), without: None });
@@ -194,7 +194,7 @@ fn keep(module: &Module<'_>, only: Option<Part>, target: &Target) {
         intrinsics: first.filter(|_| functions.len() == 1).map(|first| intrinsics(*first)).unwrap_or_default(),
         target: (target.sm.name().to_owned(), target.ptx.feature()),
     });
-    // By another name it is a function of another module.
+    // Under another name, the intrinsic is an ordinary function of another module.
     if let Some(intrinsic) = without.and_then(|name| module.get_function(&name)) {
         intrinsic.as_global_value().set_name("ptx-atomics.opaque");
     }

@@ -1,4 +1,4 @@
-//! A job in a fork of this process.
+//! The execution of a job in a fork of this process.
 
 use std::io;
 
@@ -14,11 +14,11 @@ use super::{
     work::{self, work},
 };
 
-/// Does a job in a fork of this process, which must have one thread. LLVM's warnings go to `warn`.
+/// Does a job in a fork of this process, which must have one thread. LLVM's warnings are passed to `warn`.
 ///
 /// # Errors
-/// Everything in the input that is wrong or has no lowering; what ended LLVM or MLIR; and that this process has several
-/// threads.
+/// Every error in the input, and every operation without a lowering; an end of LLVM or MLIR; and several threads in
+/// this process.
 pub fn lower(job: &Job, mut warn: impl FnMut(&str)) -> Result<Vec<Lowered>, Errors> {
     forked(job, &mut warn)
 }
@@ -28,26 +28,26 @@ pub fn forked(job: &Job, warn: &mut dyn FnMut(&str)) -> Result<Vec<Lowered>, Err
     start(job)?.wait(job, warn)
 }
 
-/// A job that is being done in a fork of this process.
+/// A job that runs in a fork of this process.
 pub struct Started(Child<Answer>);
 
-/// Starts a job as [`lower`] does it, so that several may be done at once.
+/// Starts a job as [`lower`] does, so that several jobs can run at once.
 ///
 /// # Errors
-/// If this process has several threads, or the system starts no other.
+/// If this process has several threads, or the system cannot start another process.
 pub fn start(job: &Job) -> Result<Started, Errors> {
     Ok(Started(Child::start(Quiet::No, || Answer::of(work(job, None))).map_err(no_process)?))
 }
 
 impl Started {
-    /// What became of the job. LLVM's warnings go to `warn`.
+    /// Returns the result of the job. LLVM's warnings are passed to `warn`.
     ///
     /// # Errors
-    /// As of [`lower`].
+    /// The errors of [`lower`].
     pub fn wait(self, job: &Job, warn: &mut dyn FnMut(&str)) -> Result<Vec<Lowered>, Errors> {
         match self.0.wait(warn).map_err(no_process)? {
             Ok((answer, bytes)) => answer.with(bytes),
-            // What only a check cannot compile is no error.
+            // A failure to compile for a check alone is not an error of the job.
             Err(death) if death.stage == Some(Stage::Check) => {
                 let mut lowered = forked(&job.unchecked(), warn)?;
                 let reason = obituary(death, None).message;
@@ -60,11 +60,12 @@ impl Started {
     }
 }
 
-/// The PTX of each module of a job before LLVM's optimizer, for checks that read PTX, in a fork of this process, which must have
-/// one thread. Where LLVM cannot compile that, and ends its process, it is the PTX after the optimizer at -O1, with the reason.
+/// The PTX of each module of a job before LLVM's optimizer, for checks that read PTX. The work runs in a fork of this
+/// process, which must have one thread. If LLVM ends the process at unoptimized code, the result is the PTX after the
+/// optimizer at -O1, with the reason.
 ///
 /// # Errors
-/// As of [`lower`].
+/// The errors of [`lower`].
 pub fn unoptimized(job: &Job) -> Result<Vec<Unoptimized>, Errors> {
     let death = match child(&mut |_| {}, || work::unoptimized(job))? {
         Ok(done) => return done,
@@ -80,11 +81,11 @@ pub fn unoptimized(job: &Job) -> Result<Vec<Unoptimized>, Errors> {
     Ok(modules)
 }
 
-/// Does other work with LLVM or MLIR in a fork of this process, which must have one thread. The work says by [`super::stage`] what
-/// comes next. LLVM's warnings go to `warn`.
+/// Does other work with LLVM or MLIR in a fork of this process, which must have one thread. The work reports each stage
+/// by [`super::stage`]. LLVM's warnings are passed to `warn`.
 ///
 /// # Errors
-/// Those of the work, what ended LLVM or MLIR, and that this process has several threads.
+/// The errors of the work, an end of LLVM or MLIR, and several threads in this process.
 pub fn run<T: Serialize + DeserializeOwned>(
     mut warn: impl FnMut(&str),
     work: impl FnOnce() -> Result<T, Errors>,
@@ -92,7 +93,7 @@ pub fn run<T: Serialize + DeserializeOwned>(
     child(&mut warn, work)?.map_err(|death| obituary(death, None))?
 }
 
-/// The result of work in a fork of this process, or how the fork ended without a result.
+/// The result of work in a fork of this process, or the cause of the fork's death.
 fn child<T: Serialize + DeserializeOwned>(
     warn: &mut dyn FnMut(&str),
     work: impl FnOnce() -> Result<T, Errors>,

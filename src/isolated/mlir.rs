@@ -1,4 +1,4 @@
-//! MLIR to what is written.
+//! The lowering of MLIR to the output of a job.
 
 use ptx_atomics_common::helper::{Emit, Job, Lowered};
 use ptx_atomics_llvm::{self as llvm, Diagnostic, Errors, Input, Options, Remark, inkwell::context::Context};
@@ -19,7 +19,7 @@ pub fn work(job: &Job, llvm: &Context, only: Option<Part>) -> Result<Vec<Lowered
     })
 }
 
-/// The PTX of each module as it is.
+/// The PTX of each module for checks.
 pub fn unoptimized(job: &Job, llvm: &Context) -> Result<Vec<Unoptimized>, Errors> {
     let job = &job.clone().keeping_lines();
     let context = mlir::context();
@@ -80,9 +80,9 @@ fn lower(job: &Job, llvm: &Context, only: Option<Part>) -> Result<Vec<Lowered>, 
         Ok(lowered(name, bytes, remarks, Some(options.target)).with_warnings(warnings))
     });
     match all {
-        // What only LLVM brought to light has no line yet.
+        // An error that only LLVM detects has no line yet, so the work is repeated with lines.
         Err(_) if !job.input.keep_lines => lower(&job.clone().keeping_lines(), llvm, only),
-        // Nor has a warning.
+        // The same holds for a warning.
         Ok(all) if !job.input.keep_lines && all.iter().any(|lowered| !lowered.warnings.is_empty()) => {
             let with_lines = lower(&job.clone().keeping_lines(), llvm, only)?;
             let both = all.into_iter().zip(with_lines);
@@ -92,7 +92,7 @@ fn lower(job: &Job, llvm: &Context, only: Option<Part>) -> Result<Vec<Lowered>, 
     }
 }
 
-/// What is asked of a module: by the job, or else by itself.
+/// The options of a module: from the job, or else from the module's attributes.
 fn options(job: &Job, op: OperationRef<'_, '_>) -> Result<Options, Errors> {
     let settings = job.settings(mlir::settings_of(op)?)?;
     Ok(Options { remarks: job.input.keep_lines, ..mlir::options(&settings, op)? })

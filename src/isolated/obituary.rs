@@ -1,4 +1,4 @@
-//! What is said of a child process that did not return.
+//! Messages about a child process that did not return.
 
 use ptx_atomics_llvm::{Diagnostic, LLVM_VERSION};
 use strum::EnumMessage;
@@ -11,20 +11,20 @@ pub fn obituary(death: Death, function: Option<String>) -> Diagnostic {
     let who = death.stage.and_then(|stage| stage.get_message()).unwrap_or("ptx-atomics");
     let fault = match death.stage {
         Some(Stage::Read) => format!(
-            "a damaged file does this; where `opt-{LLVM_VERSION} -passes=verify` reads it, please report the file"
+            "a damaged file causes this; if `opt-{LLVM_VERSION} -passes=verify` reads it, please report the file"
         ),
         Some(Stage::ReadMlir) => {
-            format!("a damaged file does this; where `mlir-opt-{LLVM_VERSION}` reads it, please report the file")
+            format!("a damaged file causes this; if `mlir-opt-{LLVM_VERSION}` reads it, please report the file")
         }
-        Some(Stage::Convert) => format!(
-            "this is in MLIR's own conversions: `mlir-opt-{LLVM_VERSION}` can show whether they fail by themselves"
-        ),
+        Some(Stage::Convert) => {
+            format!("MLIR's own conversions fail: run `mlir-opt-{LLVM_VERSION}` to see whether they fail by themselves")
+        }
         Some(Stage::Emit) => format!(
-            "the atomics were lowered; this is something else that LLVM cannot compile for the target: `llc-{LLVM_VERSION}` \
-             fails on it too"
+            "the atomics were lowered; LLVM cannot compile another part for the target: `llc-{LLVM_VERSION}` fails on \
+             it too"
         ),
         Some(Stage::Prepare) => {
-            format!("this is in LLVM's own passes: `opt-{LLVM_VERSION}` can show whether they fail by themselves")
+            format!("LLVM's own passes fail: run `opt-{LLVM_VERSION}` to see whether they fail by themselves")
         }
         _ => "please report it with the input".into(),
     };
@@ -44,10 +44,12 @@ pub fn obituary(death: Death, function: Option<String>) -> Diagnostic {
             Some((_, name, true)) => (format!("{who} crashed while {stage}: signal {signal} ({name})"), fault),
             Some((_, name, false)) => (
                 format!("the process was stopped while {stage}: signal {signal} ({name})"),
-                "somebody else sent it: a user, a limit of time, or the system, which sends SIGKILL where memory runs out"
+                "another process sent it: a user, a time limit, or the system, which sends SIGKILL if memory runs out"
                     .into(),
             ),
-            None => (format!("the process was stopped while {stage}: signal {signal}"), "somebody else sent it".into()),
+            None => {
+                (format!("the process was stopped while {stage}: signal {signal}"), "another process sent it".into())
+            }
         },
         Cause::Unknown => (format!("{who} ended the process while {stage}, without a reason"), fault),
     };
@@ -56,7 +58,7 @@ pub fn obituary(death: Death, function: Option<String>) -> Diagnostic {
     Diagnostic { function, notes: lines.collect(), ..Diagnostic::new(first).help(help) }
 }
 
-/// Whether a signal is one that a process causes itself.
+/// Whether a process's own code causes the signal.
 pub fn is_crash(signal: i32) -> bool {
     SIGNALS.iter().any(|(known, _, own)| *known == signal && *own)
 }

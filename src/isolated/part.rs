@@ -1,4 +1,4 @@
-//! A part of a module, for which code is generated alone.
+//! A part of a module for which code is generated separately.
 
 use std::ops::Range;
 
@@ -6,6 +6,6 @@ use std::ops::Range;
 #[derive(Clone)]
 pub struct Part {
     pub functions: Range<usize>,
-    /// An intrinsic that the backend is not to see.
+    /// An intrinsic to hide from the backend.
     pub without: Option<String>,
 }

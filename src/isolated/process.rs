@@ -1,7 +1,8 @@
-//! LLVM and MLIR run in a child process: where they end the process, the parent still says why.
+//! A child process that runs LLVM and MLIR. If they end the process, the parent can still report the reason.
 //!
-//! The child is a fork, taken before LLVM is touched and while there is one thread. It tells what it does and what it made
-//! through a pipe, one JSON object a line, so that the parent knows how far it came. It does not outlive its parent.
+//! The child is a fork, made before LLVM is used and while the process has one thread. It reports its progress and its
+//! result through a pipe, one JSON object on each line, so that the parent knows the last stage. The child does not
+//! outlive its parent.
 
 use std::{
     fs,
@@ -16,22 +17,22 @@ use ptx_atomics_common::helper::{Returned, exactly};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use strum::EnumMessage;
 
-/// What a child tells.
+/// A report of a child.
 #[derive(Serialize, Deserialize)]
 enum Event {
     Stage(Stage),
     Functions(Functions),
     /// A warning of LLVM.
     Warning(String),
-    /// What the work returned. As many bytes as the numbers say follow the line.
+    /// The return value of the work. The numbers are the lengths of byte strings that follow the line.
     Returned(serde_json::Value, Vec<u64>),
-    /// Why the child is about to end.
+    /// The reason why the child is about to end.
     Cause(Cause),
-    /// An allocation failed. The child may end for this, or go on without.
+    /// An allocation failed. The child may end because of this, or recover.
     NoMemory,
 }
 
-/// What a child is doing, and whose code does it.
+/// The stage of a child's work, with the project whose code runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, strum::Display, EnumMessage)]
 pub enum Stage {
     #[strum(serialize = "reading the module", message = "LLVM")]
@@ -50,7 +51,7 @@ pub enum Stage {
     Emit,
 }
 
-/// A child that did not return.
+/// The death of a child that did not return.
 #[derive(Default)]
 pub struct Death {
     pub stage: Option<Stage>,
@@ -59,34 +60,34 @@ pub struct Death {
 }
 
 impl Death {
-    /// What LLVM says.
+    /// LLVM's message.
     pub fn reason(&self) -> Option<&str> {
         if let Cause::Fatal(reason) = &self.cause { Some(reason) } else { None }
     }
 }
 
-/// What was being compiled.
+/// The functions that were being compiled.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Functions {
     pub count: usize,
     pub first: String,
-    /// The intrinsics that the first one calls, if it is the only one.
+    /// The intrinsics that the first function calls, if it is the only one.
     pub intrinsics: Vec<String>,
-    /// For which GPU and PTX version, as LLVM's features.
+    /// The GPU and the PTX version, as LLVM's features.
     pub target: (String, String),
 }
 
-/// Why a child did not return.
+/// The reason why a child did not return.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Cause {
-    /// LLVM says.
+    /// A fatal error that LLVM reported.
     Fatal(String),
-    /// A bug of ours says.
+    /// A panic, which is a bug of this crate.
     Panic(String),
     Memory,
     Stack,
     Signal(i32),
-    /// It ended itself, with this status and no word.
+    /// The child ended itself, with this status and without a message.
     #[default]
     Unknown,
 }
@@ -96,39 +97,40 @@ static PARENT: OnceLock<PipeWriter> = OnceLock::new();
 fn tell(event: &Event, bytes: &[Vec<u8>]) {
     if let (Some(mut parent), Ok(mut line)) = (PARENT.get(), serde_json::to_vec(event)) {
         line.push(b'\n');
-        // A parent that is gone needs no answer.
+        // The parent may be gone; then the error is irrelevant.
         let _ = parent.write_all(&line).and_then(|()| bytes.iter().try_for_each(|bytes| parent.write_all(bytes)));
     }
 }
 
-/// Tells the parent what comes next.
+/// Reports the next stage to the parent.
 pub fn stage(stage: Stage) {
     tell(&Event::Stage(stage), &[]);
 }
 
-/// Tells the parent which functions are being compiled.
+/// Reports to the parent the functions that are being compiled.
 pub fn functions(functions: Functions) {
     tell(&Event::Functions(functions), &[]);
 }
 
-/// Gives the parent a warning.
+/// Reports a warning to the parent.
 pub fn warn(text: &str) {
     tell(&Event::Warning(text.to_owned()), &[]);
 }
 
-/// Ends the child, with a reason.
+/// Reports a reason to the parent, and ends the child.
 pub fn fatal(reason: &str) -> ! {
     tell(&Event::Cause(Cause::Fatal(reason.to_owned())), &[]);
-    // SAFETY: `_exit` runs nothing of the broken process.
+    // SAFETY: `_exit` runs no code of the broken process.
     unsafe { libc::_exit(DIED) }
 }
 
 const DIED: i32 = 70;
 
-/// Runs `work` in a child process, and returns what it returns, or how it died. With `quiet`, the child prints nothing.
+/// Runs `work` in a child process. Returns the result of the work, or the child's death. With `quiet`, the child prints
+/// nothing.
 ///
 /// # Errors
-/// If this process has several threads, or the system starts no other.
+/// If this process has several threads, or the system cannot start another process.
 pub fn run<T: Serialize + DeserializeOwned>(
     quiet: Quiet,
     warn: &mut dyn FnMut(&str),
@@ -137,7 +139,7 @@ pub fn run<T: Serialize + DeserializeOwned>(
     Child::start(quiet, work)?.wait(warn)
 }
 
-/// A child process at work. What it tells is kept in a pipe; when that is full, it waits for its parent.
+/// A child process at work. A pipe holds its reports; when the pipe is full, the child waits for its parent.
 pub struct Child<T> {
     process: libc::pid_t,
     events: PipeReader,
@@ -145,12 +147,12 @@ pub struct Child<T> {
 }
 
 impl<T: Serialize + DeserializeOwned> Child<T> {
-    /// Starts one. With `quiet`, it prints nothing.
+    /// Starts a child. With `quiet`, the child prints nothing.
     ///
     /// # Errors
-    /// If this process has several threads, or the system starts no other.
+    /// If this process has several threads, or the system cannot start another process.
     pub fn start(quiet: Quiet, work: impl FnOnce() -> Returned<T>) -> io::Result<Self> {
-        // A thread that was joined may be listed for a moment.
+        // A joined thread may remain listed for a moment.
         let is_alone = || !fs::read_dir("/proc/self/task").is_ok_and(|threads| threads.count() > 1);
         let waits = (0..20).map(|_| std::thread::sleep(Duration::from_millis(1)));
         if !is_alone() && !waits.into_iter().any(|()| is_alone()) {
@@ -174,7 +176,7 @@ impl<T: Serialize + DeserializeOwned> Child<T> {
                 prepare(parent);
                 let (value, bytes) = work();
                 let lengths = bytes.iter().map(|bytes| bytes.len() as u64).collect();
-                let value = serde_json::to_value(value).expect("what is returned has text as its keys");
+                let value = serde_json::to_value(value).expect("the returned value has text as its keys");
                 tell(&Event::Returned(value, lengths), &bytes);
                 std::process::exit(0)
             }
@@ -182,16 +184,16 @@ impl<T: Serialize + DeserializeOwned> Child<T> {
         }
     }
 
-    /// What it returns, or how it died.
+    /// The result of the child's work, or the child's death.
     ///
     /// # Errors
-    /// If the system knows no such child.
+    /// If the system does not know the child.
     pub fn wait(self, warn: &mut dyn FnMut(&str)) -> io::Result<Result<Returned<T>, Death>> {
         let mut told = Told::default();
         told.listen(self.events, warn);
         let Told { returned, mut death, memory } = told;
         let mut status = 0;
-        // SAFETY: it is our child, and nobody else waits for it.
+        // SAFETY: the process is a child of this one, and nothing else waits for it.
         while unsafe { libc::waitpid(self.process, &mut status, 0) } == -1 {
             let error = io::Error::last_os_error();
             if error.kind() != io::ErrorKind::Interrupted {
@@ -207,7 +209,7 @@ impl<T: Serialize + DeserializeOwned> Child<T> {
         if libc::WIFSIGNALED(status) && death.cause == Cause::Unknown {
             death.cause = Cause::Signal(libc::WTERMSIG(status));
         }
-        // What dies for want of memory says so last, in many words.
+        // Code that fails for lack of memory often reports another cause afterwards.
         if memory && !matches!(death.cause, Cause::Stack | Cause::Signal(libc::SIGKILL | libc::SIGTERM)) {
             death.cause = Cause::Memory;
         }
@@ -215,14 +217,14 @@ impl<T: Serialize + DeserializeOwned> Child<T> {
     }
 }
 
-/// Whether a child prints nothing.
+/// Whether a child suppresses its output.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Quiet {
     Yes,
     No,
 }
 
-/// What a child told: what it returned, how far it came and why it ended, and whether memory failed.
+/// The reports of a child: its result, its last stage and cause of death, and whether an allocation failed.
 struct Told<T> {
     returned: Option<Returned<T>>,
     death: Death,
@@ -257,20 +259,20 @@ impl<T: DeserializeOwned> Told<T> {
     }
 }
 
-/// The size up to which the stack of the child may grow: what Linux leaves free below it.
+/// The maximum size of the child's stack: the space that Linux keeps free below it.
 const STACK: usize = 128 << 20;
 
-/// Makes the child one that ends with its parent, and tells why it ends.
+/// Makes the child end with its parent, and report its cause of death.
 fn prepare(parent: u32) {
     std::panic::set_hook(Box::new(|panic| tell(&Event::Cause(Cause::Panic(panic.to_string())), &[])));
-    // SAFETY: the structures are zeroed or written by the system before they are read, and the handlers call only what a
-    // signal handler may.
+    // SAFETY: the structures are zeroed or written by the system before they are read, and the handlers call only
+    // functions that a signal handler may call.
     unsafe {
         libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
         if libc::getppid().cast_unsigned() != parent {
             libc::_exit(DIED);
         }
-        // Readers of nested text call themselves.
+        // Parsers of nested text recurse.
         let mut limit: libc::rlimit = std::mem::zeroed();
         if libc::getrlimit(libc::RLIMIT_STACK, &mut limit) == 0 && limit.rlim_cur < STACK as libc::rlim_t {
             limit.rlim_cur = limit.rlim_max.min(STACK as libc::rlim_t);
@@ -279,7 +281,7 @@ fn prepare(parent: u32) {
         let _ = STACK_TOP.set((&raw const limit).addr());
         let mut action: libc::sigaction = std::mem::zeroed();
         action.sa_sigaction = crashed as *const () as usize;
-        // Rust has made another stack for such handlers.
+        // Rust has set up an alternate stack for such handlers.
         action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_RESETHAND;
         for signal in [libc::SIGSEGV, libc::SIGBUS] {
             libc::sigaction(signal, &action, std::ptr::null_mut());
@@ -290,7 +292,7 @@ fn prepare(parent: u32) {
 /// An address near the beginning of the stack, which grows down from there.
 static STACK_TOP: OnceLock<usize> = OnceLock::new();
 
-/// Tells the parent from where nothing may be allocated.
+/// Sends a line to the parent without allocating.
 fn tell_raw(line: &[u8]) {
     if let Some(parent) = PARENT.get() {
         // SAFETY: the line is live.
@@ -299,21 +301,21 @@ fn tell_raw(line: &[u8]) {
 }
 
 extern "C" fn crashed(signal: i32, info: *const libc::siginfo_t, _: *const libc::c_void) {
-    // SAFETY: the system gives live information.
+    // SAFETY: the system passes valid information.
     let address = unsafe { (*info).si_addr() }.addr();
     let overflown = STACK_TOP.get().is_some_and(|top| (top.saturating_sub(STACK + (1 << 20))..*top).contains(&address));
     if overflown {
         tell_raw(b"{\"Cause\":\"Stack\"}\n");
-        // SAFETY: it runs nothing of the broken process.
+        // SAFETY: `_exit` runs no code of the broken process.
         unsafe { libc::_exit(DIED) };
     }
-    // The handler is gone, and the signal comes again behind it.
-    // SAFETY: it may be called here.
+    // The handler has been reset, so the signal is delivered again after this handler and ends the process.
+    // SAFETY: a signal handler may call `raise`.
     unsafe { libc::raise(signal) };
 }
 
-/// Says, in a child process, that an allocation failed, so that its parent can say why it died. For the allocator of a program
-/// that has one of its own; may be called from a handler of signals, and does nothing in other processes.
+/// Reports from a child process that an allocation failed, so that its parent can name the cause of death. It is for
+/// programs with their own allocator. A signal handler may call it, and it does nothing in other processes.
 pub fn out_of_memory() {
     tell_raw(b"\"NoMemory\"\n");
 }

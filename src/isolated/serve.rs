@@ -8,8 +8,8 @@ use serde_json::Value;
 use super::judge::judge;
 use super::lower::forked;
 
-/// Makes this program a [`Helper`](super::Helper): call it at the beginning of `main`, before anything else. Where a helper was
-/// asked for, it does the jobs that it is given and ends the process; or else it does nothing.
+/// Makes this program a [`Helper`](super::Helper). Call it at the beginning of `main`, before any other code. If the
+/// process was started as a helper, this function does the given jobs and ends the process; otherwise it does nothing.
 pub fn serve() {
     ptx_atomics_common::helper::serve(forked, judged);
 }

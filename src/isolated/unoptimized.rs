@@ -1,4 +1,4 @@
-//! PTX that nobody sees, and where each of its lines comes from.
+//! Unoptimized PTX for checks, which is never output, with the origin of each line.
 
 use ptx_atomics_common::Location;
 use ptx_atomics_common::helper::data::location;
@@ -6,7 +6,8 @@ use ptx_atomics_common::helper::data::location;
 use ptx_atomics_llvm::{AsynchronousLines, Hidden};
 use serde::{Deserialize, Serialize};
 
-/// The PTX of one module before LLVM's optimizer where LLVM compiles that, and where each of its lines comes from.
+/// The PTX of one module before LLVM's optimizer, with the origin of each line; or the PTX after -O1, if LLVM cannot
+/// compile the former.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Unoptimized {
@@ -14,15 +15,15 @@ pub struct Unoptimized {
     pub name: Option<String>,
     /// The PTX.
     pub ptx: String,
-    /// For each line of the PTX the function, and the place in the source program or in the input, as far as they are known.
+    /// The function of each line of the PTX, and the known place in the source program or in the input.
     pub places: Vec<Option<Site>>,
-    /// Inline assembly that does what it does not declare, each with a sentence about it without a period.
+    /// Inline assembly with undeclared effects, each with a sentence about the effect, without a period.
     pub hidden: Vec<(Site, String)>,
-    /// Why it is the PTX after LLVM's optimizer at -O1: how LLVM ended without it.
+    /// The reason why the PTX is the result of LLVM's optimizer at -O1: the end of LLVM at unoptimized code.
     pub failure: Option<String>,
 }
 
-/// Where something stands.
+/// A function and a location in it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Site {
     /// The function.
@@ -43,7 +44,7 @@ impl Unoptimized {
         Self { name, ptx, places, hidden: hidden.collect(), failure: None }
     }
 
-    /// Where a line comes from, counted from 1.
+    /// The origin of a line, counted from 1.
     pub fn place(&self, line: u32) -> Option<&Site> {
         self.places.get((line as usize).checked_sub(1)?)?.as_ref()
     }

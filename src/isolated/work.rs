@@ -1,4 +1,4 @@
-//! All the work of a job, in a child process.
+//! The whole work of a job, in a child process.
 
 use ptx_atomics_common::helper::{Job, Language, Lowered};
 use ptx_atomics_llvm::{self as llvm, Errors, Handlers, inkwell::context::Context};
@@ -12,7 +12,7 @@ use super::{
     unoptimized::Unoptimized,
 };
 
-/// The PTX of each module of a job as it is, and where its lines come from.
+/// The PTX of each module of a job for checks, with the origin of each line.
 pub fn unoptimized(job: &Job) -> Result<Vec<Unoptimized>, Errors> {
     in_context(job, |context| match job.language {
         Language::Llvm => llvm_ir::unoptimized(job, context).map(|lines| vec![lines]),
@@ -23,7 +23,7 @@ pub fn unoptimized(job: &Job) -> Result<Vec<Unoptimized>, Errors> {
     })
 }
 
-/// Does a job. With `only`, code is generated for some of the functions.
+/// Does a job. With `only`, code is generated for a part of the functions.
 pub fn work(job: &Job, only: Option<Part>) -> Result<Vec<Lowered>, Errors> {
     in_context(job, |context| match job.language {
         Language::Llvm => llvm_ir::work(job, context, only).map(|lowered| vec![lowered]),
@@ -38,12 +38,12 @@ fn in_context<T>(job: &Job, work: impl FnOnce(&Context) -> T) -> T {
     process::stage(if job.language == Language::Mlir { Stage::ReadMlir } else { Stage::Read });
     let context = context();
     let done = work(&context);
-    // The process ends soon: to free what LLVM holds costs more than it gives.
+    // The process ends soon, so freeing LLVM's memory would waste time.
     std::mem::forget(context);
     done
 }
 
-/// A context of LLVM whose errors end the process, and are told to its parent, as its warnings are.
+/// An LLVM context whose errors end the process. Errors and warnings are reported to the parent.
 pub fn context() -> Context {
     let context = Context::create();
     llvm::install_handlers(&context, Handlers { error: process::fatal, warning: process::warn });

@@ -1,4 +1,5 @@
-"""Kernels with asynchronous operations by hand, in Gluon, Triton's language below its own; triton_kernels.py compiles them."""
+"""Kernels with explicit asynchronous operations in Gluon, Triton's lower-level language. triton_kernels.py compiles
+them."""
 
 from triton.experimental import gluon
 from triton.experimental.gluon import language as gl
@@ -47,7 +48,7 @@ def tma_copy(x, y):
 
 @gluon.jit
 def tma_add(x, y, n, STAGES: gl.constexpr):
-    """Loads are ahead by some rounds; two stores are on their way."""
+    """Loads are some iterations ahead, and two stores are in flight."""
     M: gl.constexpr = x.block_shape[0]
     N: gl.constexpr = x.block_shape[1]
     tiles = gl.allocate_shared_memory(x.dtype, [STAGES, M, N], x.layout)
@@ -107,7 +108,7 @@ def add_storer(y, sums, full, empty, i, rounds):
 
 @gluon.jit
 def tma_add_specialized(x, y, n, STAGES: gl.constexpr):
-    """Loads, sums and stores by warps of their own."""
+    """Separate warps load, add and store."""
     M: gl.constexpr = x.block_shape[0]
     N: gl.constexpr = x.block_shape[1]
     tiles = gl.allocate_shared_memory(x.dtype, [STAGES, M, N], x.layout)
@@ -136,7 +137,7 @@ def tma_reduce(x, y, n):
 
 @gluon.jit
 def tma_refill(x, y, n):
-    """One tile, which is read by all threads and then filled again."""
+    """One tile, which all threads read before it is filled again."""
     tile = gl.allocate_shared_memory(x.dtype, x.block_shape, x.layout)
     bar = mbarrier.allocate_mbarrier()
     mbarrier.init(bar, 1)
@@ -209,7 +210,7 @@ def im2col(x, y):
 
 @gluon.jit
 def cp_async(x, y, n, BLOCK: gl.constexpr, STAGES: gl.constexpr):
-    """Groups of cp.async, some ahead."""
+    """Groups of cp.async, some iterations ahead."""
     layout: gl.constexpr = gl.BlockedLayout([4], [32], [gl.num_warps()], [0])
     tiles = gl.allocate_shared_memory(gl.float32, [STAGES, BLOCK], gl.SwizzledSharedLayout(1, 1, 1, [0]))
     lane = gl.arange(0, BLOCK, layout)
@@ -239,7 +240,7 @@ def cp_async_mbarrier(x, y, n, BLOCK: gl.constexpr):
     for at in range(n):
         async_copy.async_load(tile, x + at * BLOCK + lane)
         async_copy.mbarrier_arrive(bar)
-        # All threads have to be counted before the last arrival.
+        # The mbarrier must count all threads before the last arrival.
         gl.barrier()
         ampere_mbarrier.arrive(bar)
         ampere_mbarrier.wait(bar, at & 1)
@@ -286,7 +287,7 @@ def wgmma_pipelined(a, b, c, k, STAGES: gl.constexpr):
     for at in range(rounds):
         ahead, slot = at + STAGES - 2, at % STAGES
         more = ahead < rounds
-        # What was multiplied two rounds ago is over, for all warps, before its tiles are filled again.
+        # The product of two iterations ago has completed in all warps before its tiles are filled again.
         sum = warpgroup_mma_wait(1, deps=(sum, ))
         gl.barrier()
         mbarrier.expect(bars.index(ahead % STAGES), a.nbytes_per_cta + b.nbytes_per_cta, pred=more)
@@ -350,7 +351,7 @@ def wgmma_specialized(a, b, c, k, STAGES: gl.constexpr):
 
 @gluon.jit
 def tmem_round(x, y, M: gl.constexpr, N: gl.constexpr):
-    """Into tensor memory and out again."""
+    """Stores to tensor memory and loads from it."""
     layout: gl.constexpr = rows(gl.num_warps())
     i, j = gl.arange(0, M, gl.SliceLayout(1, layout)), gl.arange(0, N, gl.SliceLayout(0, layout))
     tmem = allocate_tensor_memory(gl.float32, [M, N], TensorMemoryLayout([M, N], 1))
@@ -361,7 +362,7 @@ def tmem_round(x, y, M: gl.constexpr, N: gl.constexpr):
 
 @gluon.jit
 def tmem_slices(x, y, n, M: gl.constexpr, N: gl.constexpr):
-    """Two accumulators by turns, in a loop, half by half."""
+    """A loop with two alternating accumulators, in halves."""
     layout: gl.constexpr = rows(gl.num_warps())
     i, j = gl.arange(0, M, gl.SliceLayout(1, layout)), gl.arange(0, N // 2, gl.SliceLayout(0, layout))
     tmem = allocate_tensor_memory(gl.float32, [2, M, N], TensorMemoryLayout([M, N], 1))
@@ -377,7 +378,7 @@ def tmem_slices(x, y, n, M: gl.constexpr, N: gl.constexpr):
 
 @gluon.jit
 def tmem_copy(x, y, M: gl.constexpr, N: gl.constexpr):
-    """tcgen05.cp of what a bulk copy has brought."""
+    """tcgen05.cp of the data that a bulk copy wrote."""
     tile = gl.allocate_shared_memory(x.dtype, x.block_shape, x.layout)
     tmem = allocate_tensor_memory(x.dtype, x.block_shape, TensorMemoryLayout([M, N], 1))
     loaded, copied = mbarrier.allocate_mbarrier(), mbarrier.allocate_mbarrier()
@@ -400,7 +401,7 @@ def tmem_copy(x, y, M: gl.constexpr, N: gl.constexpr):
 
 @gluon.jit
 def mma_generic(a, b, c, M: gl.constexpr, N: gl.constexpr, K: gl.constexpr, LEFT_IN_TMEM: gl.constexpr):
-    """Operands that threads have stored to shared memory, the left one perhaps to tensor memory."""
+    """Operands that threads have stored to shared memory, or for the left operand optionally to tensor memory."""
     layout: gl.constexpr = rows(gl.num_warps())
     i, j = gl.arange(0, M, gl.SliceLayout(1, layout)), gl.arange(0, N, gl.SliceLayout(0, layout))
     d, depth = gl.arange(0, K, gl.SliceLayout(0, layout)), gl.arange(0, K, gl.SliceLayout(1, layout))
@@ -446,7 +447,7 @@ def mma_pipelined(a, b, c, k, STAGES: gl.constexpr):
         tcgen05_commit(done.index(slot))
         ahead = at + STAGES - 1
         more, next = ahead < rounds, ahead % STAGES
-        # What was multiplied a round ago has to be over before its tiles are filled again.
+        # The product of the previous iteration must have completed before its tiles are filled again.
         mbarrier.wait(done.index(next), (at - 1) // STAGES & 1, pred=more & (at > 0))
         mbarrier.expect(loaded.index(next), a.nbytes_per_cta + b.nbytes_per_cta, pred=more)
         tma.async_load(a, [i, ahead * K], loaded.index(next), lefts.index(next), pred=more)
@@ -512,7 +513,8 @@ def persistent_writer(c, sums, sum_full, sum_empty, tiles, columns):
 
 @gluon.jit
 def mma_specialized(a, b, c, m, n, k, STAGES: gl.constexpr):
-    """A persistent kernel with warps that load, one that multiplies into two accumulators by turns, and some that write."""
+    """A persistent kernel with loading warps, a warp that multiplies into two alternating accumulators, and writing
+    warps."""
     M: gl.constexpr = a.block_shape[0]
     N: gl.constexpr = b.block_shape[0]
     lefts = gl.allocate_shared_memory(a.dtype, [STAGES] + a.block_shape, a.layout)
@@ -575,7 +577,7 @@ def mma_scaled(a, b, c, x, y, M: gl.constexpr, N: gl.constexpr, K: gl.constexpr,
 
 @gluon.jit
 def launch_control(x, y, BLOCK: gl.constexpr):
-    """Takes over clusters that have not started, until there are none."""
+    """Takes over clusters that have not started, until none is left."""
     layout: gl.constexpr = gl.BlockedLayout([4], [32], [gl.num_warps()], [0])
     bar = mbarrier.allocate_mbarrier()
     mbarrier.init(bar, 1)
@@ -633,7 +635,7 @@ def softmax_worker(out, s, p, acc, s_full, p_full, acc_full, i, rounds, scale):
         new = gl.maximum(most, gl.max(value, 1))
         weight, old = gl.exp2(value - new[:, None]), gl.exp2(most - new)
         sum, most = sum * old + gl.sum(weight, 1), new
-        # The product of the round before is added; then the sum is scaled.
+        # The product of the previous iteration is added before the sum is scaled.
         mbarrier.wait(acc_full.index(0), (at & 1) ^ 1)
         acc.store(acc.load(at_acc) * gl.convert_layout(old, gl.SliceLayout(1, at_acc))[:, None])
         p.store(gl.convert_layout(weight.to(gl.float16), p.get_reg_layout()))
@@ -649,7 +651,7 @@ def softmax_worker(out, s, p, acc, s_full, p_full, acc_full, i, rounds, scale):
 
 @gluon.jit
 def attention_by_hand(q, k, v, out, n, scale):
-    """Probabilities go through tensor memory from the warps of the softmax to the one that multiplies."""
+    """The softmax warps pass probabilities through tensor memory to the multiplying warp."""
     M: gl.constexpr = q.block_shape[0]
     N: gl.constexpr = k.block_shape[0]
     D: gl.constexpr = q.block_shape[1]
@@ -674,7 +676,7 @@ def attention_by_hand(q, k, v, out, n, scale):
 
 @gluon.jit
 def multicast(x, y):
-    """One CTA of two asks for a tile that both get."""
+    """One CTA of two loads a tile into both (multicast)."""
     tile = gl.allocate_shared_memory(x.dtype, x.block_shape, x.layout)
     bar = mbarrier.allocate_mbarrier()
     mbarrier.init(bar, 1)
@@ -720,7 +722,8 @@ def mma_two_ctas(a, b, c, k):
 
 @gluon.jit
 def remote_store(x, y, M: gl.constexpr, N: gl.constexpr):
-    """st.async: each CTA of two has rows, and stores half of the columns to the other's shared memory."""
+    """st.async: each of two CTAs has some rows, and stores half of their columns to the shared memory of the other
+    CTA."""
     layout: gl.constexpr = gl.BlockedLayout([1, 4], [4, 8], [gl.num_warps(), 1], [1, 0], cga_layout=[[1, 0]])
     other: gl.constexpr = gl.BlockedLayout([1, 4], [4, 8], [gl.num_warps(), 1], [1, 0], cga_layout=[[0, 1]])
     i, j = gl.arange(0, M, gl.SliceLayout(1, layout)), gl.arange(0, N, gl.SliceLayout(0, layout))

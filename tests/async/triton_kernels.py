@@ -1,4 +1,4 @@
-"""PTX that Triton makes of kernels with asynchronous operations, for scripts/triton. No GPU is needed."""
+"""Compiles kernels with asynchronous operations to PTX with Triton, for scripts/triton. No GPU is needed."""
 
 import pathlib
 import sys
@@ -94,7 +94,7 @@ def matmul_of_matmul(a, b, c, d, k, M: tl.constexpr, N: tl.constexpr, K: tl.cons
 
 @triton.jit
 def matmul_grouped(sizes, at_a, at_b, at_c, groups, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr):
-    """Each group has matrices of its own, whose descriptors the kernel makes."""
+    """Each group has separate matrices, and the kernel makes their descriptors."""
     tile, done = tl.program_id(0), 0
     for group in range(groups):
         m, n, k = tl.load(sizes + 3 * group), tl.load(sizes + 3 * group + 1), tl.load(sizes + 3 * group + 2)
@@ -118,7 +118,7 @@ def matmul_grouped(sizes, at_a, at_b, at_c, groups, M: tl.constexpr, N: tl.const
 def matmul_scaled(a, a_scales, b, b_scales, c, k, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr,
                   FORMAT: tl.constexpr, PACK: tl.constexpr, GROUP: tl.constexpr, ROWS: tl.constexpr, COLUMNS: tl.constexpr,
                   SPECIALIZE: tl.constexpr):
-    """Scales come in blocks of 128 rows and four columns, as tcgen05.cp takes them."""
+    """Scales are in blocks of 128 rows and four columns, the layout that tcgen05.cp requires."""
     i, j = tl.program_id(0), tl.program_id(1)
     sum = tl.zeros([M, N], tl.float32)
     for at in tl.range(0, k, K, warp_specialize=SPECIALIZE):
@@ -223,7 +223,7 @@ def scatter(x, rows, y, n, M: tl.constexpr, N: tl.constexpr):
 
 @triton.jit
 def descriptors(x, y, m, n, M: tl.constexpr, N: tl.constexpr):
-    """The kernel makes its tensor maps itself, another one each round."""
+    """The kernel makes its own tensor maps, a new one in each iteration."""
     i = tl.program_id(0) * M
     for at in range(0, n, N):
         left = tl.make_tensor_descriptor(x + at, [m, N], [n, 1], [M, N])
@@ -240,7 +240,8 @@ def halves(m, n, k):
 
 
 def scaled(format, m, n, k, group=32, specialize=False):
-    """Types and constants of matmul_scaled. Two elements of four bits are in a byte; a scale is for a group of elements."""
+    """Types and constants of matmul_scaled. A byte holds two elements of four bits, and a scale applies to a group of
+    elements."""
     pack, element = (2, "u8") if format == "e2m1" else (1, "fp8e4nv")
     scale = "u8" if group == 32 else "fp8e4nv"
     types = {"a": block(element, m, k // pack), "b": block(element, n, k // pack), "c": block("fp16", m, n)}
@@ -297,12 +298,12 @@ KERNELS = [
 
 
 def make(folder, row, capability):
-    """Writes the PTX of a kernel, and says what the compiler says where there is none."""
+    """Writes the PTX of a kernel. Returns the compiler's error if the compilation fails."""
     name, kernel, types, constants, _, options = KERNELS[row]
     file = f"{name}_sm{capability}{'a' if capability >= 90 else ''}.ptx"
     names = kernel.arg_names
     signature = {name: types.get(name, "constexpr" if name in constants else "i32") for name in names}
-    # As for tensors of a framework: pointers are aligned, and sizes are multiples of 16.
+    # Pointers are aligned and sizes are multiples of 16, as for the tensors of a framework.
     aligned = {(at,): [["tt.divisibility", 16]] for at, name in enumerate(names) if signature[name][0] in "*i"}
     source = (GluonASTSource if kernel.is_gluon() else ASTSource)(
         fn=kernel, signature=signature, constexprs={(names.index(name),): value for name, value in constants.items()}, attrs=aligned)

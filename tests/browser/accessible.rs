@@ -1,4 +1,4 @@
-//! What axe finds in pages.
+//! The faults that axe finds in the pages.
 
 use super::*;
 
@@ -21,7 +21,7 @@ pub fn axe() -> PathBuf {
     root().join(".tools/axe/axe_playwright_python/axe.min.js")
 }
 
-/// What axe finds, in each theme, on a desk and on a telephone.
+/// Axe finds no fault in a page, in each theme, on a desktop and on a phone.
 pub fn accessible(page: &str) -> Result<(), Failed> {
     let axe = fs::read_to_string(axe())?;
     run(page, "axe", async |client: &Client| {
@@ -32,7 +32,7 @@ pub fn accessible(page: &str) -> Result<(), Failed> {
                 client.set_window_size(width, 900).await?;
                 client.refresh().await?;
                 ready(client).await?;
-                // What is folded is looked at, too.
+                // The test opens folded parts, so that axe checks them.
                 let open = "document.querySelectorAll('main details').forEach((one) => (one.open = true))";
                 client.execute(open, vec![]).await?;
                 sleep(Duration::from_millis(500)).await;

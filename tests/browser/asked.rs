@@ -1,4 +1,4 @@
-//! What users ask of the pages, and how soon they have it.
+//! The tasks of users on the pages, and the time limits for the answers.
 
 use super::*;
 
@@ -6,23 +6,24 @@ use super::*;
 pub type Test = fn() -> Result<(), Failed>;
 
 pub const TESTS: [(&str, Test); 14] = [
-    ("ten questions, each answered from the front page in 2 s", questions),
-    ("a search finds each name first", synonyms),
-    ("explorer: LLVM IR has the PTX of each line", of_ir),
-    ("paste: each example is what its name says", kernels),
-    ("paste: a change that is proposed makes it right, and what is no PTX is said", changed),
-    ("paste: a launch is run, and says what it finds and what memory holds", ran),
+    ("the front page answers each of ten questions in 2 s", questions),
+    ("a search lists each name first", synonyms),
+    ("explorer: each line of LLVM IR shows its PTX", of_ir),
+    ("paste: each example has the verdict of its name", kernels),
+    ("paste: a proposed change removes the finding, and text that is not PTX is an error", changed),
+    ("paste: a run of a launch shows its findings and memory", ran),
     ("chapters: PTX, litmus tests and LLVM IR have colors", colors),
-    ("litmus: a test has its verdict in two words", badges),
-    ("litmus: each test is in a gallery of shapes, and opens in the page", shapes),
-    ("paste: PTX is judged by the LLVM IR that is pasted, too", against_ir),
-    ("the keyboard comes to Run in eight tabs", tabs),
-    ("reference: a GPU, a scope and a type leave the rows that they have", filtered),
+    ("litmus: a badge shows the verdict in two words", badges),
+    ("litmus: a gallery of shapes has each test, which opens in the page", shapes),
+    ("paste: pasted LLVM IR judges the PTX", against_ir),
+    ("the keyboard reaches Run in eight tabs", tabs),
+    ("reference: a GPU, a scope and a type filter the rows", filtered),
     ("reference: every link in the tables leads somewhere", led),
     ("pages answer in 1 s, at a quarter of the speed in 3 s, and the book is small", small),
 ];
 
-/// What users ask, and with what the answer begins. Each takes two steps from the front page: the words, and the button.
+/// Questions of users, and the start of each answer. Each takes two steps on the front page: enter the words, and press
+/// the button.
 const QUESTIONS: [(&str, &str); 10] = [
     ("atomicAdd, acquire, sm_90, which barriers?", "atom.acquire.gpu.global.add.u32"),
     ("atomicAdd", "atom.relaxed.gpu.global.add.u32"),
@@ -50,7 +51,7 @@ const NAMES: [&str; 8] = [
     "AtomicU32::fetch_nand",
 ];
 
-/// The kernels of the page, and what is found.
+/// The kernels of the page, and the verdict on each.
 const KERNELS: [(&str, &str); 8] = [
     ("missing_barrier", "Wrong"),
     ("barrier", "Nothing wrong was found"),
@@ -63,13 +64,13 @@ const KERNELS: [(&str, &str); 8] = [
 ];
 
 const LITMUS: [(&str, &str); 4] = [
-    ("message_passing", "Always so"),
-    ("store_buffering", "Can happen"),
-    ("store_buffering_sc", "Never happens"),
-    ("last_block", "Can happen"),
+    ("message_passing", "Always holds"),
+    ("store_buffering", "Allowed"),
+    ("store_buffering_sc", "Forbidden"),
+    ("last_block", "Allowed"),
 ];
 
-/// What the whole book may have.
+/// The maximum size of the whole book.
 const MEGABYTES: f64 = 12.0;
 
 pub fn site(name: &str, page: &str, test: impl AsyncFnOnce(&Client, &str) -> Result<(), Failed>) -> Result<(), Failed> {
@@ -78,7 +79,7 @@ pub fn site(name: &str, page: &str, test: impl AsyncFnOnce(&Client, &str) -> Res
     browse(&site, page, name, async |client| test(client, &folder).await)
 }
 
-/// Opens a page anew: another fragment alone would not load it.
+/// Loads a page from scratch, since a navigation to another fragment would not reload it.
 pub async fn open(client: &Client, address: &str) -> Result<(), Failed> {
     client.goto("about:blank").await?;
     client.goto(address).await?;
@@ -111,7 +112,7 @@ fn of_ir() -> Result<(), Failed> {
         wait(client, "document.querySelectorAll('#of-lines section').length === 2").await?;
         let shown = text(client, "#of-lines").await?;
         assert!(shown.contains("line 2: ") && shown.contains("atom.acq_rel.sys.global.add.u32"), "{shown}");
-        // By the lowest version of PTX that sm_90 has, which has no one-sided fences.
+        // sm_90's lowest PTX version has no acquire-only or release-only fences.
         assert!(shown.contains("line 3: ") && shown.contains("fence.acq_rel.gpu;"), "{shown}");
         Ok(())
     })
@@ -151,7 +152,7 @@ fn changed() -> Result<(), Failed> {
         client.execute(change, Vec::new()).await?;
         wait(client, "document.querySelector('.badge')?.textContent === 'Nothing wrong was found'").await?;
         set(client, &[("text", "int main() {}")]).await?;
-        wait(client, "document.querySelector('.wrong')?.textContent.includes('there is no kernel to check')").await
+        wait(client, "document.querySelector('.wrong')?.textContent.includes('the text has no kernel to check')").await
     })
 }
 
@@ -166,10 +167,10 @@ fn ran() -> Result<(), Failed> {
             wait(client, &said).await?;
             same(text(client, ".badge").await?, badge, launch)
         };
-        // The last comment of the kernel says how it is run.
+        // The last comment of the kernel has the launch.
         ends("", "Nothing wrong was found", "out = [1, 2, 3, 4").await?;
         ends("grid=1 out=u32[128] expect out[0] == 7", "Wrong", "out[0] == 7 does not hold: out[0] is 1").await?;
-        ends("grid=1 out=u32[64]", "Wrong", "out+384 is in no memory").await?;
+        ends("grid=1 out=u32[64]", "Wrong", "out+384 is outside of all memory").await?;
         client.execute(run, vec![json!("grid=1\nout=u33[1]")]).await?;
         wait(client, "document.querySelector('#launch-wrong')?.textContent.includes('u33')").await
     })
@@ -207,7 +208,7 @@ fn badges() -> Result<(), Failed> {
         let rows = "const table = document.querySelector('.outcomes table'); return [table.tBodies[0].rows.length, table.querySelectorAll('tbody tr:has(mark)').length]";
         open(client, &format!("{folder}/litmus.html#example=examples/litmus/store_buffering.litmus")).await?;
         wait(client, "document.querySelector('.outcomes')").await?;
-        same(client.execute(rows, Vec::new()).await?, json!([4, 1]), "four outcomes, of which one is in question")
+        same(client.execute(rows, Vec::new()).await?, json!([4, 1]), "four outcomes, one of them marked")
     })
 }
 
@@ -244,7 +245,7 @@ fn against_ir() -> Result<(), Failed> {
         let ir = "define void @f(ptr addrspace(1) %p) {\n  %a = atomicrmw add ptr addrspace(1) %p, i32 1 acq_rel\n  fence odd\n  ret void\n}";
         let ptx = ".version 8.6\n.target sm_90\n.visible .func f(.param .b64 p) { .reg .b64 %rd<2>; .reg .b32 %r<2>;\n    ld.param.b64 %rd1, [p];\n    atom.relaxed.sys.global.add.u32 %r1, [%rd1], 1;\n    ret;\n}\n";
         set(client, &[("text", ptx), ("ir", ir)]).await?;
-        assert!(text(client, "#ir-wrong").await?.contains("no ordering that is known"), "a line that is not read");
+        assert!(text(client, "#ir-wrong").await?.contains("no known ordering"), "a line that is not read");
         set(client, &[("ir", &ir.replace("  fence odd\n", ""))]).await?;
         same(text(client, ".badge").await?, "Wrong", "the verdict")?;
         let finding = text(client, ".finding").await?;
@@ -256,7 +257,7 @@ fn against_ir() -> Result<(), Failed> {
     })
 }
 
-/// From the link that skips what is in front of the content.
+/// Starts with the link that skips to the content.
 fn tabs() -> Result<(), Failed> {
     site("tabs", "paste", async |client, folder| {
         for page in ["paste", "litmus"] {
@@ -277,7 +278,7 @@ fn tabs() -> Result<(), Failed> {
     })
 }
 
-/// The rows that are left are those that name the GPU, or one range that it is in.
+/// Each visible row names the GPU, or a range that contains it.
 fn filtered() -> Result<(), Failed> {
     site("filter", "reference/add", async |client, folder| {
         let cells = "return [...document.querySelectorAll('main tbody tr')].filter((row) => row.offsetParent !== null)
@@ -309,7 +310,7 @@ fn filtered() -> Result<(), Failed> {
     })
 }
 
-/// The pages make their links, so that no file has them.
+/// Scripts make the links of the pages, so no file contains them.
 fn led() -> Result<(), Failed> {
     site("led", "reference", async |client, folder| {
         let ids = "return [...document.querySelectorAll('[id]')].map((one) => `${location.pathname}#${one.id}`)";
@@ -322,7 +323,7 @@ fn led() -> Result<(), Failed> {
             let links = "return [...document.querySelectorAll('#tables a')].map((one) => one.pathname + one.hash)";
             let links: Vec<String> = serde_json::from_value(client.execute(links, Vec::new()).await?)?;
             count += links.len();
-            // The explorer takes any fields; another test chooses them.
+            // The explorer accepts any fields. Another test covers them.
             let is_wrong = |link: &&String| !known.contains(link) && !link.contains("explorer.html#operation=");
             let wrong: BTreeSet<&String> = links.iter().filter(is_wrong).collect();
             assert!(!links.is_empty() && wrong.is_empty(), "{name}: {wrong:#?}");

@@ -1,12 +1,12 @@
-//! The editors of the pages: lines, colors, and what is wrong while it is typed.
+//! The editors of the pages: line numbers, colors, and errors while the user types.
 
 use super::{asked::Test, asked::open, asked::site, *};
 
 pub const TESTS: [(&str, Test); 4] = [
-    ("editors say what is wrong at its line while it is typed", typed),
-    ("editors show each line where it is, in colors", shown),
-    ("the colors of editors can be read in every theme", read),
-    ("paste: a page with 300 kernels answers while they are checked", many),
+    ("editors show an error at its line during typing", typed),
+    ("editors show each line in place, in colors", shown),
+    ("editors' colors are legible in every theme", read),
+    ("paste: the page scrolls while it checks 300 kernels", many),
 ];
 
 /// The themes of the book.
@@ -15,7 +15,7 @@ pub const THEMES: [&str; 5] = ["light", "rust", "coal", "navy", "ayu"];
 const PTX: &str = ".version 8.0\n.target sm_90\n.visible .entry k() {\n    /* a comment\n    of two lines */\n    fence.acq_rel.gpu;\n    ret;\n}\n";
 const IR: &str = "; two\n%a = atomicrmw add ptr addrspace(1) %p, i32 1 acq_rel\nfence syncscope(\"device\") seq_cst\n";
 
-/// A page, its field, a text that is right, and scopes of grammars that it has.
+/// A page, its field, a valid text, and scopes of grammars in the text.
 const EDITORS: [(&str, &str, &str, &[&str]); 3] = [
     (
         "paste",
@@ -27,7 +27,7 @@ const EDITORS: [(&str, &str, &str, &[&str]); 3] = [
     ("explorer", "#ir", IR, &["comment.line.semicolon.llvm", "keyword.other.semantics.llvm"]),
 ];
 
-/// In which page what is written in place of what is wrong, at which line.
+/// A page, a text and the invalid text that replaces it, and the line of the error.
 const WRONG: [(&str, &str, &str, &str); 4] = [
     ("paste", "fence.acq_rel.gpu;", "fence.acq_rel.gpu )", "Line 6: "),
     ("litmus", "st.weak", "st.wek", "Line 4: "),
@@ -35,7 +35,7 @@ const WRONG: [(&str, &str, &str, &str); 4] = [
     ("explorer", "device", "agent", "Line 3: "),
 ];
 
-/// Types a text into an editor.
+/// Sets the text of an editor.
 async fn write(client: &Client, field: &str, text: &str) -> Result<(), Failed> {
     let write = "const field = document.querySelector(arguments[0]); const details = field.closest('details'); if (details) details.open = true;
         field.value = arguments[1]; field.dispatchEvent(new Event('input', { bubbles: true }))";
@@ -60,7 +60,7 @@ fn typed() -> Result<(), Failed> {
     })
 }
 
-/// Each line of the picture is where the field has it, also far below, and its text is that of the field.
+/// Each line of the picture has the position and the text of the field's line, also far down in a long text.
 fn shown() -> Result<(), Failed> {
     site("shown", "index", async |client, folder| {
         for (page, field, text, scopes) in EDITORS {
@@ -93,7 +93,7 @@ fn shown() -> Result<(), Failed> {
     })
 }
 
-/// As WCAG 2.2 has it, section 1.4.3: 4.5 between text and ground.
+/// The contrast between text and background is at least 4.5, as WCAG 2.2, section 1.4.3, requires.
 fn read() -> Result<(), Failed> {
     site("read", "paste", async |client, folder| {
         for theme in THEMES {
@@ -125,10 +125,10 @@ fn many() -> Result<(), Failed> {
         let all = (0..300).map(|number| kernel.replace(&name, &format!("{name}{number}"))).collect::<String>();
         let start = "form.elements.text.value = args[0]; form.elements.run.click(); await new Promise((next) => setTimeout(next, 100));
             return form.hasAttribute('aria-busy')";
-        same(script(client, start, vec![json!(format!("{head}{all}"))]).await?, true, "it runs")?;
+        same(script(client, start, vec![json!(format!("{head}{all}"))]).await?, true, "the check runs")?;
         let scroll = "document.querySelector('#text').scrollTop = 50_000; await new Promise((next) => setTimeout(next, 100));
             return [form.hasAttribute('aria-busy'), Number(document.querySelector('.numbers').textContent.split('\\n')[0]) > 1000]";
-        same(script(client, scroll, Vec::new()).await?, json!([true, true]), "it scrolls while it runs")?;
+        same(script(client, scroll, Vec::new()).await?, json!([true, true]), "the page scrolls during the check")?;
         wait(client, "!document.querySelector('form.ask').hasAttribute('aria-busy')").await?;
         let said = text(client, "#status").await?;
         assert!(said.ends_with(" in 300 kernels") && said.starts_with("Wrong"), "{said}");

@@ -1,7 +1,7 @@
-//! The pages that answer, in a real browser: what they say is what the command says, links restore what was chosen, a heavy test can
-//! be stopped, wrong input is told at its place and kept, and nothing leaves the page.
+//! The interactive pages in a real browser. Their answers agree with the command, links restore the fields, a heavy test
+//! can be stopped, wrong input is kept and reported at its position, and no data leave the page.
 //!
-//! `BROWSER_SHOTS=FOLDER` keeps a picture of each page, for people to look at.
+//! `BROWSER_SHOTS=FOLDER` writes a picture of each page, for a person to look at.
 
 mod accessible;
 mod asked;
@@ -52,44 +52,44 @@ fn main() {
         };
     }
     let tests = tests! {
-        "litmus", "every verdict, outcome and drawing is the command's" => verdicts;
-        "litmus", "a link has the test" => litmus_link;
-        "litmus", "a heavy test can be stopped" => stopped;
+        "litmus", "the page has the command's verdicts, outcomes and drawings" => verdicts;
+        "litmus", "a link contains the test" => litmus_link;
+        "litmus", "a button stops a heavy test" => stopped;
         "litmus", "a time limit ends a heavy test" => limited;
-        "litmus", "wrong input is told at its place and kept" => wrong_test;
-        "litmus", "keys are the editor's" => keys;
-        "litmus", "threads are placed by lists" => placed;
-        "litmus", "the test as a command" => as_command;
-        "litmus", "a later run takes the place of one that is not done" => superseded;
-        "litmus", "what was shown of an earlier test is not left" => cleared;
-        "litmus", "keys are the form's" => arrows;
-        "litmus", "an example is a link" => example;
-        "litmus", "the verdict is seen" => seen;
-        "litmus", "a wide drawing takes the width that there is" => wide;
-        "litmus", "the address is not written with each key" => seldom;
+        "litmus", "an error marks its place and keeps the input" => wrong_test;
+        "litmus", "the editor receives its keys" => keys;
+        "litmus", "lists place threads" => placed;
+        "litmus", "the page shows the command of a test" => as_command;
+        "litmus", "a later run replaces an unfinished run" => superseded;
+        "litmus", "a run clears the results of earlier tests" => cleared;
+        "litmus", "a form with the focus receives the arrow keys" => arrows;
+        "litmus", "an example's link opens it" => example;
+        "litmus", "the verdict is visible" => seen;
+        "litmus", "a wide drawing fills the width" => wide;
+        "litmus", "the page rarely writes its address" => seldom;
         "litmus", "the first key leads to the test" => skipped;
-        "patterns", "drawings are dark in dark themes, and can be read on a telephone" => drawn;
+        "patterns", "drawings are dark in dark themes, and legible on a telephone" => drawn;
         "litmus", "every control has a name, and nothing is wider than a telephone" => usable;
-        "explorer", "every answer is the library's" => explored;
-        "explorer", "a link has the choices" => explorer_link;
+        "explorer", "every answer equals the library's" => explored;
+        "explorer", "a link contains the choices" => explorer_link;
         "explorer", "two targets or strategies are side by side" => side_by_side;
-        "explorer", "wrong input is told at its field and kept" => wrong_choice;
-        "explorer", "a choice that is possible with none of the others changes them" => adjusted;
-        "explorer", "nothing of what is typed is cut off" => underscores;
+        "explorer", "an error marks its field and keeps the input" => wrong_choice;
+        "explorer", "an incompatible choice changes the other choices" => adjusted;
+        "explorer", "fields show typed text in full" => underscores;
         "paste", "every control has a name, and nothing is wider than a telephone" => usable;
         "explorer", "every control has a name, and nothing is wider than a telephone" => usable;
-        "reference/add", "a heading can be linked to, and leads to the explorer" => reference;
+        "reference/add", "a link reaches a heading, and leads to the explorer" => reference;
     };
     let lost = LOST.map(|(page, file, says)| {
-        trial(format!("{page}: {file} cannot be loaded"), missing, move || is_lost(page, file, says))
+        trial(format!("{page}: a missing {file} is reported"), missing, move || is_lost(page, file, says))
     });
     let no_axe = (!axe().exists()).then_some("axe").or(missing);
-    let accessible =
-        ACCESSIBLE.map(|page| trial(format!("{page}: anyone can use it"), no_axe, move || accessible(page)));
+    let accessible = ACCESSIBLE
+        .map(|page| trial(format!("{page}: axe finds the page accessible"), no_axe, move || accessible(page)));
     let no_book = no_book.then_some("mdbook and wasm-bindgen");
     let pages = [
-        trial("the book has a page of each chapter".into(), no_book, pages),
-        trial("links of the book lead somewhere".into(), no_book, links),
+        trial("the book has a page for each chapter".into(), no_book, pages),
+        trial("links of the book have targets".into(), no_book, links),
     ];
     let asked = [&asked::TESTS[..], &editor::TESTS].concat();
     let asked = asked.into_iter().map(|(name, test)| trial(name.into(), missing, test));
@@ -99,9 +99,9 @@ fn main() {
     libtest_mimic::run(&arguments, trials.map(left_to_all).collect()).exit();
 }
 
-/// Why there is no book.
+/// The reason why the book could not be built.
 enum Unbuilt {
-    /// What builds it cannot be had.
+    /// A program that builds the book is not available.
     Missing,
     Wrong(String),
 }
@@ -109,7 +109,7 @@ enum Unbuilt {
 impl From<&Unbuilt> for Failed {
     fn from(why: &Unbuilt) -> Self {
         match why {
-            Unbuilt::Missing => "what builds the book cannot be had".into(),
+            Unbuilt::Missing => "the programs that build the book are missing".into(),
             Unbuilt::Wrong(said) => said.into(),
         }
     }
@@ -147,7 +147,7 @@ fn pages() -> Result<(), Failed> {
                 return Err(format!("no {}", page.display()).into());
             }
             count += 1;
-            // Each litmus test of a chapter can be run.
+            // A reader can run each litmus test of a chapter.
             let own = fs::read_to_string(&chapter)?.matches("```ptx\nPTX ").count();
             same(fs::read_to_string(&page)?.matches(">Run it here</a>").count(), own, name.to_string_lossy().as_ref())?;
             tests += own;
@@ -167,8 +167,8 @@ fn pages() -> Result<(), Failed> {
     if count > 20 && tests > 30 { Ok(()) } else { Err(format!("only {count} chapters, {tests} tests").into()) }
 }
 
-/// Each link of the book leads to one of its pages, which is neither a folder nor a download, and to a heading or an anchor that it has.
-/// The pages that answer take any.
+/// Each link of the book leads to one of its pages, not to a folder or download, and to an existing heading or anchor.
+/// The fragment of a link to an interactive page may have any fields.
 fn links() -> Result<(), Failed> {
     let docs = book()?.join("docs");
     let (link, id) =
@@ -203,14 +203,10 @@ fn links() -> Result<(), Failed> {
             }
         }
     }
-    if wrong.is_empty() && count > 1_000 {
-        Ok(())
-    } else {
-        Err(format!("{count} links, of them wrong: {wrong:#?}").into())
-    }
+    if wrong.is_empty() && count > 1_000 { Ok(()) } else { Err(format!("{count} links, broken: {wrong:#?}").into()) }
 }
 
-/// A link to an ordering of a type, and from there to the page that answers.
+/// The reference links to an ordering of a type, and from there to an interactive page.
 async fn reference(client: &Client) -> Result<(), Failed> {
     let page = client.current_url().await?;
     client.goto(&format!("{page}#i32-acq_rel")).await?;
@@ -229,12 +225,12 @@ async fn reference(client: &Client) -> Result<(), Failed> {
         .await?;
     ready(client).await?;
     let chosen = "return ['operation', 'ordering', 'type', 'space'].map((name) => document.getElementById(name).value)";
-    same(client.execute(chosen, vec![]).await?, json!(["add", "acq_rel", "i32", "global"]), "what the link chooses")?;
+    same(client.execute(chosen, vec![]).await?, json!(["add", "acq_rel", "i32", "global"]), "the choices of the link")?;
     client.find(Locator::Css("a[href='reference/add.html?type=i32#i32-acq_rel']")).await?.click().await?;
     same(text(client, ":target").await?.trim(), "i32: acq_rel", "back at the heading")
 }
 
-/// The tests of the list, and the same where scopes are narrower or orderings weaker.
+/// The tests of the list, and variants with narrower scopes or weaker orderings.
 fn examples() -> Result<Vec<String>, Failed> {
     let all: BTreeMap<String, BTreeMap<String, String>> =
         serde_json::from_slice(&fs::read(book()?.join("docs/page/examples.json"))?)?;
@@ -245,7 +241,7 @@ fn examples() -> Result<Vec<String>, Failed> {
     Ok(tests.into_iter().chain(others).collect())
 }
 
-/// The text without the file and the time, which differ.
+/// The text without the file name and the time, which differ.
 fn timeless(text: &str) -> String {
     let line = |(number, line): (usize, &str)| match line.strip_suffix(" ms") {
         _ if number == 0 => line.split_once(": ").map_or(line, |(_, rest)| rest).to_owned(),
@@ -304,7 +300,7 @@ async fn litmus_link(client: &Client) -> Result<(), Failed> {
     same(text(client, "#status").await?, said, "the verdict")
 }
 
-/// A test that takes long: all threads write the same, so that there are many orders and few outcomes.
+/// A test that takes long. All threads write the same value, so there are many orders and few outcomes.
 fn heavy() -> String {
     let threads = 6;
     let cells = |cell: &dyn Fn(usize) -> String| (0..threads).map(cell).collect::<Vec<_>>().join(" | ") + " ;\n";
@@ -325,13 +321,13 @@ async fn stopped(client: &Client) -> Result<(), Failed> {
     assert!(text(client, "#status").await?.starts_with("Running…"), "the page answers while the test runs");
     client.find(Locator::Css("#stop")).await?.click().await?;
     wait(client, "!document.querySelector('form.ask').hasAttribute('aria-busy')").await?;
-    same(text(client, "#status").await?, "No verdict: stopped.", "it is stopped")?;
+    same(text(client, "#status").await?, "No verdict: stopped.", "the test stops")?;
     same(client.find(Locator::Css("#text")).await?.prop("value").await?, heavy(), "the text is kept")?;
     set(client, &[("text", TEST)]).await?;
     same(text(client, "#status").await?, "linked holds", "the next test runs")
 }
 
-/// Pages that lack a file, and what they say then.
+/// Pages, a missing file, and the message that the page then shows.
 const LOST: [(&str, &str, &str); 7] = [
     ("litmus", "worker.js", "No verdict: the library of this page cannot be loaded."),
     ("litmus", "ptx_atomics_page.js", "No verdict: the library of this page cannot be loaded."),
@@ -342,7 +338,7 @@ const LOST: [(&str, &str, &str); 7] = [
     ("explorer", "ptx_atomics_page_bg.wasm", "This page cannot answer: the library of this page cannot be loaded: "),
 ];
 
-/// A page that lacks a file says so, and does not ask for it without end.
+/// A page reports a missing file, and does not request it repeatedly.
 fn is_lost(page: &str, file: &'static str, says: &str) -> Result<(), Failed> {
     let site = serve(Some(file))?;
     browse(&site, page, file, async |client| {
@@ -351,7 +347,7 @@ fn is_lost(page: &str, file: &'static str, says: &str) -> Result<(), Failed> {
         sleep(Duration::from_secs(1)).await;
         let said = client.execute(&format!("return {said}"), vec![]).await?.to_string();
         assert!(!said.contains("serve"), "{said}");
-        // A browser may look ahead for it once.
+        // A browser may request the file once in advance.
         let asked = || site.asked.load(Ordering::Relaxed);
         let before = asked();
         assert!((1..=2).contains(&before), "asked {before} times");
@@ -371,11 +367,11 @@ async fn superseded(client: &Client) -> Result<(), Failed> {
         const key = new KeyboardEvent('keydown', { key: 'Enter', ctrlKey: true, bubbles: true });
         form.elements.text.dispatchEvent(key); form.elements.text.dispatchEvent(key);
         await idle(); await new Promise((next) => setTimeout(next, 300)); return form.hasAttribute('aria-busy')";
-    same(script(client, body, vec![json!(heavy()), json!(TEST)]).await?, false, "nothing runs any more")?;
-    same(text(client, "#status").await?, "linked holds", "the verdict is that of the later one")
+    same(script(client, body, vec![json!(heavy()), json!(TEST)]).await?, false, "no test runs")?;
+    same(text(client, "#status").await?, "linked holds", "the verdict of the later run")
 }
 
-/// What a page shows of a test: its text, its drawing, its threads, its messages.
+/// The parts of a page that show a test: its text, its drawing, its threads, its messages.
 async fn remains(client: &Client) -> Result<Value, Failed> {
     let body = "return ['#shown', '#places select', '#messages', 'form.ask .wrong'].map((part) => \
         [...document.querySelectorAll(part)].map((one) => one.textContent).join(''))";
@@ -409,7 +405,7 @@ async fn cleared(client: &Client) -> Result<(), Failed> {
     Ok(())
 }
 
-/// The book turns pages with the arrows; not while a form has the focus.
+/// The arrow keys turn the pages of the book, unless a form has the focus.
 async fn arrows(client: &Client) -> Result<(), Failed> {
     let before = client.current_url().await?.path().to_owned();
     for control in ["run", "profile", "example"] {
@@ -443,7 +439,7 @@ async fn example(client: &Client) -> Result<(), Failed> {
     same(text(client, "#status").await?, said, "the verdict")
 }
 
-/// On a desk and on a telephone, and where the text is long.
+/// The verdict is visible on a desktop and on a phone, also at the end of a long text.
 async fn seen(client: &Client) -> Result<(), Failed> {
     for (width, height) in [(1280, 800), (360, 640)] {
         client.set_window_size(width, height).await?;
@@ -457,7 +453,7 @@ async fn seen(client: &Client) -> Result<(), Failed> {
     Ok(())
 }
 
-/// A drawing scrolls only where no room is left beside it.
+/// A drawing scrolls only if it cannot become wider.
 async fn wide(client: &Client) -> Result<(), Failed> {
     for width in [1280, 1700] {
         client.set_window_size(width, 900).await?;
@@ -469,12 +465,12 @@ async fn wide(client: &Client) -> Result<(), Failed> {
     Ok(())
 }
 
-/// Browsers allow a page to write its address 200 times in 30 seconds.
+/// The page rarely writes its address, since browsers allow 200 writes in 30 seconds.
 async fn seldom(client: &Client) -> Result<(), Failed> {
     let body = "let count = 0; const replace = history.replaceState; history.replaceState = function (...all) { count++; replace.apply(this, all); };
         for (let key = 0; key < 50; key++) { form.elements.text.value += '/'; form.elements.text.dispatchEvent(new Event('input', { bubbles: true })); }
         await new Promise((next) => setTimeout(next, 500)); return [count, location.hash.includes('%2F%2F%2F')]";
-    same(script(client, body, vec![]).await?, json!([1, true]), "how often it is written, and with what")
+    same(script(client, body, vec![]).await?, json!([1, true]), "the number and text of writes")
 }
 
 async fn skipped(client: &Client) -> Result<(), Failed> {
@@ -500,7 +496,7 @@ async fn drawn(client: &Client) -> Result<(), Failed> {
     Ok(())
 }
 
-/// Each first click leads to an answer, and says what else it changed.
+/// Each first choice leads to an answer, and the page notes the other fields that it changed.
 async fn adjusted(client: &Client) -> Result<(), Failed> {
     let lists = ["operation", "ordering", "type", "space"];
     let choices: Value = serde_json::from_str(&ptx_atomics_page::choices())?;
@@ -522,11 +518,11 @@ async fn adjusted(client: &Client) -> Result<(), Failed> {
             noted += usize::from(shown[1] != "");
         }
     }
-    assert!(count > 50 && noted > 10, "{count}, {noted} with a note");
+    assert!(count > 50 && noted > 10, "{count} fields, {noted} with a note");
     Ok(())
 }
 
-/// A line of a field has room for all of its font, also where a pixel is a dot.
+/// The line of a field is high enough for its font, also on a screen with one dot per pixel.
 async fn underscores(client: &Client) -> Result<(), Failed> {
     let body = "return [...document.querySelectorAll('form.ask input:not([type=checkbox])')].filter((field) => field.offsetParent).filter((field) => {
         const style = getComputedStyle(field), inner = field.clientHeight - parseFloat(style.paddingTop) - parseFloat(style.paddingBottom);
@@ -539,10 +535,10 @@ async fn limited(client: &Client) -> Result<(), Failed> {
     same(text(client, "#status").await?, "heavy unknown", "the verdict")?;
     let shown = text(client, "#shown").await?;
     let says = ["--time-limit", " outcome", "P5:r2"].iter().all(|part| shown.contains(part));
-    if says { Ok(()) } else { Err(format!("it does not say why, and what was found: {shown}").into()) }
+    if says { Ok(()) } else { Err(format!("no reason, or no outcomes so far: {shown}").into()) }
 }
 
-/// Litmus tests that are none.
+/// Invalid litmus tests.
 const WRONG: [&str; 7] = [
     "",
     "no litmus test",
@@ -584,7 +580,7 @@ async fn wrong_test(client: &Client) -> Result<(), Failed> {
             let code = wrong.lines().nth(number - 1).unwrap_or_default();
             same(marks.next().ok_or("no mark")?, format!("{code}\n{:>column$}", '^'), "the mark below its place")?;
             if !is_there {
-                return Err(format!("of {wrong:?} the page says\n{line}\nand the command\n{said}").into());
+                return Err(format!("for {wrong:?}, the page shows\n{line}\nand the command\n{said}").into());
             }
         }
         same(client.find(Locator::Css("#text")).await?.prop("value").await?, wrong, "the text is kept")?;
@@ -606,20 +602,20 @@ async fn wrong_test(client: &Client) -> Result<(), Failed> {
             command_says(&["litmus", "--reading", wrong, "-"], &said)?;
         }
         set(client, &[(field, "")]).await?;
-        same(text(client, "#status").await?, "linked holds", "what is right again runs")?;
+        same(text(client, "#status").await?, "linked holds", "the corrected test runs")?;
     }
     Ok(())
 }
 
-/// The command ends with status 2, and says this.
+/// Checks that the command ends with status 2 and this message.
 fn command_says(arguments: &[&str], message: &str) -> Result<(), Failed> {
     let output = ptx_atomics().args(arguments).output()?;
     let said = String::from_utf8(output.stderr)?;
     let is_same = output.status.code() == Some(2) && said.contains(message);
-    if is_same { Ok(()) } else { Err(format!("the page says\n{message}\nand the command\n{said}").into()) }
+    if is_same { Ok(()) } else { Err(format!("the page shows\n{message}\nand the command\n{said}").into()) }
 }
 
-/// A field keeps what was typed, and says to who does not see it what is wrong.
+/// A field keeps the typed text, and describes the error to screen readers.
 async fn is_marked(client: &Client, id: &str, wrong: &str, said: &str) -> Result<(), Failed> {
     let field = client.find(Locator::Css(&format!("#{id}"))).await?;
     same(field.prop("value").await?, wrong, said)?;
@@ -631,9 +627,9 @@ async fn keys(client: &Client) -> Result<(), Failed> {
     let before = client.current_url().await?.path().to_owned();
     set(client, &[("text", "")]).await?;
     let editor = client.find(Locator::Css("#text")).await?;
-    // The book turns pages with the arrows, and searches with s and a slash.
+    // In the book, the arrow keys turn pages, and `s` and a slash start a search.
     editor.send_keys(&format!("{}{}s/?", char::from(Key::Right), char::from(Key::Left))).await?;
-    same(editor.prop("value").await?, "s/?", "what is typed is text")?;
+    same(editor.prop("value").await?, "s/?", "typed keys are text")?;
     same(client.current_url().await?.path(), &*before, "the page stays")?;
     set(client, &[("text", "")]).await?;
     editor.send_keys(TEST).await?;
@@ -654,10 +650,10 @@ async fn placed(client: &Client) -> Result<(), Failed> {
     let body = "const list = document.querySelector('[aria-label=\"gpu of P1\"]'); list.value = '3'; \
         list.dispatchEvent(new Event('change')); form.elements.text.value = 'typed'; \
         await new Promise((next) => setTimeout(next, 300)); await idle(); return form.elements.text.value";
-    same(script(client, body, vec![]).await?, "typed", "what is typed while a thread is placed")
+    same(script(client, body, vec![]).await?, "typed", "the text typed during the placement of a thread")
 }
 
-/// From the button to the drawing, and the command for the same: for docs/cost.md.
+/// Measures the time from the button to the drawing, and of the command for the same test, for docs/cost.md.
 async fn time(client: &Client) -> Result<(), Failed> {
     let first = script(client, "return form.dataset.took", vec![]).await?;
     let body = "const times = [];
@@ -700,7 +696,7 @@ async fn usable(client: &Client) -> Result<(), Failed> {
     let live = client
         .execute("return document.querySelectorAll('form.ask :is([role=status], [aria-live])').length > 0", vec![])
         .await?;
-    same(live, true, "what changes is said")?;
+    same(live, true, "a live region announces changes")?;
     for theme in ["light", "navy"] {
         for width in [360, 1280] {
             client.execute("localStorage.setItem('mdbook-theme', arguments[0])", vec![json!(theme)]).await?;
@@ -720,7 +716,7 @@ async fn usable(client: &Client) -> Result<(), Failed> {
     Ok(())
 }
 
-/// A picture of the page as it is.
+/// Takes a picture of the current page.
 async fn shot(client: &Client, name: &str) -> Result<(), Failed> {
     let Some(folder) = env::var_os("BROWSER_SHOTS") else { return Ok(()) };
     fs::create_dir_all(&folder)?;
@@ -741,7 +737,7 @@ async fn explored(client: &Client) -> Result<(), Failed> {
     let lists = ["operation", "ordering", "scope", "type", "space", "mcpu", "strategy", "fp-atomics"]
         .map(|name| (name, list(name)));
     let flags = ["volatile", "generic-may-be-local", "volatile-as-mmio", "flush-f32"];
-    // Each value is met many times; steps without a common divisor meet them in all combinations.
+    // Each value occurs many times. Steps without a common divisor give all combinations.
     let questions = (0..2000usize).map(|index| {
         let fields = lists.iter().enumerate().map(|(step, (name, values))| {
             ((*name).to_owned(), values[index * (2 * step + 1) / (step + 1) % values.len()].clone())
@@ -752,7 +748,7 @@ async fn explored(client: &Client) -> Result<(), Failed> {
     let questions: Vec<String> = questions.map(|question| question.to_string()).collect();
     let expected: Vec<String> = questions.iter().map(|question| ptx_atomics_page::explorer::answer(question)).collect();
     let right = expected.iter().filter(|answer| answer.starts_with("{\"answer\"")).count();
-    assert!(right > 200 && right < expected.len(), "{right} of {} are answered", expected.len());
+    assert!(right > 200 && right < expected.len(), "{right} of {} have an answer", expected.len());
     let body = "const { Engine } = await import('/docs/page/page.js'); const engine = new Engine();
         return Promise.all(args[0].map((question) => engine.call('explore', question)))";
     same(script(client, body, vec![json!(questions)]).await?, json!(expected), "the answers")
@@ -788,7 +784,7 @@ async fn side_by_side(client: &Client) -> Result<(), Failed> {
     set(client, &[("compare", "true"), ("type", "i16"), ("operation", "add")]).await?;
     for fields in pairs {
         set(client, &fields).await?;
-        // A page of this test's own, so that no earlier choice is left.
+        // The values of all fields, including earlier choices.
         let own = "return Object.fromEntries([...form.elements].filter((one) => one.name).map((one) => [one.name, one.type === 'checkbox' ? one.checked : one.value]))";
         let chosen = script(client, own, vec![]).await?;
         let expected = ["a", "b"].map(|side| {
@@ -835,7 +831,7 @@ async fn wrong_choice(client: &Client) -> Result<(), Failed> {
         set(client, &[(field, "")]).await?;
         wait(client, &format!("!document.querySelector('#{id}-wrong')")).await?;
     }
-    // What no list has is told where somebody linked it.
+    // Values outside of the lists, in a link, give errors.
     let link = client.current_url().await?;
     let hash = "#operation=nothing&ordering=odd&scope=all&type=i7&space=outer";
     client.execute("location.hash = arguments[0]", vec![json!(hash)]).await?;

@@ -1,4 +1,4 @@
-//! The book, served without what a test takes away, and a browser that looks at it.
+//! A server of the book, optionally without a file, and a browser that opens its pages.
 
 use fantoccini::wd::WebDriverCompatibleCommand;
 use http::Method;
@@ -6,25 +6,25 @@ use url::{ParseError, Url};
 
 use super::*;
 
-/// What a page may load: nothing from elsewhere. What it tries to load beyond is an error in the console.
+/// The sources from which a page may load: only its own site. Any other load is an error in the console.
 const POLICY: &str = "default-src 'self'; script-src 'self' 'unsafe-inline' 'wasm-unsafe-eval'; style-src 'self' 'unsafe-inline'; \
                       img-src 'self' data: blob:";
 
-/// Keeps what goes wrong in a page, from its first line on.
+/// A script that records the errors of a page, from its first line on.
 const WATCH: &str = "<head><script>window.wrong = []; const keep = (what) => window.wrong.push(String(what)); \
     addEventListener('error', (event) => keep(event.message ?? `cannot load ${event.target.src ?? event.target.href}`), true); \
     addEventListener('unhandledrejection', (event) => keep(event.reason)); \
     addEventListener('securitypolicyviolation', (event) => keep(`${event.violatedDirective}: ${event.blockedURI}`)); \
     console.error = (...all) => keep(all.join(' '));</script>";
 
-/// A book that is served until the tests end.
+/// A server of the book, which runs until the tests end.
 pub struct Site {
     pub port: u16,
-    /// How often the file was asked for that this site does not have.
+    /// The number of requests for the file that this site omits.
     pub asked: Arc<AtomicUsize>,
 }
 
-/// Serves the book, without the file of this name.
+/// Serves the book, without the file `without`.
 pub fn serve(without: Option<&'static str>) -> Result<Site, Failed> {
     let folder = book()?;
     let listener = TcpListener::bind(("127.0.0.1", 0))?;
@@ -74,14 +74,15 @@ fn answer(stream: &TcpStream, folder: &Path, without: Option<&str>, asked: &Atom
     stream.write_all(&body).ok()
 }
 
-/// The driver of a browser, which ends with it.
+/// The driver process of a browser, which ends when the value is dropped.
 struct Driver {
     process: Child,
     port: u16,
 }
 
 impl Driver {
-    /// The driver takes a port that is free for IPv4, and ends where the same port is taken for IPv6: then it is started again.
+    /// Starts the driver. It chooses a port that is free for IPv4 and ends if the port is taken for IPv6; then it is
+    /// started again.
     fn start() -> Result<Self, Failed> {
         let mut said = String::new();
         for _ in 0..5 {
@@ -90,10 +91,10 @@ impl Driver {
                 Err(lines) => said = lines,
             }
         }
-        Err(format!("the driver says no port, five times; last: {said}").into())
+        Err(format!("the driver reports no port, five times; last: {said}").into())
     }
 
-    /// The driver, or what it said before it ended.
+    /// The driver, or its output if it ended.
     fn try_start() -> Result<Result<Self, String>, Failed> {
         let mut process = Command::new(DRIVER)
             .arg("--port=0")
@@ -113,7 +114,7 @@ impl Driver {
             process.wait()?;
             return Ok(Err(said));
         };
-        // What it says later must go somewhere.
+        // A reader must consume the later output.
         thread::spawn(move || lines.for_each(drop));
         Ok(Ok(Self { process, port }))
     }
@@ -126,7 +127,7 @@ impl Drop for Driver {
     }
 }
 
-/// Opens a page of the book, waits until it answers, and does a test there.
+/// Opens a page of the book, waits until it is ready, and runs a test there.
 pub fn run(page: &str, name: &str, test: impl AsyncFnOnce(&Client) -> Result<(), Failed>) -> Result<(), Failed> {
     browse(&serve(None)?, page, name, async |client| {
         ready(client).await?;
@@ -135,7 +136,7 @@ pub fn run(page: &str, name: &str, test: impl AsyncFnOnce(&Client) -> Result<(),
     })
 }
 
-/// Opens a page of a site, and does a test there.
+/// Opens a page of a site, and runs a test there.
 pub fn browse(
     site: &Site,
     page: &str,
@@ -166,7 +167,7 @@ pub fn browse(
     })
 }
 
-/// A command to Chromium alone, of its protocol for developers.
+/// A command of the developer protocol, which only Chromium has.
 #[derive(Debug)]
 struct Chromium(&'static str, Value);
 
@@ -180,13 +181,13 @@ impl WebDriverCompatibleCommand for Chromium {
     }
 }
 
-/// Makes the browser so many times slower than it is.
+/// Slows the browser down by a factor.
 pub async fn slow(client: &Client, times: u32) -> Result<(), Failed> {
     client.issue_cmd(Chromium("Emulation.setCPUThrottlingRate", json!({ "rate": times }))).await?;
     Ok(())
 }
 
-/// Waits for a condition, in JavaScript.
+/// Waits until a condition in JavaScript is true.
 pub async fn wait(client: &Client, condition: &str) -> Result<(), Failed> {
     let start = Instant::now();
     while client.execute(&format!("return Boolean({condition})"), Vec::new()).await? != Value::Bool(true) {
@@ -198,13 +199,13 @@ pub async fn wait(client: &Client, condition: &str) -> Result<(), Failed> {
     Ok(())
 }
 
-/// Waits until a page answers. What has no form is there when it is loaded.
+/// Waits until a page is ready. A page without a form is ready when it is loaded.
 pub async fn ready(client: &Client) -> Result<(), Failed> {
     wait(client, "document.readyState === 'complete' && document.querySelector('form.ask:not([data-ready])') === null")
         .await
 }
 
-/// Nothing went wrong in the page, and all that it loaded is its own.
+/// Checks that no error occurred in the page, and that every loaded file belongs to its site.
 async fn quiet(client: &Client) -> Result<(), Failed> {
     let others = "return [...window.wrong, ...performance.getEntriesByType('resource').map((one) => one.name)
         .filter((name) => !name.startsWith(location.origin) && !name.startsWith('data:') && !name.startsWith('blob:'))]";
@@ -221,7 +222,7 @@ pub fn same(page: impl Into<Value>, expected: impl Into<Value>, what: &str) -> R
     }
 }
 
-/// Runs JavaScript that may wait.
+/// Runs asynchronous JavaScript.
 pub async fn script(client: &Client, body: &str, arguments: Vec<Value>) -> Result<Value, Failed> {
     let whole = format!(
         "const done = arguments[arguments.length - 1], args = [...arguments].slice(0, -1);
@@ -236,7 +237,7 @@ pub async fn script(client: &Client, body: &str, arguments: Vec<Value>) -> Resul
     }
 }
 
-/// Sets fields, as a user does, and waits for the answer.
+/// Sets fields as a user does, and waits for the answer.
 pub async fn set(client: &Client, fields: &[(&str, &str)]) -> Result<(), Failed> {
     let fields: BTreeMap<_, _> = fields.iter().copied().collect();
     let body = "for (const [name, value] of Object.entries(args[0])) {

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Each input becomes a file; those with errors become none, and keep nobody from theirs.
+/// Each input becomes a file. An input with errors becomes none, and does not affect the other inputs.
 pub fn several_inputs() -> Result<(), Failed> {
     let (good, bad) = ("tests/inputs/fences.ll tests/mlir/inputs/kernels.mlir", "tests/bad/too_wide.ll");
     check(good, 2, &["there are 2 inputs and one output: '-'", "give a folder by -o FOLDER/"])?;
@@ -19,8 +19,8 @@ pub fn several_inputs() -> Result<(), Failed> {
     check(&format!("{bad} {good} -o {}/", folder("mixed").display()), 1, &words)?;
     assert_eq!(names(&folder("mixed"))?, ["fences.ptx", "locks.ptx"]);
     let one = fs::read(folder("mixed").join("fences.ptx"))?;
-    assert_eq!(one, lowered("tests/inputs/fences.ll")?.into_bytes(), "it is what it becomes alone");
-    // However many are done at once, the same is written and said.
+    assert_eq!(one, lowered("tests/inputs/fences.ll")?.into_bytes(), "expected the output of the input alone");
+    // The outputs and messages are the same with any number of concurrent jobs.
     let inputs = "tests/bad/too_wide.ll tests/inputs/fences.ll tests/bad/two_gpus.ll tests/inputs/scoped.ll none.ll";
     let with = |jobs: &str| -> Result<_, Failed> {
         let at = folder(&format!("jobs{jobs}"));
@@ -34,20 +34,20 @@ pub fn several_inputs() -> Result<(), Failed> {
         assert!((status, said.clone(), files.clone()) == with(jobs)?, "-j {jobs}");
     }
     check("tests/inputs/fences.ll -j 0", 2, &["0"])?;
-    // Two files of one name.
+    // Two files with the same name.
     fs::create_dir(folder("other"))?;
     fs::copy(root().join("tests/inputs/fences.ll"), folder("other").join("fences.ll"))?;
     let twice = format!("{good} {}/fences.ll -o {}/", folder("other").display(), folder("clash").display());
     check(
         &twice,
         1,
-        &["fences.ptx': another output has the same name", "it is that of 'tests/inputs/fences.ll' and '"],
+        &["fences.ptx': another output has the same name", "the inputs are 'tests/inputs/fences.ll' and '"],
     )?;
     assert_eq!(names(&folder("clash"))?, ["locks.ptx"]);
     Ok(())
 }
 
-/// However many processes generate its code, the bytes are the same, and so are the errors.
+/// The bytes and the errors are the same with any number of code generation processes.
 pub fn large_module() -> Result<(), Failed> {
     let head = "target triple = \"nvptx64-nvidia-cuda\"
         @one = internal addrspace(3) global [4 x i32] undef

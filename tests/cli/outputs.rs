@@ -1,4 +1,4 @@
-//! Outputs appear whole or not at all, whatever they are and whatever ends the command.
+//! Outputs appear whole or not at all, for every kind of output file and every end of the command.
 
 use super::*;
 
@@ -32,7 +32,7 @@ pub fn outputs_appear_whole() -> Result<(), Failed> {
     Ok(())
 }
 
-/// All in a folder of the test: what fails here may have replaced what it should have written to.
+/// All files are in a folder of the test, because a failing case may have replaced the file that it should write to.
 pub fn links_pipes_devices() -> Result<(), Failed> {
     let folder = tempfile::tempdir()?;
     let at = |name: &str| folder.path().join(name);
@@ -42,10 +42,10 @@ pub fn links_pipes_devices() -> Result<(), Failed> {
         let found = fs::read_dir(folder.path()).expect("a folder").map(|entry| entry.expect("an entry").file_name());
         let found = found.map(|name| name.into_string().expect("UTF-8")).sorted().collect_vec();
         assert_eq!(found, names.iter().copied().sorted().collect_vec());
-        names.iter().for_each(|name| fs::remove_file(at(name)).expect("it can be removed"));
+        names.iter().for_each(|name| fs::remove_file(at(name)).expect("the link is removable"));
     };
 
-    // What `/dev/stdout` is; a pipe, then a file that has something in it.
+    // A link to standard output, as `/dev/stdout` is: first a pipe, then a file that is not empty.
     symlink("/proc/self/fd/1", at("stdout"))?;
     assert_eq!(lowered(&format!("{input} -o {}", at("stdout").display()))?, expected);
     fs::write(at("file"), "before\n")?;
@@ -57,7 +57,7 @@ pub fn links_pipes_devices() -> Result<(), Failed> {
     assert!(at("stdout").is_symlink());
     left(&["stdout", "file"]);
 
-    // A socket, which nobody can open by its name.
+    // A socket, which cannot be opened by its name.
     let (ours, theirs) = std::os::unix::net::UnixStream::pair()?;
     symlink("/proc/self/fd/1", at("stdout"))?;
     let spawned = ptx_atomics().args(["lower", input, "-o"]).arg(at("stdout")).stdout(OwnedFd::from(theirs)).spawn();
@@ -72,7 +72,7 @@ pub fn links_pipes_devices() -> Result<(), Failed> {
     assert_eq!(fs::read_to_string(at("out"))?, expected);
     left(&["out"]);
 
-    // The reader of a named pipe sees its end, on an error too.
+    // The reader of a named pipe sees the end of the output, also after an error.
     success(Command::new("mkfifo").arg(at("pipe")))?;
     for (input, expected) in [(input, &*expected), ("tests/bad/constant_memory.ll", ""), ("tests/none.ll", "")] {
         let reader = std::thread::spawn({
@@ -86,7 +86,7 @@ pub fn links_pipes_devices() -> Result<(), Failed> {
     assert!(fs::metadata(at("pipe"))?.file_type().is_fifo());
     left(&["pipe"]);
 
-    // A link to a device; to nothing yet; to a file by two links; to itself.
+    // A link to a device, to a missing file, to a file through two links, and to itself.
     if Command::new("mknod").arg(at("null")).args(["c", "1", "3"]).output()?.status.success() {
         symlink("null", at("link"))?;
         lowered(&format!("{input} -o {}", at("link").display()))?;
@@ -112,7 +112,7 @@ pub fn links_pipes_devices() -> Result<(), Failed> {
 pub const TWO_MODULES: &str =
     "gpu.module @a { llvm.func @f() { llvm.return } }\ngpu.module @b { llvm.func @g() { llvm.return } }\n";
 
-/// A link in a folder stays one too, and two modules do not share a file.
+/// A link in the output folder remains a link, and two modules do not share a file.
 pub fn outputs_in_a_folder() -> Result<(), Failed> {
     let folder = tempfile::tempdir()?;
     let at = |name: &str| folder.path().join(name);
@@ -135,17 +135,17 @@ pub fn two_outputs() -> Result<(), Failed> {
     let (file, link) = (folder.path().join("out"), folder.path().join("link"));
     symlink("out", &link)?;
     let input = "tests/inputs/fences.ll";
-    check(&format!("{input} --remarks -"), 2, &["the remarks need a file"])?;
+    check(&format!("{input} --remarks -"), 2, &["expected a file, found standard output"])?;
     for (output, remarks) in iproduct!([&file, &link], [&file, &link]) {
         let arguments = format!("{input} -o {} --remarks {}", output.display(), remarks.display());
-        check(&arguments, 2, &["-o and --remarks are the same"])?;
+        check(&arguments, 2, &["-o and --remarks name the same file"])?;
     }
     assert!(!file.exists());
     symlink("/proc/self/fd/1", &file)?;
-    check(&format!("{input} --remarks {}", link.display()), 2, &["-o and --remarks are the same"])
+    check(&format!("{input} --remarks {}", link.display()), 2, &["-o and --remarks name the same file"])
 }
 
-/// A program on which the command works for a while, and the command at work on it: it, and the child that works.
+/// Starts the command on a program that takes a while. Returns the command, and the process id of its working child.
 pub fn at_work(folder: &Path, arguments: &[&str]) -> Result<(std::process::Child, i32), Failed> {
     let function = |number| {
         format!(
@@ -171,17 +171,17 @@ pub fn kill(process: impl std::fmt::Display, signal: &str) -> Result<(), Failed>
     success(Command::new("kill").arg(format!("-{signal}")).arg(process.to_string())).map(drop)
 }
 
-/// The signals that this process ignores, the first one in the lowest bit.
+/// The signals that this process ignores. The lowest bit is the first signal.
 pub fn ignored() -> Result<u64, Failed> {
     let status = fs::read_to_string("/proc/self/status")?;
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:")).ok_or("no SigIgn")?;
     Ok(u64::from_str_radix(mask.trim(), 16)?)
 }
 
-/// Whatever ends the command ends its child, and no file is left.
+/// If a signal ends the command, its child also ends, and no file remains.
 pub fn no_end_leaves_anything() -> Result<(), Failed> {
     for (signal, number) in [("TERM", 15), ("KILL", 9), ("INT", 2), ("HUP", 1)] {
-        // What runs in the background, or under nohup, hands on that it ignores a signal.
+        // A process in the background or under nohup inherits an ignored signal.
         if ignored()? >> (number - 1) & 1 == 1 {
             continue;
         }
@@ -191,7 +191,7 @@ pub fn no_end_leaves_anything() -> Result<(), Failed> {
         let (mut parent, child) = at_work(folder.path(), &["-o", &out, "--remarks", &remarks])?;
         kill(parent.id(), signal)?;
         assert!(!parent.wait()?.success());
-        // A child that somebody else has not yet waited for has no memory any more.
+        // A child that has ended but was not yet waited for has no memory.
         let alive =
             || fs::read_to_string(format!("/proc/{child}/status")).is_ok_and(|status| status.contains("VmSize"));
         let ended = (0..1000).any(|_| {
@@ -202,6 +202,6 @@ pub fn no_end_leaves_anything() -> Result<(), Failed> {
         let left = fs::read_dir(folder.path())?.map_ok(|entry| entry.file_name()).collect::<Result<Vec<_>, _>>()?;
         assert_eq!(left, ["long.ll"], "{signal}");
     }
-    // No place for temporary files is needed.
+    // The command needs no folder for temporary files.
     success(ptx_atomics().args(["lower", "tests/inputs/fences.ll"]).env("TMPDIR", "/none")).map(drop)
 }

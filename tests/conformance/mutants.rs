@@ -1,6 +1,6 @@
-//! Compilers that are right but for one thing, which they do twice or to other memory.
+//! Compilers with a single mistake: they execute an operation twice, or on other memory.
 //!
-//! This program is such a compiler itself: it asks the command, and changes what that gives.
+//! This program itself is such a compiler. It runs the command and changes the output.
 
 use std::{collections::BTreeMap, env, fs, path::Path};
 
@@ -9,18 +9,18 @@ use ptx_atomics::ptx::{Atom, AtomOp, Code, Function, Instruction, Item, Ld, LdSe
 use serde_json::Value;
 use testing::{binary, ptx_atomics, success};
 
-/// Which mutant this program is; nothing, if it is the test.
+/// The variable that selects a mutant; unset in the test itself.
 const MUTANT: &str = "CONFORMANCE_MUTANT";
 
-/// How many functions of the suite are tried.
+/// The number of functions of the suite in the sample.
 const SAMPLE: &str = "2500";
 
-/// One thing that is done otherwise.
+/// A single mistake.
 struct Mutant {
     name: &'static str,
-    /// What stands in place of an instruction; nothing, if it stays.
+    /// The replacement of an instruction; `None` if the instruction stays.
     mutate: fn(&Instruction) -> Option<Vec<Instruction>>,
-    /// How many functions of the sample it changes at least.
+    /// The minimum number of functions in the sample that the mutant changes.
     least: usize,
 }
 
@@ -33,7 +33,7 @@ const MUTANTS: [Mutant; 9] = [
         least: 7,
     },
     Mutant { name: "each store twice", mutate: store_twice, least: 119 },
-    Mutant { name: "a weak store in front", mutate: weak_store, least: 54 },
+    Mutant { name: "a weak store first", mutate: weak_store, least: 54 },
     Mutant { name: "a generic load as global", mutate: global_load, least: 2 },
     Mutant { name: "a generic store as global", mutate: global_store, least: 2 },
     Mutant { name: "a generic update as global", mutate: global_update, least: 2 },
@@ -80,7 +80,7 @@ fn volatile_twice(found: &Instruction) -> Option<Vec<Instruction>> {
 }
 
 impl Mutant {
-    /// The function with all that is done otherwise; whether that is anything.
+    /// Applies the mutation to a function. Returns whether the function changed.
     fn apply(&self, function: &mut Function) -> bool {
         let Some(body) = &mut function.body else { return false };
         let mut changed = false;
@@ -100,7 +100,7 @@ impl Mutant {
     }
 }
 
-/// Compiles, if this program is a mutant: its arguments are the input, the output, the GPU and the version of PTX.
+/// Compiles, if this program is a mutant. Its arguments are the input, the output, the GPU and the PTX version.
 pub fn compile() -> Option<Result<(), Failed>> {
     let name = env::var(MUTANT).ok()?;
     let mutant = MUTANTS.iter().find(|mutant| mutant.name == name)?;
@@ -119,7 +119,7 @@ pub fn compile() -> Option<Result<(), Failed>> {
     Some(done())
 }
 
-/// What the suite says of functions, by their names: the verdict, and the PTX.
+/// The results of the suite by the names of functions: the verdict, and the PTX.
 type Said = BTreeMap<String, (String, String)>;
 
 fn said(options: &[&str], compiler: &[&str], mutant: Option<&str>) -> Result<Said, Failed> {
@@ -140,7 +140,7 @@ fn said(options: &[&str], compiler: &[&str], mutant: Option<&str>) -> Result<Sai
     Ok(functions.iter().map(|f| (text(&f["name"]), (text(&f["verdict"]), text(&f["ptx"])))).collect())
 }
 
-/// The right compiler is right, and of each mutant every function is found that it changes.
+/// The correct compiler passes. For each mutant, the suite finds every function that the mutant changes.
 pub fn are_found() -> Result<(), Failed> {
     let path = |path: &Path| path.display().to_string();
     let ours = [&*path(binary()), "lower", "--mcpu", "{sm}", "--mattr", "+{ptx}", "{input}", "-o", "{output}"];

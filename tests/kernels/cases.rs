@@ -1,15 +1,15 @@
-//! Kernels of every language, with what is said of each.
+//! Kernels in every language, with the result of the command on each.
 
 use super::Case;
 
-/// What a test of PTX begins with.
+/// A PTX test with its header.
 macro_rules! ptx {
     ($body:literal) => {
         concat!(".version 7.8\n.target sm_90\n.address_size 64\n", $body)
     };
 }
 
-/// What an instruction puts into `%r9` of three constants in `%r1`, `%r2` and `%r3`.
+/// A test of the value that an instruction computes in `%r9` from constants in `%r1`, `%r2` and `%r3`.
 macro_rules! value {
     ($name:literal, $instruction:literal, $result:literal) => {
         Case {
@@ -31,7 +31,7 @@ macro_rules! value {
     };
 }
 
-/// A word, and the flag behind it.
+/// A kernel that writes a word and then a flag.
 pub const MESSAGE: &str = ptx!(
     "
 .visible .func send(.param .b64 word, .param .b64 flag) {
@@ -56,7 +56,7 @@ $wait:
 }
 "
 );
-/// Its words, as flags.
+/// The declarations of `MESSAGE`, as flags.
 pub const WORDS: [&str; 8] = [
     "--declare",
     "u32 word, flag",
@@ -68,7 +68,7 @@ pub const WORDS: [&str; 8] = [
     "P1:return == 42",
 ];
 
-/// What Rust's kernels begin with.
+/// A kernel in Rust with its prelude.
 macro_rules! rust {
     ($body:literal) => {
         concat!(
@@ -79,7 +79,7 @@ macro_rules! rust {
     };
 }
 
-/// What CUDA's begin with.
+/// A kernel in CUDA with its prelude.
 macro_rules! cuda {
     ($body:literal) => {
         concat!(
@@ -90,7 +90,7 @@ macro_rules! cuda {
     };
 }
 
-/// A message across a cluster: the second thread finds the flag of the first by `mapa`.
+/// A message across a cluster. The second thread computes the address of the first thread's flag with `mapa`.
 macro_rules! mapa {
     ($scope:literal, $find:literal) => {
         concat!(
@@ -141,7 +141,7 @@ pub static CASES: &[Case] = &[
         says: &["mapa holds", "257        1  1"],
     },
     Case {
-        name: "mapa: a variable of another CTA, released to the own",
+        name: "mapa: a variable of another CTA, released to its own CTA",
         file: "mapa.ptx",
         source: mapa!("cta", r" mapa.shared::cluster.u32 %r1, s, 0;
  ld.acquire.cluster.shared::cluster.u32 %r2, [%r1];
@@ -175,7 +175,7 @@ pub static CASES: &[Case] = &[
         says: &["mapa holds", "257        1  1"],
     },
     Case {
-        name: "mapa: the own variable by its rank",
+        name: "mapa: a CTA's own variable by its rank",
         file: "mapa.ptx",
         source: mapa!("cluster", r" mov.b32 %r6, s;
  mov.b32 %r7, %cluster_ctarank;
@@ -184,17 +184,17 @@ pub static CASES: &[Case] = &[
  ld.global.b32 %r3, [d];"),
         flags: &["--outcomes"],
         status: 0,
-        says: &["impossible, whatever is read"],
+        says: &["impossible in every candidate execution"],
     },
     Case {
-        name: "mapa: a variable of a CTA that is not there",
+        name: "mapa: a variable of a missing CTA",
         file: "mapa.ptx",
         source: mapa!("cluster", r" mapa.shared::cluster.u32 %r1, s, 3;
  ld.acquire.cluster.shared::cluster.u32 %r2, [%r1];
  ld.global.b32 %r3, [d];"),
         flags: &["--outcomes"],
         status: 1,
-        says: &["unknown", "a CTA that no thread is in"],
+        says: &["unknown", "a CTA without threads"],
     },
     Case { name: "PTX", file: "message.ptx", source: MESSAGE, flags: &WORDS, status: 0, says: &["message holds", "st.release.gpu.global.b32"] },
     Case { name: "LLVM IR", file: "message.ll", source: r#"
@@ -281,7 +281,7 @@ void set(int to) { __atomic_store_n(&flag, to, __ATOMIC_RELAXED); }
 int get() { return __atomic_load_n(&flag, __ATOMIC_RELAXED); }
 }
 ", flags: &[], status: 0, says: &["flag holds"] },
-    // What threads are given.
+    // The values that threads get.
     Case { name: "parameters and special registers", file: "special.ptx", source: ptx!("
 // litmus: thread P0 = f(5) @ cta 3, tid 2, %nsmid = 9
 // litmus: bind f.1 = 70
@@ -297,7 +297,7 @@ int get() { return __atomic_load_n(&flag, __ATOMIC_RELAXED); }
   ret;
 }
 "), flags: &["--outcomes"], status: 0, says: &["special holds"] },
-    Case { name: "all CTAs of a function have one size", file: "size.ptx", source: ptx!("
+    Case { name: "each CTA of a function has the same size", file: "size.ptx", source: ptx!("
 // litmus: thread P0 = f @ cta 0
 // litmus: thread P1 = f @ cta 0
 // litmus: thread P2 = f @ cta 1
@@ -316,17 +316,17 @@ int get() { return __atomic_load_n(&flag, __ATOMIC_RELAXED); }
   ret;
 }
 "), flags: &[], status: 0, says: &["size holds"] },
-    Case { name: "a parameter without a value", file: "m.ptx", source: MESSAGE, flags: &["--declare", "u32 word", "--thread", "P0 = send(word) @ cta 0", "--forall", "word == 42"], status: 1, says: &["`flag` is not bound"] },
-    Case { name: "no such function", file: "m.ptx", source: MESSAGE, flags: &["--thread", "P0 = sned @ cta 0", "--forall", "true"], status: 1, says: &["there is no function `sned`; the module has `send`, `receive`"] },
-    Case { name: "too many arguments", file: "m.ptx", source: MESSAGE, flags: &["--declare", "u32 x", "--thread", "P0 = send(x, x, x)", "--forall", "x == 0"], status: 1, says: &["`send` has 2 parameters, not 3"] },
-    Case { name: "no such object", file: "m.ptx", source: MESSAGE, flags: &["--declare", "u32 x", "--thread", "P0 = send(x, y)", "--forall", "x == 0"], status: 1, says: &["there is no `y`: declare it, as in `litmus: u32 y`"] },
-    Case { name: "a condition that names nothing", file: "m.ptx", source: MESSAGE, flags: &["--declare", "u32 x", "--thread", "P0 = send(x, x)", "--forall", "z == 0"], status: 1, says: &["there is no `z`"] },
-    Case { name: "a result that is none", file: "m.ptx", source: MESSAGE, flags: &["--declare", "u32 x", "--thread", "P0 = send(x, x)", "--forall", "P0:return == 0"], status: 1, says: &["return"] },
-    Case { name: "a thread that is none", file: "m.ptx", source: MESSAGE, flags: &["--declare", "u32 x", "--thread", "P0 = send(x, x)", "--forall", "P3:return == 0"], status: 1, says: &["P3"] },
-    Case { name: "no condition", file: "m.ptx", source: MESSAGE, flags: &["--declare", "u32 x", "--thread", "P0 = send(x, x)"], status: 1, says: &["nothing says what must hold"] },
-    Case { name: "no thread", file: "m.ptx", source: MESSAGE, flags: &["--declare", "u32 x"], status: 1, says: &["does not say which functions run"] },
-    Case { name: "wrong words", file: "m.ptx", source: ptx!("// litmus: thread P1 = f\n// litmus: u32 x[0]\n// litmus: for all x\n"), flags: &[], status: 1, says: &["m.ptx:4:19", "`P0` expected, not `P1`", "m.ptx:5", "an object has 1 to", "m.ptx:6"] },
-    Case { name: "not PTX", file: "m.ptx", source: "// litmus: thread P0 = f\n// litmus: forall true\n.version x {", flags: &[], status: 1, says: &["error"] },
+    Case { name: "a parameter without a value", file: "m.ptx", source: MESSAGE, flags: &["--declare", "u32 word", "--thread", "P0 = send(word) @ cta 0", "--forall", "word == 42"], status: 1, says: &["the parameter `flag` has no value"] },
+    Case { name: "an unknown function", file: "m.ptx", source: MESSAGE, flags: &["--thread", "P0 = sned @ cta 0", "--forall", "true"], status: 1, says: &["the module has no function `sned`; its functions are `send`, `receive`"] },
+    Case { name: "too many arguments", file: "m.ptx", source: MESSAGE, flags: &["--declare", "u32 x", "--thread", "P0 = send(x, x, x)", "--forall", "x == 0"], status: 1, says: &["`send` takes 2 arguments, found 3"] },
+    Case { name: "an unknown object", file: "m.ptx", source: MESSAGE, flags: &["--declare", "u32 x", "--thread", "P0 = send(x, y)", "--forall", "x == 0"], status: 1, says: &["the test has no `y`: declare it, as in `litmus: u32 y`"] },
+    Case { name: "a condition with an unknown name", file: "m.ptx", source: MESSAGE, flags: &["--declare", "u32 x", "--thread", "P0 = send(x, x)", "--forall", "z == 0"], status: 1, says: &["the test has no `z`"] },
+    Case { name: "a missing result", file: "m.ptx", source: MESSAGE, flags: &["--declare", "u32 x", "--thread", "P0 = send(x, x)", "--forall", "P0:return == 0"], status: 1, says: &["return"] },
+    Case { name: "an unknown thread", file: "m.ptx", source: MESSAGE, flags: &["--declare", "u32 x", "--thread", "P0 = send(x, x)", "--forall", "P3:return == 0"], status: 1, says: &["P3"] },
+    Case { name: "a missing condition", file: "m.ptx", source: MESSAGE, flags: &["--declare", "u32 x", "--thread", "P0 = send(x, x)"], status: 1, says: &["the test has no condition"] },
+    Case { name: "a missing thread", file: "m.ptx", source: MESSAGE, flags: &["--declare", "u32 x"], status: 1, says: &["does not name the functions that run"] },
+    Case { name: "malformed declarations", file: "m.ptx", source: ptx!("// litmus: thread P1 = f\n// litmus: u32 x[0]\n// litmus: for all x\n"), flags: &[], status: 1, says: &["m.ptx:4:19", "expected `P0`, found `P1`", "m.ptx:5", "an object has 1 to", "m.ptx:6"] },
+    Case { name: "text that is not PTX", file: "m.ptx", source: "// litmus: thread P0 = f\n// litmus: forall true\n.version x {", flags: &[], status: 1, says: &["error"] },
     Case { name: "a source that does not compile", file: "m.cu", source: "// litmus: thread P0 = f\n// litmus: forall true\nint f( {", flags: &[], status: 1, says: &["cannot compile", "to LLVM IR", "expected"] },
     // Several tests.
     Case { name: "several tests of a file", file: "two.ptx", source: ptx!("
@@ -348,7 +348,7 @@ int get() { return __atomic_load_n(&flag, __ATOMIC_RELAXED); }
 }
 "), flags: &[], status: 0, says: &["one holds", "two#1 holds", "two#2 holds", "3 tests: 3 hold"] },
     // Addresses.
-    Case { name: "an array indexed by what was read", file: "index.ptx", source: ptx!("
+    Case { name: "an array indexed by a read value", file: "index.ptx", source: ptx!("
 // litmus: u32 which = 2, array[4] = {5, 6, 7, 8}
 // litmus: thread P0 = f(which, array) @ cta 0
 // litmus: thread P1 = g(which, array) @ cta 1
@@ -371,7 +371,7 @@ int get() { return __atomic_load_n(&flag, __ATOMIC_RELAXED); }
   ret;
 }
 "), flags: &[], status: 0, says: &["index holds"] },
-    Case { name: "behind an array", file: "bounds.ptx", source: ptx!("
+    Case { name: "after the end of an array", file: "bounds.ptx", source: ptx!("
 // litmus: u32 which = 4, array[4] = {5, 6, 7, 8}
 // litmus: thread P0 = f(which, array) @ cta 0
 // litmus: forall P0:return == 7
@@ -416,7 +416,7 @@ pub unsafe extern \"C\" fn read() -> u32 {
   ret;
 }
 "), flags: &[], status: 0, says: &["own holds"] },
-    Case { name: "shared memory that is not one", file: "own.ptx", source: ptx!("
+    Case { name: "shared memory of two CTAs", file: "own.ptx", source: ptx!("
 // litmus: thread P0 = f @ cta 0
 // litmus: thread P1 = f @ cta 1
 // litmus: forall s == 1
@@ -504,7 +504,7 @@ $end:
   ret;
 }
 "), flags: &[], status: 0, says: &["4 tests: 4 hold"] },
-    Case { name: "unknown: behind a table of branches", file: "table.ptx", source: ptx!("
+    Case { name: "unknown: an index after the end of a table of branches", file: "table.ptx", source: ptx!("
 // litmus: u32 which = 1
 // litmus: thread P0 = f(which) @ cta 0
 // litmus: forall P0:return == 1
@@ -518,10 +518,10 @@ $zero:
   st.param.b32 [r], %r1;
   ret;
 }
-"), flags: &[], status: 1, says: &["table unknown", "line 13 of the PTX: brx.idx %r1, $targets: an index behind the table of the branch"] },
-    // What is said.
+"), flags: &[], status: 1, says: &["table unknown", "line 13 of the PTX: brx.idx %r1, $targets: an index beyond the table of the branch"] },
+    // The text of messages.
     Case { name: "a condition keeps its names", file: "out.ptx", source: MESSAGE, flags: &["--declare", "u32 word, flag, out = 3, pair[2]", "--thread", "P0 = send(word, flag)", "--forall", "out == 7 /\\ pair[1] == 0 /\\ word == 42", "--outcomes"], status: 0, says: &["out does not hold", "forall (out == 7 /\\ pair[1] == 0 /\\ word == 42)", "  word  out  pair[1]\n  42    3    0"] },
-    Case { name: "the weakest of what makes a test hold", file: "weakest.rs", source: rust!("
+    Case { name: "the weakest atomics with which a test holds", file: "weakest.rs", source: rust!("
 static FLAG: AtomicU32 = AtomicU32::new(0);
 static DATA: AtomicU32 = AtomicU32::new(0);
 #[unsafe(no_mangle)]
@@ -587,7 +587,7 @@ extern \"C\" __device__ void f() {
 // litmus: thread P0 = f @ cta 0
 // litmus: thread P1 = f @ cta 1
 "), flags: &[], status: 0, says: &["alone holds", "together does not hold"] },
-    Case { name: "a trap for which others wait for ever", file: "trap.ptx", source: ptx!("
+    Case { name: "a trap that keeps other threads waiting", file: "trap.ptx", source: ptx!("
 // litmus: u32 flag
 // litmus: thread P0 = stops(flag) @ cta 0
 // litmus: thread P1 = waits(flag) @ cta 1
@@ -604,7 +604,7 @@ $wait:
   ret;
 }
 "), flags: &[], status: 0, says: &["trap does not hold"] },
-    // Arithmetic that litmus tests have no instruction for.
+    // Arithmetic without an instruction in litmus tests.
     value!("mul.hi.u32", "mul.hi.u32 %r9, %r1, %r2;", 304062475),
     value!("mul.hi.s32", "mul.hi.s32 %r9, %r1, %r2;", 4293609874),
     value!("shf.l.wrap", "shf.l.wrap.b32 %r9, %r1, %r2, %r3;", 1183502143),
@@ -623,7 +623,7 @@ $wait:
   ret;
 }
 "), flags: &[], status: 0, says: &["value holds"] },
-    // What the model does not have.
+    // Features that the model lacks.
     Case { name: "unknown: a vote", file: "vote.ptx", source: ptx!("
 // litmus: thread P0 = f @ cta 0
 // litmus: forall P0:return == 1
@@ -665,7 +665,7 @@ extern \"C\" __device__ float f(float x) {
 // litmus: thread P0 = f(1) @ cta 0
 // litmus: forall P0:return == 1
 "), flags: &[], status: 1, says: &["float unknown", "float.cu:8: return x * 2;"] },
-    Case { name: "unknown: more rounds", file: "rounds.ptx", source: ptx!("
+    Case { name: "unknown: more iterations", file: "rounds.ptx", source: ptx!("
 // litmus: u32 n = 5
 // litmus: thread P0 = f(n) @ cta 0
 // litmus: thread P1 = f(n) @ cta 1
@@ -680,7 +680,7 @@ $again:
   ret;
 }
 "), flags: &["--rounds", "2"], status: 1, says: &["rounds unknown", "rounds"] },
-    Case { name: "a constant number of rounds", file: "rounds.cu", source: cuda!("
+    Case { name: "a constant number of iterations", file: "rounds.cu", source: cuda!("
 __device__ uint32_t x;
 extern \"C\" __device__ void f(uint32_t n) {
   for (uint32_t i = 0; i < n; ++i) __scoped_atomic_fetch_add(&x, i, __ATOMIC_RELAXED, __MEMORY_SCOPE_DEVICE);

@@ -1,5 +1,5 @@
-//! What has no lowering: what the command prints for each file of `bad/`, pinned beside the file, with the flags behind
-//! `// RUN:`; and damaged input.
+//! The errors for inputs without a lowering. The message for each file of `bad/` is pinned beside the file; the flags
+//! are those in the file's `// RUN:` line. Further trials lower damaged input.
 //!
 //! To accept a change: `INSTA_UPDATE=always cargo test -p ptx-atomics-cli --test it -- '[mlir] bad'`, then read the difference.
 
@@ -14,7 +14,7 @@ use libtest_mimic::{Failed, Trial};
 
 use testing::{left_to_all, ptx_atomics, root, snapshot, success};
 
-/// What `timeout` exits with when it had to stop a program.
+/// The exit status of `timeout` if it had to stop a program.
 const TIMEOUT: i32 = 124;
 
 pub fn trials() -> Vec<Trial> {
@@ -29,7 +29,7 @@ pub fn trials() -> Vec<Trial> {
         Trial::test("bad: damaged bytecode never aborts", || damaged(&["--emit", "mlir-bc"], "damaged MLIR bytecode")),
         Trial::test("bad: damaged text never aborts", || damaged(&["--emit", "mlir"], "is not MLIR")),
     ];
-    // `--test fuzz` damages MLIR, too.
+    // `--test fuzz` also damages MLIR.
     files.chain(damaged.map(left_to_all)).collect()
 }
 
@@ -46,7 +46,8 @@ fn check(path: &Path) -> Result<(), Failed> {
     snapshot::pin("tests/mlir/bad", &name, &stderr.replace(&folder.path().display().to_string(), ""))
 }
 
-/// Changes bytes of what `flags` make of an input. Every run ends with a message, or with output.
+/// Lowers an input with `flags`, changes bytes of the result, and reads it again. Every run must end with a message or
+/// with output.
 fn damaged(flags: &[&str], message: &str) -> Result<(), Failed> {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("damaged.mlir");
@@ -55,7 +56,7 @@ fn damaged(flags: &[&str], message: &str) -> Result<(), Failed> {
     let (mut outcomes, mut endless) = ([0, 0], 0);
     for damaged in testing::damaged(&whole, 4) {
         fs::write(&path, &damaged)?;
-        // On damaged bytecode, MLIR's reader may follow a type into itself: each level doubles its time.
+        // On damaged bytecode, MLIR's reader may follow a type into itself, and each level doubles its time.
         let mut limited = Command::new("timeout");
         limited.arg("10").arg(testing::binary()).arg("lower").arg(&path);
         let Output { status, stdout, stderr } = limited.output()?;

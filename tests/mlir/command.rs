@@ -1,4 +1,4 @@
-//! The command line on MLIR: inputs, outputs, targets; and the examples, compiled end to end.
+//! The command line on MLIR: inputs, outputs and targets; and the examples, compiled end to end.
 
 use std::{
     fs,
@@ -18,14 +18,14 @@ type Test = fn() -> Result<(), Failed>;
 
 pub fn trials() -> Vec<Trial> {
     let tests: [(&str, Test); 8] = [
-        ("accesses that name no alignment", no_alignment),
-        ("standard input, text and bytecode", standard_input),
-        ("a file for each module", folder),
-        ("the target of flags, module, default", targets),
-        ("remarks and -v", remarks),
-        ("code of the host stays", host),
-        ("what conversions make anew is converted", vectors),
-        ("functions say that nothing is a NaN", no_nans),
+        ("accesses without an alignment have LLVM IR's alignment", no_alignment),
+        ("the command reads standard input, text and bytecode", standard_input),
+        ("each module gets a file", folder),
+        ("the target comes from flags, module, default", targets),
+        ("remarks and -v name each operation", remarks),
+        ("the pass ignores code of the host", host),
+        ("the pipeline converts the ops of other conversions", vectors),
+        ("no_nans_fp_math has an effect in both spellings", no_nans),
     ];
     let tests = tests.map(|(name, test)| Trial::test(format!("command: {name}"), test));
     let llc = (!exists(tool("llc"))).then_some(tool("llc"));
@@ -51,7 +51,7 @@ fn with_input(arguments: &str, input: &[u8]) -> Result<Output, Failed> {
     Ok(child.wait_with_output()?)
 }
 
-/// MLIR's conversion of vectors makes ops of arith, behind the conversion of these.
+/// MLIR's conversion of vectors makes ops of the arith dialect. The pipeline must convert them afterwards.
 fn vectors() -> Result<(), Failed> {
     let text = "gpu.module @kernels {
       gpu.func @f(%m: memref<4xf32>, %i: index) kernel {
@@ -69,7 +69,7 @@ fn vectors() -> Result<(), Failed> {
     Ok(())
 }
 
-/// In the dialect's word and in LLVM's, by both ways to PTX.
+/// The attribute `no_nans_fp_math` has an effect in the dialect's spelling and in LLVM's, on both paths to PTX.
 fn no_nans() -> Result<(), Failed> {
     for (attributes, by_integers) in [
         ("{passthrough = [[\"no-nans-fp-math\", \"true\"]]}", true),
@@ -101,7 +101,7 @@ fn standard_input() -> Result<(), Failed> {
     assert_eq!((read.status.code(), String::from_utf8(read.stdout)?), (Some(0), expected.clone()));
     let bytecode = with_input("--input mlir --emit mlir-bc", &text)?.stdout;
     assert!(bytecode.starts_with(b"ML\xefR"));
-    // Bytecode is known by its first bytes.
+    // The command recognizes bytecode by its first bytes.
     let lowered = String::from_utf8(with_input("", &bytecode)?.stdout)?;
     assert_eq!(lowered.matches("atom.relaxed.").count(), 2, "{lowered}");
     let passed = String::from_utf8(with_input("--input mlir --emit mlir", &text)?.stdout)?;
@@ -115,7 +115,7 @@ fn standard_input() -> Result<(), Failed> {
     Ok(())
 }
 
-/// They are aligned as LLVM IR's are, without a layout of data and with one.
+/// Accesses without an alignment have the same alignment as in LLVM IR, with and without a data layout.
 fn no_alignment() -> Result<(), Failed> {
     let layout = "llvm.data_layout = \"e-i64:64-i128:128\"";
     for (ty, attributes) in itertools::iproduct!(["i16", "i32", "i64", "i128", "f64"], ["", layout]) {
@@ -155,7 +155,7 @@ fn folder() -> Result<(), Failed> {
     let folder = tempfile::tempdir()?;
     let input = folder.path().join("two.mlir");
     fs::write(&input, MODULES)?;
-    // A folder that is not there yet, then the same again.
+    // The first run creates the output folder; the second run overwrites its files.
     let out = folder.path().join("out");
     for _ in 0..2 {
         success(&mut lower(&format!("{} -o {}/", input.display(), out.display())))?;
@@ -167,11 +167,11 @@ fn folder() -> Result<(), Failed> {
     let one = success(&mut lower(&format!("{} --module new", input.display())))?;
     assert_eq!(one, read("new.ptx")?);
     assert!(one.contains("fence.acquire.sys;") && read("old.ptx")?.contains("fence.acq_rel.sys;"));
-    // A module without a name of its own has that of the file.
+    // The output of a module without a name has the name of the file.
     let fences = root().join("tests/mlir/inputs/llvm_orderings.mlir");
     success(&mut lower(&format!("{} -o {}", fences.display(), out.display())))?;
     assert!(out.join("llvm_orderings.ptx").exists());
-    // One wrong module, and nothing of the others is written.
+    // If one module has an error, the command writes no file for the other modules either.
     let wrong = folder.path().join("wrong");
     let status = lower(&format!("tests/mlir/bad/errors_in_modules.mlir -o {}/", wrong.display())).output()?.status;
     assert!(status.code() == Some(1) && !wrong.exists());
@@ -207,7 +207,7 @@ fn remarks() -> Result<(), Failed> {
     Ok(())
 }
 
-/// Neither the atomics of the host nor ops that only the host can have are looked at.
+/// The pass ignores atomics of the host and ops that only host code can have.
 fn host() -> Result<(), Failed> {
     let passed = success(&mut lower("tests/mlir/inputs/launch.mlir --emit mlir"))?;
     assert_eq!(passed.lines().filter(|line| is_atomic(line)).count(), 1);
@@ -228,7 +228,7 @@ fn llvm_ir() -> Result<(), Failed> {
     Ok(())
 }
 
-/// An example, and what its PTX for sm_90 must have.
+/// An example, and the text that its PTX for sm_90 must contain.
 struct Example {
     name: &'static str,
     expected: &'static [&'static str],

@@ -1,4 +1,4 @@
-//! A cell of the grid in MLIR's LLVM dialect, and with constants for operands.
+//! A cell of the grid in MLIR's LLVM dialect, with variables or constants as operands.
 
 use ptx_lowering::{
     Operation, Ordering, RmwOp, SyncScope, Type,
@@ -7,16 +7,16 @@ use ptx_lowering::{
 
 use testing::cells::{self, Cell, Pointer};
 
-/// A cell whose values are arguments of the function, or constants.
+/// A cell whose values are arguments of the function or constants.
 pub struct Program {
     pub cell: Cell,
     constants: Option<[Constant; 2]>,
 }
 
-/// A value in the words of LLVM IR, and the op of MLIR that makes it.
+/// A value in the syntax of LLVM IR, and the MLIR op that makes it.
 type Constant = (&'static str, &'static str);
 
-/// Those of a type; `TYPE` stands for it.
+/// The constants of a type. `TYPE` in an op is a placeholder for the type.
 #[rustfmt::skip]
 fn constants(ty: &str) -> &'static [Constant] {
     match ty {
@@ -44,7 +44,7 @@ fn constants(ty: &str) -> &'static [Constant] {
     }
 }
 
-/// The type in MLIR's words.
+/// The MLIR spelling of an LLVM type.
 fn mlir_type(llvm: &str) -> String {
     let scalar = |name: &str| match name {
         "ptr" => "!llvm.ptr".to_owned(),
@@ -71,8 +71,8 @@ fn bin_op(op: RmwOp) -> &'static str {
     }
 }
 
-/// Whether the dialect has the operation: its verifier wants scalars, but for arithmetic on floats, and no integer of 128 bits
-/// to compute with.
+/// Whether the dialect has the operation. Its verifier requires scalars, except for arithmetic on floats, and rejects
+/// arithmetic on 128-bit integers.
 pub fn has(cell: &Cell) -> bool {
     match cell.op.operation {
         Operation::Fence => true,
@@ -86,10 +86,10 @@ impl Program {
         Self { cell, constants: None }
     }
 
-    /// With constants for operands, those of this number.
+    /// A program whose operands are the constants with this number.
     pub fn constant(cell: Cell, number: usize) -> Self {
         let known = constants(cell.ty.0);
-        // In a file with the other one.
+        // A file may also have the variant with variables.
         let name = format!("{}_constant", cell.name);
         Self {
             constants: Some([0, 1].map(|operand| known[(number + operand) % known.len()])),
@@ -103,7 +103,7 @@ impl Program {
         self.constants.is_some_and(|constants| constants.iter().any(splat))
     }
 
-    /// As a function of LLVM IR.
+    /// The program as a function of LLVM IR.
     pub fn llvm_ir(&self) -> String {
         let text = cells::llvm_ir(&self.cell);
         let Some([b, c]) = self.constants else { return text };
@@ -111,7 +111,7 @@ impl Program {
         format!("{head}{{\n{}", body.replace("%b", b.0).replace("%c", c.0))
     }
 
-    /// As a function of the LLVM dialect.
+    /// The program as a function of the LLVM dialect.
     pub fn mlir(&self) -> String {
         let Cell { name, op, ty: (ty, align, _), pointer, weak, read } = &self.cell;
         let ty = mlir_type(ty);

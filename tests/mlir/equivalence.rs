@@ -1,8 +1,8 @@
-//! The same program as LLVM IR and in MLIR's LLVM dialect gives the same PTX, byte for byte, and the same errors.
+//! The same program in LLVM IR and in MLIR's LLVM dialect gives the same PTX, byte for byte, and the same errors.
 //!
-//! The programs are the cells of `tests/grid`, with variables and with constants for operands, in files of many functions.
-//! A part of them is tested: programs that have every two words together, and with `scripts/test --all` every 400th one. The variable
-//! `MLIR_SHARD` names another part: `K/N`, the whole is `1/1`.
+//! The programs are the cells of `tests/grid`, with variables and with constants as operands, in files of many
+//! functions. A test run covers a part of them: programs that contain every pair of words, and with
+//! `scripts/test --all` every 400th program. The variable `MLIR_SHARD` selects another part: `K/N`; `1/1` is the whole.
 
 use std::{
     collections::{BTreeMap, HashSet},
@@ -27,7 +27,7 @@ use testing::{
 
 use crate::mlir::dialect::{self, Program};
 
-/// GPU, PTX version, and the scope that LLVM's default one stands for.
+/// GPU, PTX version, and the scope that replaces LLVM's default scope.
 const TARGETS: [(&str, &str, Scope); 7] = [
     ("sm_35", "ptx60", Scope::Gpu),
     ("sm_60", "ptx63", Scope::Sys),
@@ -38,10 +38,10 @@ const TARGETS: [(&str, &str, Scope); 7] = [
     ("sm_100", "ptx88", Scope::Cluster),
 ];
 
-/// The part of `scripts/test --all`: one program in so many.
+/// The part that `scripts/test --all` covers: shard 1 of 400.
 const SAMPLE: (usize, usize) = (1, 400);
 
-/// The number of functions in a file.
+/// The maximum number of functions in a file.
 const FILE: usize = 4_000;
 
 pub fn trials() -> Vec<Trial> {
@@ -71,9 +71,9 @@ pub fn trials() -> Vec<Trial> {
         let name = path.file_name().expect("a file").to_string_lossy().into_owned();
         testing::trial(format!("equivalence: {name} optimized by the pass in MLIR"), missing, move || optimized(&path))
     });
-    let absent = Trial::test("equivalence: what the dialect has not", absent);
-    let variables = testing::trial("equivalence: addresses of variables".into(), missing, variables);
-    // What LLVM IR gives has tests of its own.
+    let absent = Trial::test("equivalence: MLIR rejects operations outside of the grid", absent);
+    let variables = testing::trial("equivalence: variables have the same addresses".into(), missing, variables);
+    // Other tests cover the PTX for LLVM IR.
     let alike = one_of(6, grid).into_iter().chain(one_of(3, imported)).chain(one_of(3, optimized));
     alike.chain([absent, variables]).collect()
 }
@@ -84,10 +84,10 @@ struct Run {
     scope: Scope,
 }
 
-/// A cell of the grid, whether its operands are constants, and a number that says which, and which of the policies.
+/// A cell of the grid, whether its operands are constants, and a number that selects the constants and the policy.
 type Item = (Cell, bool, usize);
 
-/// Strategies and what `--fp-atomics` says.
+/// Pairs of a strategy and a value of `--fp-atomics`.
 fn policies() -> Vec<(Strategy, &'static str)> {
     iproduct!(Strategy::iter(), FP_ATOMICS).collect()
 }
@@ -96,13 +96,14 @@ fn of_shard((k, n): (usize, usize)) -> impl Iterator<Item = Item> {
     let grid = iproduct!(cells().filter(dialect::has), [false, true]).enumerate();
     grid.filter_map(move |(index, (cell, constant))| {
         let scattered = scattered(index);
-        // Neither has a part in what differs between the two languages.
+        // The strategy and the constants do not affect the differences between the two languages.
         (scattered % n == k - 1).then_some((cell, constant, scattered / n))
     })
 }
 
-/// Programs that have every two words together, with an ordering and without: words of the cell, of the target and the policy. A target has one list of
-/// `--fp-atomics` for each strategy, since each policy is a few processes.
+/// Programs that contain every pair of words, each with an ordering and without one. The words describe the cell, the
+/// target and the policy. A target has one list of `--fp-atomics` for each strategy, because each policy
+/// costs a few processes.
 fn of_pairs(number: usize) -> impl Iterator<Item = Item> {
     static PAIRS: LazyLock<Vec<(usize, Item)>> = LazyLock::new(|| {
         let targets = TARGETS.map(|(sm, ptx, _)| target(sm, Some(ptx)));
@@ -115,7 +116,7 @@ fn of_pairs(number: usize) -> impl Iterator<Item = Item> {
             let strategy = scattered / 8 % (policies.len() / FP_ATOMICS.len());
             let policy = strategy * FP_ATOMICS.len() + (strategy + number) % FP_ATOMICS.len();
             let lacks = !reasons(&meant(cell.op, TARGETS[number].2), &targets[number]).is_empty();
-            // What is lost of an ordering is seen where there is one.
+            // Only a program with an ordering shows that an ordering is lost.
             let shown = word((matches!(cell.op.ordering, Ordering::Unordered | Ordering::Relaxed), lacks));
             let of_run = [word(number), word(policies[policy].0), word(policies[policy].1), word(constant)];
             let words = cell.words().into_iter().chain(of_run).map(|of| of ^ shown).collect_vec();
@@ -126,19 +127,19 @@ fn of_pairs(number: usize) -> impl Iterator<Item = Item> {
     PAIRS.iter().filter(move |(other, _)| *other == number).map(|(_, item)| item.clone())
 }
 
-/// The operation that LLVM's words mean where its default scope stands for this one.
+/// The operation with `default` as its scope, if it has LLVM's default scope.
 fn meant(op: AtomicOp, default: Scope) -> AtomicOp {
     let scope = if op.scope == SyncScope::Threads(Scope::Sys) { SyncScope::Threads(default) } else { op.scope };
     AtomicOp { scope, ..op }
 }
 
-/// What the programs of a file have in common.
+/// The properties that the programs of a file share.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Flags {
     strategy: &'static str,
     fp_atomics: &'static str,
     may_be_local: bool,
-    /// Whether the target lacks them.
+    /// Whether the target lacks the operations.
     rejected: bool,
 }
 
@@ -181,7 +182,7 @@ impl Run {
         Ok(command.args(more).output()?)
     }
 
-    /// Programs that do not become the same from both languages, or by the pass in MLIR.
+    /// Programs that give different results in the two languages, directly or through the pass in MLIR.
     fn differences(&self, flags: Flags, programs: &[Program]) -> Result<Vec<String>, Failed> {
         let source = |name: &str| {
             let program = programs.iter().find(|program| program.cell.name == name);
@@ -213,8 +214,9 @@ impl Run {
         let again = self.lower(flags, &write("b.mlir", passed.as_bytes())?, &[])?;
         let [expected, direct, mut again] = [&expected, &direct, &stdout(&again)?].map(|text| functions(text));
         let mut differences = compare(&expected, &direct, &source);
-        // On LLVM's way to its pass a stack slot is removed that holds nothing; what the pass in MLIR has embedded stays.
-        // And MLIR's translation folds the cast of a constant vector to an integer, which LLVM's way packs: the same bits.
+        // LLVM removes an unused stack slot before its pass runs; after the pass in MLIR, embedded assembly keeps the
+        // slot. MLIR's translation also folds the cast of a constant vector to an integer, which the LLVM path packs
+        // instead; the bits are the same.
         let other = |program: &&Program| program.cell.pointer == Pointer::Alloca || program.has_constant_vector();
         let other: HashSet<_> = programs.iter().filter(other).map(|program| &*program.cell.name).collect();
         let expected = expected.into_iter().filter(|(name, _)| !other.contains(&**name)).collect_vec();
@@ -238,7 +240,7 @@ pub fn is_atomic(line: &str) -> bool {
     words.iter().any(|word| line.contains(word)) || access && line.contains(" atomic ")
 }
 
-/// What stands at the head of a file of PTX, and each function by its name.
+/// The head of a PTX file, and each function by its name.
 pub fn functions(ptx: &str) -> Vec<(String, String)> {
     let mut parts = ptx.split("\t// .globl\t");
     let head = ("".to_owned(), parts.next().unwrap_or_default().to_owned());
@@ -246,7 +248,7 @@ pub fn functions(ptx: &str) -> Vec<(String, String)> {
     [head].into_iter().chain(named).collect()
 }
 
-/// Each error: the function that it is in, and its message and help. The lines of the input differ.
+/// Each error: its function, its message and its help. The lines of the input differ.
 fn errors(output: &Output) -> Result<Vec<(String, String)>, Failed> {
     let text = String::from_utf8_lossy(&output.stderr);
     if output.status.code() != Some(1) || !output.stdout.is_empty() {
@@ -264,7 +266,7 @@ fn errors(output: &Output) -> Result<Vec<(String, String)>, Failed> {
     Ok(errors.map(|error| (function(error), said(error))).collect())
 }
 
-/// The parts that differ, each with the program that `source` has for its name.
+/// The parts that differ, each with the program that `source` returns for its name.
 pub fn compare(
     expected: &[(String, String)],
     found: &[(String, String)],
@@ -282,12 +284,12 @@ pub fn compare(
         .collect()
 }
 
-/// An input of the other tests, as MLIR imports it, gives the PTX that it gives itself.
+/// An input of the other tests gives the same PTX directly and after import into MLIR.
 fn imported(path: &Path) -> Result<(), Failed> {
     let Output { status, stdout, stderr } =
         Command::new(tool("mlir-translate")).arg("--import-llvm").arg(path).output()?;
     let stem = path.file_stem().and_then(|stem| stem.to_str());
-    // They have vectors that are only moved, and arithmetic on 128 bits.
+    // These inputs have vectors that are only moved, or arithmetic on 128 bits.
     assert_eq!(!status.success(), matches!(stem, Some("floats" | "wide")), "{}", String::from_utf8_lossy(&stderr));
     if !status.success() {
         return Ok(());
@@ -308,11 +310,11 @@ fn imported(path: &Path) -> Result<(), Failed> {
     Ok(())
 }
 
-/// What makes atomics cheaper does the same in both languages.
+/// The optimization of atomics gives the same result in both languages.
 fn optimized(path: &Path) -> Result<(), Failed> {
     let folder = tempfile::tempdir()?;
     let [llvm_ir, mlir, passed] = ["a.ll", "a.mlir", "b.mlir"].map(|name| folder.path().join(name));
-    // MLIR writes down the alignments that follow from the layout.
+    // MLIR writes the alignments that follow from the layout into the ops.
     let layout = "target datalayout = \"e-p6:32:32-i64:64-i128:128-i256:256-v16:16-v32:32-n16:32:64\"\n";
     fs::write(&llvm_ir, layout.to_owned() + &fs::read_to_string(path)?)?;
     success(Command::new(tool("mlir-translate")).arg("--import-llvm").arg(&llvm_ir).arg("-o").arg(&mlir))?;
@@ -329,7 +331,7 @@ fn optimized(path: &Path) -> Result<(), Failed> {
     Ok(())
 }
 
-/// Variables are named alike in both languages, and by the pass in MLIR.
+/// Variables have the same names in both languages, and after the pass in MLIR.
 fn variables() -> Result<(), Failed> {
     let mut pairs = Pairs::default();
     let cells = addresses().filter(|cell| pairs.is_new(&cell.words_of_address()) || testing::all()).collect_vec();
@@ -353,7 +355,7 @@ fn variables() -> Result<(), Failed> {
     if differences.is_empty() { Ok(()) } else { Err(differences.into_iter().take(5).join("\n\n").into()) }
 }
 
-/// MLIR's verifier rejects what is left out: each kind of operation on each type.
+/// MLIR's verifier rejects each kind of operation on each type that the grid leaves out.
 fn absent() -> Result<(), Failed> {
     let absent = cells().filter(|cell| !dialect::has(cell)).map(Program::new);
     let absent = absent.unique_by(|program| {

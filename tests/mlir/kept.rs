@@ -1,6 +1,6 @@
-//! The ops that stay as the NVVM dialect has them. Each file of `nvvm/` has an op in all its forms, and says the lowest target
-//! that has them: there they assemble, and below each is an error at its line. Of what one version of MLIR alone has, the second
-//! line names the version.
+//! The ops that the lowering leaves to the NVVM dialect. Each file of `nvvm/` has an op in all its forms, and its first
+//! line names the lowest target that has them. The PTX for that target assembles, and a lower target gives an error at
+//! the line of each op. If only one version of MLIR has an op, the second line names the version.
 
 use std::{
     fs,
@@ -25,11 +25,11 @@ pub fn trials() -> Vec<Trial> {
     files.chain([Trial::test("kept/no access passes an op without a clobber", clobbers), measured]).collect()
 }
 
-/// The file has an op and a GPU on each line, and what LLVM 22 does with it: where its backend ends the process there is an error
-/// of ours at the op.
+/// Each line of the file has an op, a GPU, and the result of LLVM 22. If LLVM's backend aborts, our lowering must
+/// report an error at the op.
 fn as_measured(csv: &Path) -> Result<(), Failed> {
     let text = fs::read_to_string(csv)?;
-    // Messages have commas of their own.
+    // Messages may contain commas.
     let rows = text.lines().filter_map(|line| line.splitn(5, ',').collect_tuple::<(_, _, _, _, _)>());
     let aborts: Vec<_> = rows.filter(|(.., llc)| llc.starts_with("abort")).collect();
     assert!(aborts.len() > 30, "{}", aborts.len());
@@ -56,7 +56,7 @@ fn check(path: &PathBuf) -> Result<(), Failed> {
     let mut known = ASSEMBLERS.iter().filter(|assembler| assembler.knows(&target));
     known.try_for_each(|assembler| assembler.assemble(&target, ptx_text.as_bytes()))?;
 
-    // sm_75 has PTX versions from 6.3 on, and nothing that younger GPUs brought.
+    // sm_75 has PTX versions from 6.3 on, and none of the features of later GPUs.
     if target.sm.number() <= 75 {
         return Ok(());
     }
@@ -72,12 +72,12 @@ fn check(path: &PathBuf) -> Result<(), Failed> {
     Ok(())
 }
 
-/// The GPU and the PTX version that a file's first line names.
+/// The GPU and the PTX version in a file's first line.
 pub fn target_of(text: &str) -> Option<(&str, &str)> {
     text.lines().next()?.strip_prefix("// TARGET: ")?.split_once(' ')
 }
 
-/// The LLVM that alone has what an input contains, if it is another than the one under test.
+/// The LLVM version that an input requires, if it differs from the version under test.
 pub fn other_llvm(text: &str) -> Option<&'static str> {
     let only = text.lines().find_map(|line| line.strip_prefix("// LLVM: "))?;
     (only != llvm_version().to_string()).then(|| &*format!("MLIR {only}").leak())
@@ -89,7 +89,7 @@ fn lower(path: &Path, sm: &str, ptx: &str) -> std::process::Command {
     command
 }
 
-/// Stores and loads of the same memory on both sides of ops that LLVM takes for narrower than they are: all stay.
+/// Stores and loads of the same memory remain on both sides of ops whose effects LLVM underestimates.
 fn clobbers() -> Result<(), Failed> {
     const OPS: [&str; 5] = [
         "nvvm.mbarrier.try_wait.parity %p, %n, %n : !llvm.ptr<3>, i32, i32",

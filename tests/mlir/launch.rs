@@ -1,5 +1,5 @@
-//! What a `gpu.launch` uses from around it becomes a parameter of the kernel, wherever the host has it: its memory is not that
-//! of a thread.
+//! A value that a `gpu.launch` uses from its surroundings becomes a parameter of the kernel. Such a parameter is never
+//! memory of a thread, whatever memory the host allocated.
 
 use std::fs;
 
@@ -7,7 +7,8 @@ use libtest_mimic::{Failed, Trial};
 
 use testing::{ptx_atomics, success};
 
-/// What makes `%m`, outside of the kernel or in it, and the atomic by the pass in MLIR.
+/// The definition of `%m` outside of the kernel or in it, and the instruction that the pass in MLIR makes of the
+/// atomic.
 const MEMORY: [(&str, &str, &str); 7] = [
     ("%m = memref.alloc() : memref<i32>", "", "atom.relaxed.gpu.global.add.u32"),
     ("%m = memref.alloca() : memref<i32>", "", "atom.relaxed.gpu.global.add.u32"),
@@ -33,12 +34,12 @@ const MEMORY: [(&str, &str, &str); 7] = [
 
 pub fn trials() -> Vec<Trial> {
     vec![
-        Trial::test("launch: memory of the host is not a thread's", check),
-        Trial::test("launch: a descriptor of the host", descriptor),
+        Trial::test("launch: memory of the host is not a thread's memory", check),
+        Trial::test("launch: a descriptor of the host becomes an address", descriptor),
     ]
 }
 
-/// Of a type that no kernel can have for a parameter: it takes the address.
+/// The type of the descriptor cannot be the type of a parameter, so the kernel takes the address.
 fn descriptor() -> Result<(), Failed> {
     let text =
         "!map = !nvgpu.tensormap.descriptor<tensor = memref<64x64xf16, 3>, swizzle = none, l2promo = none, oob = zero,

@@ -1,5 +1,5 @@
-//! The atomics of the memref dialect: as strong as the atomics of LLVM IR that they mean, accepted by the assemblers, and
-//! with the addresses and values of MLIR's own lowering.
+//! The atomics of the memref dialect. They are as strong as the corresponding atomics of LLVM IR, the assemblers accept
+//! them, and their addresses and values are the same as in MLIR's own lowering.
 
 use std::{fs, process::Command};
 
@@ -14,7 +14,7 @@ use crate::mlir::equivalence::{compare, functions, is_atomic};
 const TARGETS: [(&str, &str); 5] =
     [("sm_60", "ptx63"), ("sm_70", "ptx60"), ("sm_80", "ptx78"), ("sm_90", "ptx86"), ("sm_100", "ptx88")];
 
-/// One kernel in so many is tested by `scripts/test --all`, where the variable `MLIR_SHARD` does not ask for the whole.
+/// `scripts/test --all` tests one kernel in `SAMPLE`, unless the variable `MLIR_SHARD` asks for all.
 const SAMPLE: usize = 80;
 
 /// Element types of MLIR, and LLVM's types of the same width.
@@ -49,7 +49,7 @@ const ORDERINGS: [(Option<&str>, &str); 6] = [
     (Some("seq_cst"), "seq_cst"),
 ];
 
-/// Values of `ptx.scope`, and LLVM's.
+/// Values of `ptx.scope`, and LLVM's syncscopes.
 const SCOPES: [(Option<&str>, &str); 5] = [
     (None, ""),
     (Some("sys"), ""),
@@ -58,7 +58,7 @@ const SCOPES: [(Option<&str>, &str); 5] = [
     (Some("cta"), r#"syncscope("block")"#),
 ];
 
-/// Memory spaces, and LLVM's pointers.
+/// Memory spaces, and LLVM's pointer types.
 const SPACES: [(&str, &str); 6] = [
     ("", "ptr"),
     (", 1", "ptr addrspace(1)"),
@@ -76,11 +76,11 @@ pub fn trials() -> Vec<Trial> {
         testing::trial(name, missing, move || strong(&target(sm, Some(ptx)), every))
     });
     let missing = (!exists(tool("mlir-opt"))).then_some(tool("mlir-opt"));
-    let own = testing::trial("memref: as MLIR's own lowering".into(), missing, as_mlir_lowers);
+    let own = testing::trial("memref: addresses and results equal MLIR's own lowering".into(), missing, as_mlir_lowers);
     strong.into_iter().chain([testing::left_to_all(own)]).collect()
 }
 
-/// A function with an atomic of the memref dialect, and one of LLVM IR that asks for the same.
+/// A function with an atomic of the memref dialect, and a function of LLVM IR with the same atomic.
 fn pair(name: &str, element: &str, llvm: &str, op: &str, means: Option<&str>, words: Words) -> (String, String) {
     let Words { ordering, scope, space, generic } = words;
     let attributes = [("ordering", ordering.0), ("scope", scope.0)];
@@ -115,7 +115,7 @@ fn pair(name: &str, element: &str, llvm: &str, op: &str, means: Option<&str>, wo
     (mlir, format!("define {llvm} @{name}({pointer} %p, {llvm} %v) {{\n  {body}\n}}\n"))
 }
 
-/// What an atomic says besides its kind, in MLIR and in LLVM IR.
+/// The ordering, scope, memory space and form of an atomic, in MLIR and in LLVM IR.
 #[derive(Clone, Copy)]
 struct Words {
     ordering: (Option<&'static str>, &'static str),
@@ -124,7 +124,8 @@ struct Words {
     generic: bool,
 }
 
-/// Every kind, element type, ordering, scope and memory space: one kernel in so many, or those that have every two of these together.
+/// Tests kinds, element types, orderings, scopes and memory spaces: one kernel in `every`, or kernels that contain
+/// every pair of these.
 fn strong(target: &Target, every: Option<usize>) -> Result<(), Failed> {
     let integers = iproduct!(INTEGERS, INTEGER_KINDS).map(|((element, llvm), (kind, op))| {
         let op = op.filter(|_| element != "i1");
@@ -145,7 +146,7 @@ fn strong(target: &Target, every: Option<usize>) -> Result<(), Failed> {
     let grid = iproduct!(kinds, ORDERINGS, SCOPES, SPACES).enumerate().sorted_by_key(|(index, _)| scattered(*index));
     for (index, ((element, llvm, kind, op), ordering, scope, space)) in grid {
         let has = |sm: u32| !space.1.contains("(7)") || sm >= 90;
-        // Of the sample of pairs, each target has a part.
+        // Each target tests a part of the sample of pairs.
         let number = scattered(index) / 8 % TARGETS.len();
         let of = testing::target(TARGETS[number].0, Some(TARGETS[number].1));
         let words = [word(number), word(element), word(kind), word(ordering.0), word(scope.0), word(space.0)];
@@ -185,7 +186,7 @@ fn strong(target: &Target, every: Option<usize>) -> Result<(), Failed> {
     Ok(())
 }
 
-/// Types of memrefs, and as many indices as they have.
+/// Types of memrefs, and the number of their indices.
 const LAYOUTS: [(&str, usize); 12] = [
     ("ELEMENTSPACE", 0),
     ("10xELEMENTSPACE", 1),
@@ -204,7 +205,8 @@ const LAYOUTS: [(&str, usize); 12] = [
 /// MLIR's own conversion of a `gpu.module`.
 const OWN: &str = "builtin.module(gpu.module(convert-scf-to-cf,convert-gpu-to-nvvm,reconcile-unrealized-casts))";
 
-/// Addresses and results, after LLVM's optimizer: acq_rel and sys are what MLIR has, for what it can lower itself.
+/// Addresses and results are the same after LLVM's optimizer. Orderings are acq_rel and scopes are sys, because MLIR's
+/// own lowering has no other.
 fn as_mlir_lowers() -> Result<(), Failed> {
     let kinds = iproduct!(["i32", "i64"], ["addi", "andi", "assign", "maxs", "maxu", "mins", "minu", "ori", "xori"]);
     let floats = iproduct!(["f16", "bf16", "f32", "f64"], ["addf", "assign", "maximumf", "maxnumf", "minnumf"]);
@@ -227,7 +229,7 @@ fn as_mlir_lowers() -> Result<(), Failed> {
     });
     let updates = simple.chain(generic).collect_vec();
     let spaces = ["", ", 1", ", 3", ", #gpu.address_space<workgroup>"];
-    // A loop, and both sides of a branch: what is around stays as it is.
+    // An update alone, in a loop, and on both sides of a branch: the surrounding code does not change.
     let around = [
         "%old = UPDATE\n    memref.store %old, %out[] : memref<ELEMENT>",
         "scf.for %x = %i to %j step %k {\n    %old = UPDATE\n    memref.store %old, %out[] : memref<ELEMENT>\n    }",
@@ -265,8 +267,8 @@ fn as_mlir_lowers() -> Result<(), Failed> {
     if differences.is_empty() { Ok(()) } else { Err(differences.into_iter().take(4).join("\n\n").into()) }
 }
 
-/// A line of MLIR's own lowering. The first load of its loops is weak, and aligned to 4 bytes at most, so that it races with the
-/// updates of other threads and may be torn: there it is relaxed.
+/// A line of MLIR's own lowering. The first load of its loops is weak and aligned to at most 4 bytes, so that it races
+/// with the updates of other threads and may be torn. This function makes that load relaxed.
 fn with_relaxed_load(line: &str) -> String {
     let load = line.split_once("llvm.load").and_then(|_| line.split_once(" : "));
     match load {

@@ -1,4 +1,5 @@
-//! OpenMP: MLIR's translation makes atomics of LLVM IR of `omp.atomic.*`, with the ordering, and these are lowered.
+//! OpenMP: MLIR's translation turns `omp.atomic.*` with its ordering into atomics of LLVM IR, and the plugin lowers
+//! these.
 
 use std::fs;
 
@@ -6,7 +7,7 @@ use libtest_mimic::{Failed, Trial};
 
 use testing::{llvm_version, ptx_atomics, success};
 
-/// An op in a function with `%p`, `%q` and `%v`, and the instructions that it becomes.
+/// An op in a function with `%p`, `%q` and `%v`, and the instructions of its lowering.
 const OPS: [(&str, &[&str]); 7] = [
     ("omp.atomic.read %q = %p : !llvm.ptr, !llvm.ptr, i32", &["ld.relaxed.sys.b32"]),
     (
@@ -30,7 +31,7 @@ const OPS: [(&str, &[&str]); 7] = [
     ),
 ];
 
-/// What MLIR has since 23.
+/// The ops that MLIR has since version 23.
 const SINCE_23: [(&str, &[&str]); 1] = [(
     "omp.atomic.compare memory_order(acq_rel) %p : !llvm.ptr {\n^bb0(%x: i32):\n%c = llvm.icmp \"eq\" %x, %v : i32\n\
      %n = llvm.select %c, %v, %x : i1, i32\nomp.yield(%n : i32)\n}",

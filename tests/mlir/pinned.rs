@@ -1,5 +1,5 @@
-//! What becomes of every input, pinned: `snapshots/mlir/<input>.snap`, and of every file of `nvvm/` at the lowest target that
-//! has it. Each has the MLIR, and the functions of the PTX.
+//! The pinned outputs for every input (`snapshots/mlir/<input>.snap`), and for every file of `nvvm/` at the lowest
+//! target that has the op. A snapshot has the MLIR and the functions of the PTX.
 //!
 //! To accept a change: `INSTA_UPDATE=always cargo test -p ptx-atomics-cli --test it -- '[mlir] pinned'`, then read the difference.
 
@@ -17,22 +17,23 @@ use ptx_lowering::Target;
 
 use testing::{ASSEMBLERS, exists, ptx_atomics, root, snapshot, success, target, tool};
 
-/// GPU and PTX version: by `membar`, and by acquire and release. The strategies have no part in what MLIR adds.
+/// GPU and PTX version: a target with `membar`, and a target with acquire and release. The strategies do not affect the
+/// code that MLIR adds.
 const TARGETS: [(&str, &str); 2] = [("sm_60", "ptx63"), ("sm_90", "ptx86")];
 
-/// An input, and what it becomes for each target.
+/// An input, and its output for each target.
 struct Case {
     name: String,
     input: PathBuf,
     text: String,
     targets: Vec<Target>,
-    /// By kind of output and target.
+    /// The outputs by kind and target.
     outputs: OnceLock<Result<Outputs, String>>,
 }
 
 type Outputs = Vec<(&'static str, Target, Vec<File>)>;
 
-/// A file that is written: one for each module of PTX, and one of MLIR.
+/// An output file: PTX for one module, or MLIR.
 struct File {
     name: String,
     text: String,
@@ -53,7 +54,7 @@ pub fn trials() -> Vec<Trial> {
     let cases = inputs.chain(ops).map(Arc::new).collect_vec();
     let names = cases.iter().map(|case| case.name.clone()).collect();
     let none_left =
-        Trial::test("pinned: no snapshot without its trial", move || snapshot::none_left("snapshots/mlir", &names));
+        Trial::test("pinned: each snapshot has its trial", move || snapshot::none_left("snapshots/mlir", &names));
     let missing = ASSEMBLERS.iter().find_map(|assembler| assembler.missing());
     let missing = missing.or((!exists(tool("mlir-opt"))).then_some(tool("mlir-opt")));
     let trials = cases.into_iter().flat_map(|case| {
@@ -84,13 +85,13 @@ fn stem(path: &Path) -> String {
 }
 
 impl Case {
-    /// The kinds of output: all, but where a line of the input names some.
+    /// The kinds of output: all, unless a line of the input names some.
     fn kinds(&self) -> impl Iterator<Item = &'static str> {
         let named = self.text.lines().find_map(|line| line.strip_prefix("// EMIT: "));
         ["mlir", "ptx"].into_iter().filter(move |emit| named.is_none_or(|named| named.split(' ').contains(emit)))
     }
 
-    /// What the command writes, once for both trials.
+    /// The files that the command writes. Both trials share one run.
     fn outputs(&self) -> Result<&Outputs, Failed> {
         let all =
             || iproduct!(self.kinds(), &self.targets).map(|(emit, target)| self.lower(emit, target)).try_collect();
@@ -110,7 +111,7 @@ impl Case {
         Ok((emit, *target, files.collect()))
     }
 
-    /// The MLIR as it is, and the functions of each module of PTX.
+    /// Pins the whole MLIR, and the functions of each module of PTX.
     fn check(&self) -> Result<(), Failed> {
         let outputs = self.outputs()?;
         let mut text = String::new();
@@ -133,8 +134,8 @@ impl Case {
         snapshot::pin("snapshots/mlir", &self.name, &text)
     }
 
-    /// MLIR verifies its text, and every assembler takes the PTX; it is as strong as the LLVM IR that MLIR makes of the LLVM
-    /// dialect asks for.
+    /// mlir-opt verifies the MLIR, and every assembler accepts the PTX. For inputs in the LLVM dialect, `check`
+    /// compares the PTX with the LLVM IR that MLIR translates the input to.
     fn accepted(&self) -> Result<(), Failed> {
         let folder = tempfile::tempdir()?;
         let path = |name: &str| folder.path().join(name);

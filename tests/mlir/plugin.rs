@@ -1,7 +1,7 @@
-//! The plugin for mlir-opt: it gives what the command gives, takes the same options, reports the same errors, and stands
-//! anywhere in a pipeline.
+//! The plugin for mlir-opt: its output, options and errors are the same as the command's, and it works at any position
+//! in a pipeline.
 //!
-//! mlir-opt runs with an allocator that overwrites what is freed: an op that is looked at after its end is a crash.
+//! mlir-opt runs with an allocator that overwrites freed memory, so that a use of an op after its end crashes.
 
 use std::{
     fs,
@@ -28,32 +28,32 @@ use crate::mlir::{
     table,
 };
 
-/// A test: its name, what is missing for it, and what it does.
+/// A test: its name, a missing program that it needs, and its function.
 type Test = (&'static str, Option<&'static str>, fn() -> Result<(), Failed>);
 
 pub fn trials() -> Vec<Trial> {
     let missing = [tool("mlir-opt"), tool("mlir-translate"), tool("llc")].into_iter().find(|program| !exists(program));
     let assembler = missing.or(ASSEMBLERS.iter().find_map(|assembler| assembler.missing()));
     let tests: [Test; 12] = [
-        ("as the command, on files", missing, files),
-        ("as the command, on the ops of the table", missing, ops),
-        ("every option, right and wrong", missing, options),
-        ("all errors, and no IR", missing, errors),
-        ("errors where -verify-diagnostics expects them", missing, verified),
-        ("MLIR's pipeline for NVIDIA GPUs", assembler, lower_to_nvvm),
-        ("before MLIR's conversions of a gpu.module, and behind", assembler, around_conversions),
-        ("mlir-translate and llc after it", assembler, translated),
-        ("on every op that holds functions, in one thread and in many", missing, anchors),
-        ("the lines of docs/plugin.md", missing, lines_of_the_document),
-        ("another version of LLVM", None, another_version),
-        ("the contents of the file", None, contents),
+        ("files give the command's output", missing, files),
+        ("ops of the table give the command's output", missing, ops),
+        ("every option works, and a wrong option is an error", missing, options),
+        ("all errors are reported, without IR", missing, errors),
+        ("-verify-diagnostics accepts the errors", missing, verified),
+        ("MLIR's pipeline for NVIDIA GPUs runs after the pass", assembler, lower_to_nvvm),
+        ("the pass runs before or after MLIR's conversions of a gpu.module", assembler, around_conversions),
+        ("mlir-translate and llc run after the pass", assembler, translated),
+        ("ops with functions and threads do not change the text", missing, anchors),
+        ("docs/plugin.md shows the output of its commands", missing, lines_of_the_document),
+        ("another version of LLVM is an error", None, another_version),
+        ("the file contains no second MLIR", None, contents),
     ];
     let trial = |(name, missing, test): Test| testing::trial(format!("plugin: {name}"), missing, test);
-    // Its calls of the pass are those of the command, whose text the other tests compare.
-    let grid = testing::left_to_all(trial(("as the command, on the grid", missing, grid)));
-    // They compare as the test on files does.
+    // The plugin and the command call the pass in the same way, and other tests compare the command's text.
+    let grid = testing::left_to_all(trial(("the grid gives the command's output", missing, grid)));
+    // These tests compare in the same way as the test on files.
     let tests = tests.into_iter().map(|test| match test.0 {
-        "as the command, on the ops of the table" | "mlir-translate and llc after it" => {
+        "ops of the table give the command's output" | "mlir-translate and llc run after the pass" => {
             testing::left_to_all(trial(test))
         }
         _ => trial(test),
@@ -61,13 +61,13 @@ pub fn trials() -> Vec<Trial> {
     tests.chain([grid]).collect()
 }
 
-/// mlir-opt with the plugin, on a pipeline in which `ATOMICS` stands for the pass with its options.
+/// mlir-opt with the plugin. `ATOMICS` in the pipeline is a placeholder for the pass with its options.
 fn mlir_opt(pipeline: &str, options: &[&str], path: &Path) -> Result<Command, Failed> {
     let mut command = Command::new(tool("mlir-opt"));
     let pass = format!("ptx-atomics{{{}}}", options.join(" "));
     command.arg(format!("--load-pass-plugin={}", mlir_plugin().display()));
     command.arg(format!("--pass-pipeline=builtin.module({})", pipeline.replace("ATOMICS", &pass)));
-    // What is freed is overwritten, at once.
+    // The allocator overwrites freed memory at once.
     command.env("MALLOC_PERTURB_", "165").env("GLIBC_TUNABLES", "glibc.malloc.tcache_count=0");
     command.arg(path).stdin(Stdio::null());
     Ok(command)
@@ -87,7 +87,7 @@ fn file_of(text: &str) -> Result<tempfile::NamedTempFile, Failed> {
     Ok(file)
 }
 
-/// What both give: the same MLIR without an atomic, or the same errors at the same places.
+/// The result of the plugin and of the command, which must be the same: MLIR without an atomic, or errors with sites.
 fn same(path: &Path, options: &[&str]) -> Result<Result<String, Vec<String>>, Failed> {
     let ours = lower(options, path).output()?;
     let theirs = mlir_opt("ATOMICS", options, path)?.output()?;
@@ -98,13 +98,13 @@ fn same(path: &Path, options: &[&str]) -> Result<Result<String, Vec<String>>, Fa
         assert!(!ours.is_empty() && theirs == ours, "{} {options:?}:\n{ours:#?}\n{said}", path.display());
         return Ok(Err(ours));
     }
-    // mlir-opt writes a line break behind the module.
+    // mlir-opt writes a line break after the module.
     let (ours, theirs) = (String::from_utf8(ours.stdout)?, String::from_utf8(theirs.stdout)?);
     assert_eq!(ours.trim_end(), theirs.trim_end(), "{} {options:?}", path.display());
     Ok(Ok(ours))
 }
 
-/// Place and message of each error of the command.
+/// Site and message of each error of the command.
 fn of_command(stderr: &str) -> Vec<String> {
     let errors = stderr.split("\n\n").filter_map(|error| {
         let message = error.trim_start().lines().next()?.strip_prefix("error: ")?;
@@ -114,13 +114,13 @@ fn of_command(stderr: &str) -> Vec<String> {
     errors.sorted().collect()
 }
 
-/// Place and message of each error of mlir-opt.
+/// Site and message of each error of mlir-opt.
 fn of_host(stderr: &str) -> Vec<String> {
     let errors = stderr.lines().filter_map(|line| line.split_once(": error: "));
     errors.map(|(place, message)| format!("{place}: {message}")).sorted().collect()
 }
 
-/// Options that change what is emitted, a list for each strategy.
+/// Options that change the output, one list for each strategy.
 const OPTIONS: [&[&str]; 5] = [
     &["strategy=recommended"],
     &["strategy=fence", "default-scope=gpu"],
@@ -129,7 +129,8 @@ const OPTIONS: [&[&str]; 5] = [
     &["strategy=auto", "volatile-as-mmio"],
 ];
 
-/// The files of `nvvm/`, each for the target that it names and for one that lacks the ops; those of `inputs/`; the examples.
+/// Tests the files of `nvvm/`, each for its target and for a target without the ops; the files of `inputs/`; and the
+/// examples.
 fn files() -> Result<(), Failed> {
     let mut outcomes = [0; 2];
     let mut check = |path: &Path, options: &[&str]| -> Result<(), Failed> {
@@ -156,7 +157,7 @@ fn files() -> Result<(), Failed> {
     Ok(())
 }
 
-/// Every op that orders.
+/// Tests every op that orders memory.
 fn ops() -> Result<(), Failed> {
     let mut lowered = 0;
     for (index, row) in table::rows().enumerate() {
@@ -168,10 +169,10 @@ fn ops() -> Result<(), Failed> {
     Ok(())
 }
 
-/// One cell in so many.
+/// The test takes one cell in `SAMPLE`.
 const SAMPLE: usize = 400;
 
-/// A slice of the grid: what is lowered, and what is rejected.
+/// Tests a part of the grid: cells that are lowered, and cells that are rejected.
 fn grid() -> Result<(), Failed> {
     let mut programs = [0; 2];
     for (index, (sm, ptx)) in [("sm_70", "ptx82"), ("sm_90", "ptx86")].into_iter().enumerate() {
@@ -192,7 +193,7 @@ fn grid() -> Result<(), Failed> {
             let [of_mlir, of_llvm] = [&of_mlir, &of_llvm].map(|of| [&[&*of[0], &*of[1]], options].concat());
             for (text, rejected) in texts.iter().zip([false, true]).filter(|(text, _)| !text.is_empty()) {
                 let file = file_of(text)?;
-                // MLIR's words for the target are the same options.
+                // The options with MLIR's names for the target have the same effect.
                 let outcome = same(file.path(), &of_llvm)?;
                 let output = mlir_opt("ATOMICS", &of_mlir, file.path())?.output()?;
                 assert_eq!(outcome.is_err(), rejected, "{of_mlir:?}");
@@ -212,8 +213,8 @@ fn grid() -> Result<(), Failed> {
     Ok(())
 }
 
-/// An op for each option to change: an acq_rel update, an addition of floats, a volatile load, a generic address, an update of
-/// shared memory, a fence.
+/// An input on which each option has an effect: an acq_rel update, an addition of floats, a volatile load, a generic
+/// address, an update of shared memory, a fence.
 const EVERY: &str = "llvm.func @f(%p: !llvm.ptr<1>, %g: !llvm.ptr, %s: !llvm.ptr<3>, %v: i32, %x: f32) {
   %a = llvm.atomicrmw add %p, %v acq_rel : !llvm.ptr<1>, i32
   %b = llvm.atomicrmw fadd %p, %x monotonic : !llvm.ptr<1>, f32
@@ -225,7 +226,8 @@ const EVERY: &str = "llvm.func @f(%p: !llvm.ptr<1>, %g: !llvm.ptr, %s: !llvm.ptr
 }
 ";
 
-/// Each option: right, and what then stands in the IR, which is not there without it; wrong, and what is said.
+/// Each option with a valid value and the text in the IR that only this value causes, and with an invalid value and its
+/// error message.
 #[rustfmt::skip]
 const SETTING: [(&str, &str, &str, &str, &str); 12] = [
     ("mcpu",                 "sm_60",     "membar.sys;",                          "sm_91",   "unknown GPU 'sm_91'"),
@@ -238,12 +240,12 @@ const SETTING: [(&str, &str, &str, &str, &str); 12] = [
     ("generic-may-be-local", "true",      "isspacep.local",                       "perhaps", "'perhaps' is "),
     ("volatile-as-mmio",     "true",      "ld.mmio.relaxed.sys.global.b32",       "perhaps", "'perhaps' is "),
     ("optimize",             "scope",     "atom.acq_rel.cluster.shared.add.u32",  "fast",    "unknown rewrite 'fast'"),
-    // Nothing here is asynchronous.
-    ("async",                "off",       "",                                     "never",   "'never' is none of off, check, deny, insert"),
+    // The input has no asynchronous operation.
+    ("async",                "off",       "",                                     "never",   "expected one of off, check, deny, insert, found 'never'"),
     ("remarks",              "/dev/null", "",                                     "/none/x", "cannot write remarks to '/none/x'"),
 ];
 
-/// Each option, as one of the pass and in the module flag, of which the pass's wins.
+/// Each option works as an option of the pass and in the module flag. The option of the pass takes precedence.
 fn options() -> Result<(), Failed> {
     assert_eq!(
         SETTING.map(|(name, ..)| name).to_vec(),
@@ -266,7 +268,7 @@ fn options() -> Result<(), Failed> {
         lacking.map_or(Ok(()), |needle| Err(format!("no {needle:?} in\n{said}").into()))
     };
     for (name, right, shown, wrong, message) in SETTING {
-        // What only newer versions have.
+        // Only newer PTX versions have `mmio`.
         let base: &[&str] = if name == "volatile-as-mmio" { &["mattr=+ptx86"] } else { &[] };
         let [right, wrong] = [right, wrong].map(|value| format!("{name}={value}"));
         let without = ir(plain.path(), base)?;
@@ -288,7 +290,7 @@ fn options() -> Result<(), Failed> {
             assert_eq!(ir(weaker.path(), &[&right])?, with, "{right} over the module flag");
         }
     }
-    // A list for one row; a flag without a value; all that is wrong; what is no option.
+    // Also covered: a list for one row, a flag without a value, all invalid values at once, and an unknown option.
     let shown =
         |options: &[&str], needle: &str| ir(plain.path(), options).map(|ir| assert!(ir.contains(needle), "{ir}"));
     shown(&["strategy=fence,rmw.acq_rel=recommended"], "atom.acq_rel.sys.global.add.u32")?;
@@ -300,8 +302,8 @@ fn options() -> Result<(), Failed> {
     let all: Vec<_> = wrong.iter().map(|option| &**option).collect();
     rejected(output(plain.path(), &all)?, &messages)?;
     rejected(output(plain.path(), &["speed=high"])?, &["no such option speed"])?;
-    rejected(output(flagged("1 : i32")?.path(), &[])?, &["the module flag \"ptx-atomics\" is no string"])?;
-    // MLIR prints the options, in its own way, and reads them again.
+    rejected(output(flagged("1 : i32")?.path(), &[])?, &["the module flag \"ptx-atomics\" is not a string"])?;
+    // MLIR prints the options in its own format, and parses them again.
     let options = ["strategy=fence,rmw.acq_rel=recommended", "chip=sm_90", "generic-may-be-local"];
     let mut command = mlir_opt("ATOMICS", &options, plain.path())?;
     let printed = String::from_utf8(command.arg("--dump-pass-pipeline").output()?.stderr)?;
@@ -314,7 +316,7 @@ fn options() -> Result<(), Failed> {
     Ok(())
 }
 
-/// Six ops without a lowering, and where.
+/// Six ops without a lowering, and their sites.
 const WRONG: &str = r#"gpu.module @m {
   gpu.func @f(%p: !llvm.ptr<1>, %v: i32, %w: i128) kernel {
     %old = llvm.atomicrmw add %p, %v syncscope("warp") acq_rel : !llvm.ptr<1>, i32
@@ -337,7 +339,7 @@ const MESSAGES: [(&str, &str); 5] = [
     ("9:5", "`barrier.cluster.wait` requires sm_90 and PTX 7.8, and the target is sm_70 with PTX 6.0"),
 ];
 
-/// Whatever the pass runs on: each error once, with its place.
+/// Whichever op the pass runs on, it reports each error once, with its site.
 fn errors() -> Result<(), Failed> {
     let file = file_of(WRONG)?;
     let expected = MESSAGES.map(|(place, message)| format!("{}:{place}: {message}", file.path().display()));
@@ -347,7 +349,7 @@ fn errors() -> Result<(), Failed> {
         assert_eq!((status.code(), &*stdout), (Some(1), &b""[..]), "{pipeline}: {said}");
         assert_eq!(of_host(&said), expected, "{pipeline}: {said}");
     }
-    // All or nothing, of several modules.
+    // If one of several modules has an error, no module is changed.
     let right = "gpu.module @right {\n  gpu.func @f() kernel {\n    llvm.fence acq_rel\n    gpu.return\n  }\n}\n";
     let file = file_of(&[right, WRONG].concat())?;
     let mut command = mlir_opt("ATOMICS", &["chip=sm_70"], file.path())?;
@@ -356,7 +358,7 @@ fn errors() -> Result<(), Failed> {
     Ok(())
 }
 
-/// MLIR's own way to test diagnostics.
+/// Errors are diagnostics that MLIR's `--verify-diagnostics` checks.
 fn verified() -> Result<(), Failed> {
     let mut expected = WRONG.to_owned();
     for (place, message) in MESSAGES {
@@ -383,7 +385,7 @@ fn example(name: &str) -> PathBuf {
     root().join(format!("examples/mlir/{name}.mlir"))
 }
 
-/// The PTX has these atomics, in this order, and no other, and assembles.
+/// The PTX has exactly these atomics, in this order, and assembles.
 fn check_ptx(ptx: &str, atomics: &[&str]) -> Result<(), Failed> {
     let found = ptx.lines().map(str::trim).filter(|line| line.starts_with("atom.") || line.starts_with("red."));
     let found: Vec<_> = found.map(|line| line.split('.').take(3).join(".")).collect();
@@ -404,7 +406,7 @@ fn assembly(ir: &str) -> Result<String, Failed> {
     Ok(text.replace("\\0A", "\n").replace("\\09", "\t").replace("\\22", "\"").replace("\\00", ""))
 }
 
-/// MLIR's pipeline behind the pass, with everything printed in between.
+/// MLIR's `gpu-lower-to-nvvm-pipeline` after the pass, with the IR printed after every pass.
 fn lower_to_nvvm() -> Result<(), Failed> {
     let [sm, ptx] = GPU;
     for (name, atomics) in EXAMPLES {
@@ -427,8 +429,8 @@ fn lower_to_nvvm() -> Result<(), Failed> {
     Ok(())
 }
 
-/// In a `gpu.module`: in front of the conversions everything is kept. Behind them the ordering and the scope of memref's
-/// atomics are gone: what is left is as strong as it can be.
+/// In a `gpu.module`: before the conversions, the pass keeps orderings and scopes. After them, the ordering and the
+/// scope of memref's atomics are lost, and the pass uses the strongest.
 fn around_conversions() -> Result<(), Failed> {
     let [sm, ptx] = GPU;
     let conversions = ["convert-scf-to-cf,convert-gpu-to-nvvm", "reconcile-unrealized-casts"].join(",");
@@ -439,7 +441,7 @@ fn around_conversions() -> Result<(), Failed> {
             let module = format!("gpu.module({})", order.replace("CONVERSIONS", &conversions));
             let attach = format!("nvvm-attach-target{{chip={sm} features=+{ptx}}}");
             let pipeline = format!("gpu-kernel-outlining,{attach},{module}");
-            // The target is that of the module.
+            // The module has an attribute for its target.
             let ir = success(&mut mlir_opt(&pipeline, &[], &example(name))?)?;
             assert!(!ir.lines().any(is_atomic) && !ir.contains("unrealized"), "{order}:\n{ir}");
             let binary = format!("{pipeline},gpu-module-to-binary{{format=isa}}");
@@ -449,7 +451,7 @@ fn around_conversions() -> Result<(), Failed> {
     Ok(())
 }
 
-/// A pipeline, then `mlir-translate | llc`.
+/// Runs a pipeline, then `mlir-translate | llc`.
 fn translate(path: &Path, conversions: &str, [sm, ptx]: [&str; 2]) -> Result<String, Failed> {
     let folder = tempfile::tempdir()?;
     let at = |name: &str| folder.path().join(name);
@@ -464,7 +466,7 @@ fn translate(path: &Path, conversions: &str, [sm, ptx]: [&str; 2]) -> Result<Str
     success(Command::new(tool("llc")).args(llc).args(target).arg(at("b.ll")))
 }
 
-/// Every op of NVVM, memrefs in `func.func`, and SPIR-V.
+/// Translates every op of NVVM, memrefs in `func.func`, and SPIR-V.
 fn translated() -> Result<(), Failed> {
     for path in table::nvvm_files() {
         let text = fs::read_to_string(&path)?;
@@ -498,7 +500,8 @@ fn translated() -> Result<(), Failed> {
     check_ptx(&translate(spirv.path(), conversions, GPU)?, &["atom.acq_rel.gpu", "atom.acquire.cta"])
 }
 
-/// Many functions of each kind: on the module, on each function, in one thread and in many, the text is the same.
+/// Many functions of each kind: the text is the same if the pass runs on the module or on each function, in one thread
+/// or in many.
 fn anchors() -> Result<(), Failed> {
     let target = target("sm_90", Some("ptx86"));
     let cells = cells().filter(dialect::has).filter(|cell| reasons(&cell.op, &target).is_empty());
@@ -528,7 +531,7 @@ fn anchors() -> Result<(), Failed> {
     let cases: [(&str, &[&str], usize); 3] = [
         (&llvm, &["llvm.func(ATOMICS)", "any(ATOMICS)"], 0),
         (&functions, &["func.func(ATOMICS)", "any(ATOMICS)"], 0),
-        // That of the host stays.
+        // The host's atomic remains.
         (&device, &["gpu.module(ATOMICS)", "gpu.module(gpu.func(ATOMICS))", "any(ATOMICS)"], 1),
     ];
     for (text, pipelines, left) in cases {
@@ -545,7 +548,7 @@ fn anchors() -> Result<(), Failed> {
     Ok(())
 }
 
-/// Each line of mlir-opt runs, from the shell, and gives what is said below it.
+/// Each mlir-opt command in the document runs in a shell, and gives the output shown below it.
 fn lines_of_the_document() -> Result<(), Failed> {
     let document = fs::read_to_string(root().join("docs/plugin.md"))?;
     let section = document.split("\n## ").find(|section| section.starts_with("mlir-opt\n")).ok_or("no section")?;
@@ -568,7 +571,7 @@ fn lines_of_the_document() -> Result<(), Failed> {
     Ok(())
 }
 
-/// A program whose LLVM says that it is another version gets a message and ends.
+/// A program whose LLVM reports another version gets a message and ends.
 fn another_version() -> Result<(), Failed> {
     let program = r#"
         #include <dlfcn.h>
@@ -585,7 +588,7 @@ fn another_version() -> Result<(), Failed> {
     let folder = tempfile::tempdir()?;
     let (source, binary) = (folder.path().join("host.c"), folder.path().join("host"));
     fs::write(&source, program)?;
-    // It has MLIR's data, which the loader wants at once, and not its version.
+    // The program links MLIR, since the loader resolves the plugin's references to MLIR's data at once.
     let folder = success(Command::new(tool("llvm-config")).arg("--libdir"))?;
     let (search, libraries) =
         (format!("-L{0} -Wl,-rpath,{0}", folder.trim()), format!("-lMLIR -lLLVM-{}", llvm_version()));
@@ -601,14 +604,14 @@ fn another_version() -> Result<(), Failed> {
     Ok(())
 }
 
-/// One entry point; MLIR's functions are the host's, and there is no second copy of them.
+/// The plugin exports one entry point. It uses the host's MLIR functions and contains no second copy of them.
 fn contents() -> Result<(), Failed> {
     let nm = |flags: &[&str]| success(Command::new("nm").args(flags).arg("--format=posix").arg(mlir_plugin()));
     let name = |line: &str| line.split(' ').next().unwrap_or_default().to_owned();
     let exported = nm(&["-D", "--defined-only"])?;
     assert_eq!(exported.lines().map(name).collect_vec(), ["mlirGetPassPluginInfo"]);
     let undefined = nm(&["-D", "--undefined-only"])?;
-    // Operation::create, and the table of Pass, by which MLIR knows what is one.
+    // `Operation::create`, and the vtable of `Pass`.
     for host in ["_ZN4mlir9Operation6create", "_ZN4mlir4Pass"] {
         assert!(undefined.lines().any(|line| line.starts_with(host)), "{undefined}");
     }
@@ -624,7 +627,7 @@ fn contents() -> Result<(), Failed> {
     let stripped = folder.path().join("stripped.so");
     success(Command::new("strip").arg("-o").arg(&stripped).arg(mlir_plugin()))?;
     let size = fs::metadata(&stripped)?.len();
-    // A copy of MLIR has more than 50 MB.
+    // A copy of MLIR would have more than 50 MB.
     assert!(size < 4_000_000, "{size} bytes");
     println!("plugin: {size} bytes, stripped, without optimization");
     Ok(())

@@ -1,4 +1,5 @@
-//! SPIR-V: the same program in its dialect and as LLVM IR gives the same PTX; kernels, and what has no lowering.
+//! SPIR-V: the same program in its dialect and in LLVM IR gives the same PTX. Further trials cover kernels, and ops
+//! without a lowering.
 
 use std::{collections::BTreeSet, fs, process::Command};
 
@@ -9,29 +10,29 @@ use testing::{ASSEMBLERS, exists, llvm_version, lower_to_assembly, ptx_atomics, 
 
 use crate::mlir::equivalence::functions;
 
-/// GPU and PTX version: by `membar`, by `fence`, and with acquire and release that are not both.
+/// GPU and PTX version: a target with `membar`, a target with `fence`, and two targets with acquire and release.
 const TARGETS: [(&str, &str); 4] = [("sm_35", "ptx60"), ("sm_70", "ptx60"), ("sm_90", "ptx78"), ("sm_90", "ptx86")];
 
 pub fn trials() -> Vec<Trial> {
     let grid = TARGETS.into_iter().enumerate().map(|(index, (sm, ptx))| {
         let name = format!("spirv: every op, scope and semantics for {sm} with {ptx}");
         let trial = Trial::test(name, move || grid(sm, ptx));
-        // How an op is read depends on no target.
+        // The parser of the ops does not depend on the target.
         if index + 1 < TARGETS.len() { testing::left_to_all(trial) } else { trial }
     });
     let missing = |program: &'static str| (!exists(program)).then_some(program);
     let wrong = WRONG.iter().chain(WRONG_SINCE_23.iter().filter(|_| since_23()));
     let wrong = wrong.map(|wrong| Trial::test(format!("spirv: error: {}", wrong.message), move || wrong.check()));
     let more = [
-        testing::trial("spirv: no op is missing".into(), missing(tool("llvm-tblgen")), no_op_is_missing),
-        testing::trial("spirv: MLIR goes on after the pass".into(), missing(tool("mlir-opt")), goes_on),
-        Trial::test("spirv: a kernel", kernel),
-        Trial::test("spirv: built-in variables", built_in),
+        testing::trial("spirv: the lists have every op".into(), missing(tool("llvm-tblgen")), no_op_is_missing),
+        testing::trial("spirv: MLIR converts the output of the pass".into(), missing(tool("mlir-opt")), goes_on),
+        Trial::test("spirv: the pass lowers kernels of both forms", kernel),
+        Trial::test("spirv: built-in variables are special registers", built_in),
     ];
     grid.chain(wrong).chain(more).collect()
 }
 
-/// The ops without values but the address, with one, and with two, and LLVM's names of what they do. Floats have theirs.
+/// The ops with their values besides the address, and the names of the operations in LLVM IR.
 #[rustfmt::skip]
 const UPDATES: [(&str, &str, Values); 13] = [
     ("AtomicAnd",        "and",  Values::One), ("AtomicExchange",   "xchg", Values::One),
@@ -50,11 +51,12 @@ enum Values {
     Float,
 }
 
-/// What MLIR has since 23: accesses with LLVM's names of them, the barrier of some of the threads, which has no lowering.
+/// The ops that MLIR has since version 23: accesses with the names of the operations in LLVM IR, and the barrier of
+/// some threads, which has no lowering.
 const ACCESSES: [(&str, &str); 2] = [("AtomicLoad", "load"), ("AtomicStore", "store")];
 const NAMED_BARRIERS: [&str; 2] = ["MemoryNamedBarrier", "NamedBarrierInitialize"];
 
-/// Whether the MLIR under test has these.
+/// Whether the MLIR under test is version 23 or later.
 fn since_23() -> bool {
     llvm_version() >= 23
 }
@@ -62,10 +64,10 @@ fn since_23() -> bool {
 const EXCHANGES: [&str; 2] = ["AtomicCompareExchange", "AtomicCompareExchangeWeak"];
 const BARRIERS: [&str; 2] = ["ControlBarrier", "MemoryBarrier"];
 
-/// Of these there is no lowering.
+/// These ops have no lowering.
 const SPLIT_BARRIERS: [&str; 2] = ["INTEL.ControlBarrierArrive", "INTEL.ControlBarrierWait"];
 
-/// The scopes from the narrowest on, in LLVM's words.
+/// The scopes from the narrowest to the widest, with the syncscopes of LLVM IR.
 const SCOPES: [(&str, &str); 6] = [
     ("Invocation", " syncscope(\"singlethread\")"),
     ("Subgroup", " syncscope(\"block\")"),
@@ -75,7 +77,7 @@ const SCOPES: [(&str, &str); 6] = [
     ("CrossDevice", ""),
 ];
 
-/// Semantics in LLVM's words, and whether an atomic is volatile.
+/// Semantics, with the orderings of LLVM IR and whether the access is volatile.
 const SEMANTICS: [(&str, &str, bool); 12] = [
     ("None", "monotonic", false),
     ("UniformMemory", "monotonic", false),
@@ -91,7 +93,7 @@ const SEMANTICS: [(&str, &str, bool); 12] = [
     ("SequentiallyConsistent|ImageMemory|OutputMemory|Volatile", "seq_cst", true),
 ];
 
-/// Storage classes with LLVM's address spaces, and what a parameter of the class must have.
+/// Storage classes, with LLVM's address spaces and the attributes that a parameter of the class needs.
 const CLASSES: [(&str, u32, &str); 7] = [
     ("CrossWorkgroup", 1, ""),
     ("Function", 5, ""),
@@ -102,14 +104,14 @@ const CLASSES: [(&str, u32, &str); 7] = [
     ("Workgroup", 3, ""),
 ];
 
-/// A function in both languages, but for its name.
+/// A function in both languages. `NAME` is a placeholder for its name.
 struct Program {
     spirv: String,
     llvm_ir: String,
 }
 
 impl Program {
-    /// An atomic on a value of this type, and LLVM's name of the type.
+    /// An atomic on a value of the type `ty` or, in LLVM IR, `llvm_type`.
     fn atomic(
         spirv: &str,
         llvm_ir: &str,
@@ -121,7 +123,7 @@ impl Program {
             0 => "getelementptr i8, ptr %q, i64 0".to_owned(),
             space => format!("addrspacecast ptr %q to ptr addrspace({space})"),
         };
-        // A store has no result.
+        // A store has no result, so the function returns the stored value.
         let (result, value) = if spirv.contains("Store") { ("", "%v") } else { ("%r = ", "%r") };
         let llvm_pointer = if space == 0 { "ptr".to_owned() } else { format!("ptr addrspace({space})") };
         Self {
@@ -171,7 +173,7 @@ fn updates() -> impl Iterator<Item = Program> {
     all.chain(classes).chain(floats)
 }
 
-/// Those that SPIR-V allows: no load releases, and no store acquires.
+/// The accesses that SPIR-V allows: no load releases, and no store acquires.
 fn accesses() -> impl Iterator<Item = Program> {
     const TYPES: [(&str, &str); 7] = [
         ("i32", "i32"),
@@ -189,7 +191,7 @@ fn accesses() -> impl Iterator<Item = Program> {
         _ => true,
     };
     let all = iproduct!(ACCESSES, SCOPES, SEMANTICS, TYPES, CLASSES).filter(|_| since_23());
-    // Every class with one type, and every type in one class.
+    // The programs combine every class with one type, and every type with one class.
     let all = all.filter(|(.., ty, class)| *ty == TYPES[0] || *class == CLASSES[0]);
     let all = all.filter(move |((_, op), _, semantics, ..)| possible(op, semantics.1));
     all.map(|((spirv, llvm_ir), scope, semantics, ty, class)| {
@@ -208,7 +210,8 @@ fn accesses() -> impl Iterator<Item = Program> {
     })
 }
 
-/// Those that SPIR-V allows: none for unequal values that release, or that is stronger.
+/// The exchanges that SPIR-V allows. The semantics for unequal values neither release nor exceed the semantics for
+/// equal values.
 fn exchanges() -> impl Iterator<Item = Program> {
     let allowed = |equal: &str, unequal: &str| match unequal {
         "monotonic" => true,
@@ -237,7 +240,8 @@ fn exchanges() -> impl Iterator<Item = Program> {
     )
 }
 
-/// A fence stands on both sides of a barrier that is narrower than the scope that it is to order.
+/// If the scope that a barrier orders is wider than the scope of its threads, a fence precedes the barrier and another
+/// follows it.
 fn barriers() -> impl Iterator<Item = Program> {
     let fence = |scope: (&str, &str), semantics: (&str, &str, bool)| {
         let orders = semantics.1 != "monotonic";
@@ -270,10 +274,10 @@ fn lower(sm: &str, ptx: &str, suffix: &str, text: &str, more: &[&str]) -> Result
     success(command.args(more))
 }
 
-/// Every program gives the same PTX as LLVM IR, at once and by way of `--emit mlir`.
+/// Every program gives the same PTX as LLVM IR, both directly and through `--emit mlir`.
 fn grid(sm: &'static str, ptx: &'static str) -> Result<(), Failed> {
     let mut programs = updates().chain(accesses()).chain(exchanges()).chain(barriers()).collect_vec();
-    // It has no scope of the system.
+    // sm_35 does not have the system scope.
     programs.retain(|program| sm != "sm_35" || !program.spirv.contains("<CrossDevice>"));
     let text = |part: &dyn Fn(&Program) -> &str| {
         let named = programs.iter().enumerate();
@@ -317,7 +321,7 @@ fn assemble(sm: &str, ptx: &str, text: &str) -> Result<(), Failed> {
     known.try_for_each(|assembler| assembler.assemble(&target, text.as_bytes()))
 }
 
-/// The ops of the installed dialect that are atomic or wait.
+/// The installed dialect has no atomic or waiting op that is missing in the lists above.
 fn no_op_is_missing() -> Result<(), Failed> {
     let include = success(Command::new(tool("llvm-config")).arg("--includedir"))?;
     let include = include.trim();
@@ -332,7 +336,7 @@ fn no_op_is_missing() -> Result<(), Failed> {
     Ok(())
 }
 
-/// What the pass leaves of `spirv.func` is what MLIR's own conversions take.
+/// MLIR's own conversions accept the `spirv.func` that the pass leaves.
 fn goes_on() -> Result<(), Failed> {
     let text = updates().chain(accesses()).chain(exchanges()).chain(barriers()).enumerate();
     let text = text.map(|(number, program)| program.spirv.replace("NAME", &format!("f{number}"))).collect::<String>();
@@ -345,7 +349,7 @@ fn goes_on() -> Result<(), Failed> {
     Ok(())
 }
 
-/// A module in the form that `convert-gpu-to-spirv` gives kernels, and one in the form that SPIR-V itself has.
+/// A module in the form in which `convert-gpu-to-spirv` writes kernels, and one in SPIR-V's own form.
 fn kernel() -> Result<(), Failed> {
     let body = |signature: &str, attributes: &str, more: &str| {
         format!(
@@ -397,7 +401,8 @@ fn kernel() -> Result<(), Failed> {
     assemble("sm_90", "ptx78", &first)
 }
 
-/// A component of each built-in variable, of 32 and of 64 bits, is what LLVM IR computes from the special registers.
+/// A component of each built-in variable, of 32 and of 64 bits, gives the same PTX as LLVM IR that computes it from the
+/// special registers.
 fn built_in() -> Result<(), Failed> {
     const VARIABLES: [(&str, &[&str], Option<&str>); 8] = [
         ("GlobalInvocationId", &["ctaid.y", "ntid.y"], Some("tid.y")),
@@ -446,10 +451,11 @@ fn built_in() -> Result<(), Failed> {
     Ok(())
 }
 
-/// What is not lowered, and what is said about it.
+/// An input without a lowering, and its error message.
 struct Wrong {
     message: &'static str,
-    /// In a function with `%p` and `%v`, of which the type is `!spirv.ptr<i32, CLASS>`; or in the module around it.
+    /// The body of a function with `%p` and `%v`, where `%p` has the type `!spirv.ptr<i32, CLASS>`; or the text in the
+    /// module around it.
     body: Result<&'static str, &'static str>,
     class: &'static str,
     flags: &'static [&'static str],
@@ -475,16 +481,16 @@ static WRONG: &[Wrong] = &[
     wrong("spirv.MemoryBarrier is Volatile, and accesses nothing", "spirv.MemoryBarrier <Device>, <Acquire|Volatile>"),
     wrong("the scope ShaderCallKHR has no meaning in PTX", "spirv.MemoryBarrier <ShaderCallKHR>, <Acquire>"),
     wrong(
-        "no barrier waits for the invocations of the scope Device",
+        "PTX has no barrier for the invocations of the scope Device",
         "spirv.ControlBarrier <Device>, <Device>, <AcquireRelease>",
     ),
     wrong(
-        "no barrier waits for the invocations of the scope Invocation",
+        "PTX has no barrier for the invocations of the scope Invocation",
         "spirv.ControlBarrier <Invocation>, <Device>, <None>",
     ),
     wrong("the semantics for unequal values release", "<AcquireRelease> <Release>"),
     wrong("the semantics for unequal values are stronger", "<None> <Acquire>"),
-    wrong("are Volatile, and not both", "<Acquire|Volatile> <Acquire>"),
+    wrong("are not both Volatile", "<Acquire|Volatile> <Acquire>"),
     Wrong {
         class: "AtomicCounter",
         ..wrong(
@@ -498,7 +504,7 @@ static WRONG: &[Wrong] = &[
     },
     Wrong {
         flags: &["--emit", "mlir"],
-        ..wrong("a spirv.module has no place for PTX", "spirv.MemoryBarrier <Device>, <Acquire>")
+        ..wrong("a spirv.module cannot contain PTX", "spirv.MemoryBarrier <Device>, <Acquire>")
     },
     wrong(
         "MLIR makes a call of @_Z33__spirv_ControlBarrierArriveINTELiii",
@@ -531,7 +537,7 @@ static WRONG: &[Wrong] = &[
     ),
 ];
 
-/// What MLIR has since 23.
+/// Inputs with the ops that MLIR has since version 23.
 static WRONG_SINCE_23: &[Wrong] = &[
     wrong(
         "the memory semantics Release release, and a load writes nothing",

@@ -1,8 +1,8 @@
-//! The table of `docs/mlir.md`: every op of MLIR's dialects that is atomic, a fence or a barrier, and what becomes of it, as
-//! measured here. What holds for one version of MLIR alone is marked there, as "`nvvm.barrier0` in MLIR 22".
+//! The table of `docs/mlir.md`: every atomic, fence and barrier of MLIR's dialects, and the measured result of its
+//! lowering. An entry that holds for only one version of MLIR is marked, such as "`nvvm.barrier0` in MLIR 22".
 //!
-//! To accept a change: `INSTA_UPDATE=always cargo test -p ptx-atomics-cli --test it -- '[mlir] table'`, then read the difference. What the
-//! document says of the other version stays.
+//! To accept a change: `INSTA_UPDATE=always cargo test -p ptx-atomics-cli --test it -- '[mlir] table'`, then read the
+//! difference. The document's entries for the other version remain.
 
 use std::{collections::BTreeSet, fs, path::PathBuf, process::Command};
 
@@ -15,35 +15,35 @@ use testing::{exists, llvm_version, ptx_atomics, root, success, tool};
 pub fn trials() -> Vec<Trial> {
     let missing = [tool("llvm-tblgen"), tool("llvm-config")].into_iter().find(|program| !exists(program));
     vec![
-        Trial::test("table: docs/mlir.md has it as measured", documented),
-        testing::trial("table: no op of MLIR's dialects is missing".into(), missing, none_is_missing),
+        Trial::test("table: docs/mlir.md has the measured table", documented),
+        testing::trial("table: the lists have every op of MLIR's dialects".into(), missing, none_is_missing),
     ]
 }
 
-/// An op, or a form of one.
+/// An op, or a form of an op.
 pub struct Row {
     op: String,
-    /// What tells the form from others; nothing for most.
+    /// The difference from the op's other forms; empty for most ops.
     form: String,
     source: Source,
 }
 
 enum Source {
-    /// What stands in a function.
+    /// The ops in the body of a function.
     Body(String),
-    /// One of `nvvm/`.
+    /// A file of `nvvm/`.
     File(PathBuf),
 }
 
-/// What has all the ops but those of `nvvm/`, which name their targets.
+/// A target that has all the ops, except those in the files of `nvvm/`, which name their targets.
 const TARGET: (&str, &str) = ("sm_90a", "ptx86");
 
-/// The form of an access that is one.
+/// The form of an atomic access.
 const ATOMIC: &str = "atomic";
 
 const HEADER: &str = "| op | PTX, LLVM IR | MLIR |\n| --- | --- | --- |\n";
 
-/// The ops, each with its form and how it is written.
+/// The ops, each with its form and its text.
 #[rustfmt::skip]
 const OPS: [(&str, &str, &str); 39] = [
     ("llvm.load",            ATOMIC,    "%r = llvm.load %p atomic acquire {alignment = 4 : i64} : !llvm.ptr<1> -> i32"),
@@ -89,7 +89,7 @@ const OPS: [(&str, &str, &str); 39] = [
     ("omp.barrier",          "",        "omp.barrier"),
 ];
 
-/// Those that MLIR has since 23.
+/// The ops that MLIR has since version 23.
 #[rustfmt::skip]
 const SINCE_23: [(&str, &str, &str); 8] = [
     ("gpu.barrier",          "subgroup", "gpu.barrier scope <subgroup>"),
@@ -112,7 +112,7 @@ const UPDATE: &str =
 /// The atomics of SPIR-V that take one value.
 const SPIRV: [&str; 10] = ["And", "Exchange", "IAdd", "ISub", "Or", "SMax", "SMin", "UMax", "UMin", "Xor"];
 
-/// The functions in which the ops of a dialect stand; the first that begins a name.
+/// The function around the ops of a dialect. The first entry that is a prefix of the op's name applies.
 const AROUND: [(&str, &str); 4] = [
     ("memref.", "func.func @f(%m: memref<?xi32>, %t: memref<1xi32>, %i: index, %v: i32) {\nBODY\nreturn\n}\n"),
     ("gpu.", "gpu.module @m {\ngpu.func @f(%v: i32) kernel {\nBODY\ngpu.return\n}\n}\n"),
@@ -127,7 +127,7 @@ const AROUND: [(&str, &str); 4] = [
     ),
 ];
 
-/// The files of `nvvm/` for the MLIR under test: an op each, and behind a hyphen its form.
+/// The files of `nvvm/` for the MLIR under test. The name of a file is an op, and optionally its form after a hyphen.
 pub fn nvvm_files() -> Vec<PathBuf> {
     let files = fs::read_dir(root().join("tests/mlir/nvvm")).expect("the files");
     let files = files.map(|entry| entry.expect("one").path()).sorted();
@@ -164,7 +164,7 @@ impl Row {
         Ok(around.replace("BODY", &body).replace("POINTER", "!spirv.ptr<i32, CrossWorkgroup>"))
     }
 
-    /// What becomes of the op on the way to PTX, and by the pass in MLIR.
+    /// The results of lowering the op to PTX and of the pass in MLIR.
     fn measure(&self) -> Result<[String; 2], Failed> {
         let text = self.text()?;
         assert!(text.contains(&self.op), "{}:\n{text}", self.op);
@@ -182,7 +182,7 @@ impl Row {
             let mut errors = said.lines().filter_map(|line| line.strip_prefix("error: "));
             let message =
                 errors.clone().find(|error| error.contains(&self.op)).or_else(|| errors.next()).ok_or("no error")?;
-            // MLIR goes on with the whole op, as it prints it.
+            // MLIR's message ends with the whole op in its printed form.
             let message = message.split(" that was explicitly marked").next().unwrap_or(message);
             Ok(Err(format!("error: {}", message.replace(&self.op, "the op"))))
         };
@@ -191,9 +191,9 @@ impl Row {
         Ok([ptx, mlir].map(|result| result.unwrap_or_else(|error| error)))
     }
 
-    /// What the pass in MLIR makes of the op.
+    /// The ops into which the pass in MLIR turns the op.
     fn in_mlir(&self, before: &str, after: &str) -> String {
-        // An access that is atomic says it behind its name.
+        // The text of an atomic access has `atomic` after its name.
         let count = |text: &str| {
             let lines = text.lines().filter(|line| self.form != ATOMIC || line.contains(" atomic "));
             lines.flat_map(words).filter(|word| *word == self.op).count()
@@ -210,15 +210,15 @@ impl Row {
     }
 }
 
-/// The ops that stand for what was there; others compute addresses and values for them.
+/// The ops that replace the op. Further ops compute their addresses and values.
 const MADE: [&str; 5] = ["llvm.inline_asm", "llvm.call_intrinsic", "nvvm.barrier", "nvvm.bar.warp.sync", "scf.while"];
 
-/// The names of ops, and much else.
+/// The names of ops, and other words.
 fn words(line: &str) -> impl Iterator<Item = &str> {
     line.split(|c: char| !c.is_ascii_alphanumeric() && !matches!(c, '.' | '_'))
 }
 
-/// The first words of instructions that order or synchronize; loads and stores do by their second.
+/// The mnemonics of instructions that order or synchronize. Loads and stores do if their first modifier says so.
 #[rustfmt::skip]
 const ORDERING: [&str; 13] = [
     "atom", "red", "fence", "membar", "bar", "barrier", "mbarrier", "cp", "tcgen05", "wgmma", "griddepcontrol", "ld", "st",
@@ -227,7 +227,7 @@ const ORDERING: [&str; 13] = [
 /// Whether the PTX has an instruction that orders.
 fn in_ptx(ptx: &str) -> String {
     let orders = |line: &&str| {
-        // It may stand behind a predicate.
+        // A predicate may precede the instruction.
         let instruction = line.trim().split(' ').find(|word| !word.starts_with('@')).unwrap_or_default();
         let mut words = instruction.split(['.', ';', '\t']);
         let (first, second) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
@@ -243,16 +243,16 @@ fn in_ptx(ptx: &str) -> String {
     if called.is_empty() { "nothing is left".into() } else { format!("a call of {called}") }
 }
 
-/// How the names of ops begin of which all are in the table.
+/// Prefixes of op names. The table has every op with such a prefix.
 const FAMILIES: [&str; 5] = ["nvvm.mbarrier.", "nvvm.fence.", "nvvm.cluster.", "spirv.Atomic", "omp.atomic."];
 
-/// A row of the table: ops, each with its form, and the last two columns.
+/// A row of the table: ops, each with its form, and the text of the last two columns.
 struct Line {
     names: Vec<String>,
     fate: String,
 }
 
-/// The table: ops of the same fate are one row.
+/// The table. A row has the ops of a dialect with the same results.
 fn measured() -> Result<Vec<Line>, Failed> {
     let mut fates: Vec<([String; 2], Vec<Row>)> = Vec::new();
     for row in rows() {
@@ -290,7 +290,7 @@ fn dialect(op: &str) -> &str {
     op.trim_start_matches("the other ").trim_start_matches('`').split('.').next().unwrap_or_default()
 }
 
-/// What stands in the document behind a name that one version alone has, or has with this fate.
+/// The text in the document between a name and the only version that has the op, or has it with this result.
 const MARK: &str = " in MLIR ";
 
 /// The lines of a table in the document.
@@ -302,7 +302,7 @@ fn lines(table: &str) -> Vec<Line> {
         .collect()
 }
 
-/// Each name with its fate: those without a mark, and those whose mark names such a version.
+/// Each name with its result: names without a mark, and names whose mark has a matching version.
 fn entries(lines: &[Line], version: impl Fn(u32) -> bool) -> BTreeSet<(&str, &str)> {
     let all = lines.iter().flat_map(|line| line.names.iter().map(|name| (&**name, &*line.fate)));
     let held = all.filter_map(|(name, fate)| match name.split_once(MARK) {
@@ -312,7 +312,8 @@ fn entries(lines: &[Line], version: impl Fn(u32) -> bool) -> BTreeSet<(&str, &st
     held.collect()
 }
 
-/// What was measured, with what holds for the other version alone, as the document has it. Both are marked.
+/// The measured lines, and the document's entries for the other version. Entries that hold for only one version are
+/// marked.
 fn merged(measured: &[Line], written: &[Line]) -> Vec<Line> {
     let ours = llvm_version();
     let other = if ours == 22 { 23 } else { 22 };
@@ -340,7 +341,7 @@ fn merged(measured: &[Line], written: &[Line]) -> Vec<Line> {
     lines
 }
 
-/// The table in the document is the one that is measured.
+/// The table in the document is the measured table.
 fn documented() -> Result<(), Failed> {
     let path = root().join("docs/mlir.md");
     let document = fs::read_to_string(&path)?;
@@ -365,8 +366,8 @@ fn documented() -> Result<(), Failed> {
     }
 }
 
-/// Each dialect: where its ops are defined, and those that have nothing to do with the order of memory. A `*` stands for the
-/// rest of a name.
+/// Each dialect, the files that define its ops, and its ops that do not affect the order of memory accesses. A `*`
+/// matches any suffix.
 #[rustfmt::skip]
 const OTHERS: [(&str, &[&str], &str); 6] = [
     ("llvm", &["LLVMIR/LLVMOps.td", "LLVMIR/LLVMIntrinsicOps.td"],
@@ -375,10 +376,11 @@ const OTHERS: [(&str, &[&str], &str); 6] = [
     ("memref", &["MemRef/IR/MemRefOps.td"],
         "alloc* assume_alignment atomic_yield c* dealloc dim distinct_objects e* get_global global load memory_space_cast prefetch \
          r* s* t* view"),
-    // `gpu.wait` is of the host; the lanes of a warp exchange values without memory.
+    // `gpu.wait` is for the host; the lanes of a warp exchange values without memory.
     ("gpu", &["GPU/IR/GPUOps.td"],
         "alloc b* c* d* func g* host_* l* mem* module num_subgroups printf r* s* t* wait warp_* yield"),
-    // What names lanes of a warp exchanges values, and orders no memory. Copies are ordered by what waits for them.
+    // Ops on the lanes of a warp exchange values and do not order memory. The wait for a copy orders it, not the copy
+    // itself.
     ("nvvm", &["LLVMIR/NVVMOps.td"],
         "breakpoint clusterlaunchcontrol.* convert.* cp.async.bulk.global.* cp.async.bulk.prefetch cp.async.bulk.shared.* \
          cp.async.bulk.tensor.global.* cp.async.bulk.tensor.prefetch cp.async.bulk.tensor.shared.* cp.async.shared.global dot.* \
@@ -387,22 +389,22 @@ const OTHERS: [(&str, &[&str], &str); 6] = [
     ("spirv", &["SPIRV/IR/SPIRVOps.td"],
         "A* B* CL.* Comp* Const* Conv* CopyMemory Dot EXT.Const* EXT.Emit* EXT.Set* EXT.Spec* Em* En* Ex* F* G* \
          I* KHR.* Kill L* Mat* N* O* P* R* S* T* U* V* f* m*"),
-    // Regions and tasks order by calls of OpenMP's library, which are not atomics of the program.
+    // Regions and tasks order memory through calls of OpenMP's library, which are not atomics of the program.
     ("omp", &["OpenMP/OpenMPOps.td"],
         "allocate_dir c* d* loop* ma* new_cli o* p* s* t* un* work* wsloop yield"),
 ];
 
-/// Those that MLIR has since 23. `llvm.intr.arithmetic.fence` is about floats, and orders no memory.
+/// Further ops that MLIR has since version 23. `llvm.intr.arithmetic.fence` concerns floats and does not order memory.
 const OTHERS_SINCE_23: [(&str, &str); 3] = [
     ("llvm", "intr.arithmetic.fence named_metadata"),
     ("nvvm", "addf cos divf ex2 fma log2 tcgen05.ld.red tensormap.replace"),
     ("omp", "affinity_entry alloc_shared_mem allocate_free f* groupprivate iterator"),
 ];
 
-/// What says in a name that the op belongs in the table.
+/// Parts of a name that show that the op belongs in the table.
 const ABOUT: [&str; 4] = ["atomic", "barrier", "fence", "flush"];
 
-/// Every op of the dialects is in the table or has nothing to do with it, and what is in either exists.
+/// Every op of the dialects is in the table or in a list of unrelated ops, and every entry of both exists.
 fn none_is_missing() -> Result<(), Failed> {
     let include = success(Command::new(tool("llvm-config")).arg("--includedir"))?;
     let include = include.trim();
@@ -420,7 +422,7 @@ fn none_is_missing() -> Result<(), Failed> {
         let listed: BTreeSet<_> = rows.iter().filter_map(|op| op.strip_prefix(&start)).map(str::to_owned).collect();
         let unknown: Vec<_> = listed.difference(&installed).collect();
         assert!(unknown.is_empty(), "not in the dialect {dialect}: {unknown:?}");
-        // The rest of a name may not say what the table is about.
+        // A `*` does not match a part of `ABOUT`.
         let matches = |pattern: &str, op: &str| match pattern.strip_suffix('*') {
             Some(start) => op.starts_with(start) && !ABOUT.iter().any(|word| op.to_lowercase().contains(word)),
             None => op == pattern,

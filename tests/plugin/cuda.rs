@@ -1,5 +1,5 @@
-//! CUDA's own atomics, as clang's header and the headers of the SDK define them: each has the order and the scope that nvcc gives
-//! it, on every path to PTX.
+//! CUDA's own atomics, as clang's header and the headers of the SDK define them. On every path to PTX, each has the
+//! ordering and the scope that nvcc gives it.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -25,12 +25,12 @@ struct Function {
     name: String,
     /// The type in memory.
     ty: String,
-    /// How many parameters it has, the address among them.
+    /// The number of parameters, including the address.
     parameters: usize,
 }
 
 impl Function {
-    /// Reads `RESULT NAME(TYPE *address, …)`, if the name is that of an atomic.
+    /// Parses `RESULT NAME(TYPE *address, …)`, if it declares an atomic.
     fn parse(text: &str) -> Option<Self> {
         let (head, rest) = text.split_once('(')?;
         let parameters: Vec<_> = rest.split_once(')')?.0.split(',').collect();
@@ -42,7 +42,7 @@ impl Function {
         is_atomic.then(|| Self { result: words(result), name: name.into(), ty: words(ty), parameters })
     }
 
-    /// What its name says, in PTX's words: order, scope, operation.
+    /// The meaning of its name in PTX: ordering, scope, operation.
     fn meaning(&self) -> [String; 3] {
         let (_, name) = self.name.split_once("tomic").expect("an atomic");
         let (operation, scope) = name.split_once('_').unwrap_or((name, ""));
@@ -69,7 +69,7 @@ impl Function {
     }
 }
 
-/// The functions of clang's header that are atomic.
+/// The atomic functions of clang's header.
 fn of_clang() -> Result<Vec<Function>, Failed> {
     let folder = success(Command::new(tool("clang")).arg("-print-resource-dir"))?;
     let text = fs::read_to_string(Path::new(folder.trim()).join("include/__clang_cuda_device_functions.h"))?;
@@ -83,7 +83,8 @@ fn of_clang() -> Result<Vec<Function>, Failed> {
     Ok(functions)
 }
 
-/// The overloads of `atomicAdd` and its like that the SDK's headers define by those functions.
+/// The overloads of `atomicAdd` and similar functions that the SDK's headers define with the functions of clang's
+/// header.
 fn of_sdk() -> Result<Vec<Function>, Failed> {
     let mut functions = BTreeSet::new();
     for header in
@@ -107,7 +108,8 @@ fn program(functions: &[Function]) -> String {
     functions.iter().enumerate().map(kernel).join("")
 }
 
-/// What each kernel of a program does in memory that orders or is atomic: order, scope, operation. Calls are followed.
+/// The ordering, scope and operation of each atomic or ordering instruction in each kernel of a program. Calls are
+/// followed.
 fn meanings(ptx: &str) -> Vec<Vec<[String; 3]>> {
     let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '$';
     let functions = ptx.split("\n}").filter_map(|text| {
@@ -130,7 +132,7 @@ fn followed(body: &str, functions: &BTreeMap<&str, &str>) -> Vec<[String; 3]> {
     statements.flat_map(each).collect()
 }
 
-/// The same of an instruction.
+/// The ordering, scope and operation of an instruction.
 fn meaning(text: &str) -> Option<[String; 3]> {
     let mut words = text.split_whitespace().find(|word| !word.starts_with('@'))?.split('.').collect_vec();
     let opcode = words.remove(0);
@@ -157,7 +159,7 @@ fn meaning(text: &str) -> Option<[String; 3]> {
     Some([order, scope, operation])
 }
 
-/// Compares PTX with what the functions mean. Only 16 bits may be a loop, over the word around them.
+/// Compares PTX with the meanings of the functions. Only 16-bit operations may be a loop, over the enclosing word.
 fn compare(functions: &[Function], ptx: &str) -> Result<(), Failed> {
     let found = meanings(ptx);
     assert_eq!(found.len(), functions.len(), "kernels in\n{ptx}");
@@ -180,15 +182,15 @@ fn compare(functions: &[Function], ptx: &str) -> Result<(), Failed> {
     Ok(())
 }
 
-/// clang's paths to PTX on which the functions are known.
+/// The paths from clang to PTX on which the plugin recognizes the functions.
 #[derive(Clone, Copy)]
 enum Route {
     Clang(&'static str),
-    /// The command, on IR by clang with these flags.
+    /// The command, on IR of clang with these flags.
     Command(&'static [&'static str]),
     /// opt with its pipeline, on unoptimized IR.
     Opt,
-    /// llc, on inlined IR with lines: it inlines nothing.
+    /// llc, on inlined IR with line information, because llc does not inline.
     Llc,
 }
 
@@ -216,7 +218,7 @@ impl Route {
                 let file = tempfile::Builder::new().suffix(".ll").tempfile()?;
                 fs::write(file.path(), &ir)?;
                 let ptx = success(ptx_atomics().args(["lower", "-O2"]).arg(file.path()))?;
-                // Elsewhere the functions of the IR are inlined in the PTX.
+                // On the other paths, the functions of the IR are inlined only in the PTX.
                 if flags == INLINED_WITH_LINES {
                     judge(&ir, &ptx)?;
                 }
@@ -245,7 +247,7 @@ fn nvcc() -> PathBuf {
     root().join(".tools/cuda-13.5/nvidia/cu13/bin/nvcc")
 }
 
-/// Compiles a CUDA program; its PTX or IR.
+/// Compiles a CUDA program to PTX or IR.
 fn clang(source: &Path, gpu: &str, flags: &[&str]) -> Result<String, Failed> {
     let mut clang = Command::new(tool("clang"));
     clang.args(["-Wno-unknown-cuda-version", "-x", "cuda", "--cuda-device-only", "-o", "-"]);
@@ -271,12 +273,12 @@ pub fn trials() -> Vec<Trial> {
                 compare(&functions, &ptx)?;
                 ASSEMBLERS[1].assemble(&target(gpu, Some("ptx88")), ptx.as_bytes())
             });
-            // A route is by one of the two, in turn.
+            // A route runs for one of the two GPUs, in turn.
             trials.push(if turn % 4 == 0 || turn % 4 == 3 { trial } else { testing::left_to_all(trial) });
         }
         let no_nvcc = missing.or((!nvcc().exists()).then_some("nvcc (scripts/install peers)"));
         trials.push(testing::trial(format!("{of} atomics by nvcc"), no_nvcc, move || {
-            // nvcc has 16 bits with a scope by no such name.
+            // nvcc has no 16-bit functions with a scope by this name.
             let functions: Vec<Function> = functions()?;
             let functions = functions.into_iter().filter(|function| !function.name.starts_with("__usAtomicCAS_"));
             let functions = functions.collect_vec();
@@ -289,13 +291,13 @@ pub fn trials() -> Vec<Trial> {
             Ok(())
         }));
     }
-    trials.push(testing::trial("what is written otherwise than CUDA's atomics".into(), missing, otherwise));
-    trials.push(testing::trial("cuda-atomics=off".into(), missing, off));
-    trials.push(Trial::test("functions that only look like CUDA's", look_alikes));
+    trials.push(testing::trial("the plugin keeps fences and builtins".into(), missing, otherwise));
+    trials.push(testing::trial("cuda-atomics=off keeps CUDA's atomics".into(), missing, off));
+    trials.push(Trial::test("the plugin keeps functions that look like CUDA's", look_alikes));
     trials
 }
 
-/// Fences, and builtins without a function of the header, are what they are without the plugin.
+/// The plugin does not change fences, or builtins without a function in the header.
 fn otherwise() -> Result<(), Failed> {
     let source = source(
         "extern \"C\" __global__ void k0() { __threadfence(); __threadfence_block(); __threadfence_system(); }
@@ -305,7 +307,7 @@ fn otherwise() -> Result<(), Failed> {
     let words = |list: &[[&str; 3]]| list.iter().map(|words| words.map(str::to_owned)).collect_vec();
     let fences = words(&[["", "gl", "membar"], ["", "cta", "membar"], ["", "sys", "membar"]]);
     let seq_cst = words(&[["sc", "sys", "fence"], ["acquire", "sys", "add.32"]]);
-    // From clang 23 on the builtins are relaxed by themselves.
+    // From clang 23 on, the builtins are relaxed even without the plugin.
     let builtin = if llvm_version() < 23 { seq_cst.clone() } else { words(&[["relaxed", "sys", "add.32"]]) };
     for (name, route) in ROUTES {
         let ptx = route.compile(source.path(), "sm_90")?;
@@ -316,7 +318,7 @@ fn otherwise() -> Result<(), Failed> {
 
 const ONE: &str = "extern \"C\" __global__ void k0(int *p, int *out) { *out = atomicAdd(p, 1); }";
 
-/// Every place of the option, and the remark that names the function.
+/// Each way to set the option, and the remark that names the function.
 fn off() -> Result<(), Failed> {
     let source = source(ONE)?;
     let ir = clang(source.path(), "sm_90", &[&["-S", "-emit-llvm"], UNOPTIMIZED].concat())?;
@@ -365,7 +367,7 @@ fn off() -> Result<(), Failed> {
         let text = fs::read_to_string(ptx.path())?;
         assert_eq!((text.contains(on), text.contains(off)), (wanted == on, wanted == off), "{flags:?}: {text}");
     }
-    // The PTX of llc 22 is what CUDA means, and less than clang says.
+    // The PTX of llc 22 has CUDA's meaning, which is weaker than clang's IR.
     let ir = clang(source.path(), "sm_90", &[&["-S", "-emit-llvm"], INLINED_WITH_LINES].concat())?;
     fs::write(file.path(), &ir)?;
     fs::write(ptx.path(), filter(Command::new(tool("llc")).arg("-mcpu=sm_90"), &ir)?.0)?;
@@ -379,7 +381,7 @@ fn off() -> Result<(), Failed> {
     Ok(())
 }
 
-/// A function as clang writes it.
+/// A function in the form that clang writes.
 const WRAPPER: &str = "target triple = \"nvptx64-nvidia-cuda\"
 define internal i32 @_ZL12__iAtomicAddPii(ptr %0, i32 %1) #0 {
   %3 = alloca ptr
@@ -395,7 +397,7 @@ define i32 @f(ptr %p) {
 attributes #0 = { alwaysinline convergent nounwind }
 ";
 
-/// The same, inlined, with debug information.
+/// The same function, inlined, with debug information.
 const INLINED: &str = "target triple = \"nvptx64-nvidia-cuda\"
 define i32 @f(ptr %p) !dbg !3 {
   %old = atomicrmw add ptr %p, i32 1 seq_cst, align 4, !dbg !6
@@ -428,8 +430,8 @@ define i32 @f(ptr %p) {
 attributes #0 = { alwaysinline convergent nounwind }
 ";
 
-/// What CUDA makes of a module; how many of the changes behind it, as text to be replaced, leave the function clang's; and
-/// changes that make it another one.
+/// A module, the instruction for CUDA's meaning, the number of changes that keep the function recognizable as clang's,
+/// and the changes (as replacements of text). The later changes make a different function.
 const CHANGES: [(&str, &str, usize, &[[&str; 2]]); 3] = [
     (
         SCOPED,
@@ -491,7 +493,7 @@ const CHANGES: [(&str, &str, usize, &[[&str; 2]]); 3] = [
     ),
 ];
 
-/// Functions of clang's header are known, and every other one is left as it is.
+/// The plugin recognizes functions of clang's header and leaves every other function unchanged.
 fn look_alikes() -> Result<(), Failed> {
     let has = |text: &str, wanted: &str| -> Result<bool, Failed> {
         let file = tempfile::Builder::new().suffix(".ll").tempfile()?;
@@ -500,11 +502,11 @@ fn look_alikes() -> Result<(), Failed> {
         assert!(ptx.contains("atom."), "{ptx}");
         Ok(ptx.contains(wanted))
     };
-    // LLVM 23 reads the intrinsic of the first as an atomic of its own, before anybody sees the function.
+    // LLVM 23 turns the intrinsic of the first module into an atomic before the pass can see the function.
     for (text, wanted, same, changes) in CHANGES.into_iter().skip(usize::from(llvm_version() > 22)) {
         assert!(has(text, wanted)?, "{text}");
         for (index, [old, new]) in changes.iter().enumerate() {
-            // A block within the function of a file is not the function.
+            // A lexical block within a function's file is not the function.
             let block = "!9 = distinct !DILexicalBlock(scope: !5, file: !1, line: 9)\n";
             let changed = text.replace(old, new) + if new.contains("!9") { block } else { "" };
             assert!(text.contains(old), "{old}");

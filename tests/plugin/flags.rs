@@ -1,4 +1,4 @@
-//! The table of flags in docs/plugin.md: what it shows without and with the plugin is what the compilers give.
+//! The table of flags in docs/plugin.md shows the results of the compilers without and with the plugin.
 
 use std::{fs, path::Path, process::Command};
 
@@ -28,7 +28,7 @@ pub fn check() -> Result<(), Failed> {
     Ok(())
 }
 
-/// What a compiler gives without and with the flag.
+/// The results of a compiler without and with the flag.
 fn compile(host: &str, flag: &str) -> Result<[String; 2], Failed> {
     let flag = flag.replace("libptx_atomics.so", &plugin::plugin().display().to_string()).replace('\'', "");
     let flags: Vec<&str> = flag.split(' ').collect();

@@ -1,4 +1,4 @@
-//! The programs that load the plugin, and how each compiles an example with it.
+//! The hosts of the plugin, and the way in which each compiles an example with it.
 
 use std::{collections::HashMap, fs, path::Path, process::Command};
 
@@ -20,18 +20,18 @@ pub enum Host {
     Opt,
     Llc,
     Clang,
-    /// By its command.
+    /// The rustc with this command.
     Rustc(&'static str),
 }
 
-/// Every host: on LLVM 22, Debian's rustc is on the system's LLVM, that of rustup on one of its own.
+/// Every host. With LLVM 22, Debian's rustc uses the system's LLVM, and rustup's rustc has its own.
 pub fn hosts() -> Vec<Host> {
     [Host::Opt, Host::Llc, Host::Clang].into_iter().chain(rustcs().iter().map(|name| Host::Rustc(name))).collect()
 }
 
-/// What a host makes of an example.
+/// The result of a host on an example.
 pub struct Compiled {
-    /// The module as the pass found it.
+    /// The module before the pass.
     pub before: String,
     pub ptx: String,
 }
@@ -57,7 +57,7 @@ impl Host {
         }
     }
 
-    /// Whether the host, or what gives it its LLVM IR, compiles the language.
+    /// Whether the host, or the compiler that makes its LLVM IR, compiles the language.
     pub fn takes(self, example: &Example) -> bool {
         let rust = example.path.ends_with(".rs");
         match self {
@@ -67,12 +67,12 @@ impl Host {
         }
     }
 
-    /// Whether it compiles for GPUs before sm_70. Rust 1.99 does not.
+    /// Whether the host compiles for GPUs before sm_70. Rust 1.99 does not.
     pub fn knows_old_gpus(self) -> bool {
         !matches!(self, Self::Rustc(_)) || llvm_version() < 23
     }
 
-    /// How the host generates code otherwise than llc does by itself.
+    /// The flags with which llc generates code like the host.
     pub fn code_generation(self) -> &'static [&'static str] {
         if let Self::Rustc(_) = self { &["-trap-unreachable", "-no-trap-after-noreturn"] } else { &[] }
     }
@@ -116,7 +116,7 @@ impl Host {
     }
 }
 
-/// Compiles by `scripts/to-llvm-ir`, to PTX or to LLVM IR.
+/// Compiles with `scripts/to-llvm-ir`, to PTX or to LLVM IR.
 fn by_script(source: &Path, variables: &[(&str, &str)], ptx: bool) -> Result<Compiled, Failed> {
     let output = tempfile::NamedTempFile::new()?;
     let mut script = script();
@@ -135,14 +135,15 @@ fn by_script(source: &Path, variables: &[(&str, &str)], ptx: bool) -> Result<Com
 fn dump(said: &str) -> Result<String, Failed> {
     let mut dumps = said.split("; *** IR Dump Before ").skip(1);
     let first = dumps.next().ok_or_else(|| format!("the pass did not run:\n{said}"))?;
-    // clang generates code with the plugin, too, and finds nothing pending: that is no run of the pass.
+    // clang also runs the plugin when it generates code. The pass finds no pending atomics there, and must not run
+    // again.
     if dumps.next().is_some() {
         return Err("the pass ran twice".into());
     }
     Ok(first.split_once('\n').expect("a header").1.to_owned())
 }
 
-/// Runs a command on a text; what it writes, and what it says.
+/// Runs a command on a text. Returns its output and its messages.
 pub fn filter(command: &mut Command, input: &str) -> Result<(String, String), Failed> {
     let mut file = tempfile::Builder::new().suffix(".ll").tempfile()?;
     std::io::Write::write_all(&mut file, input.as_bytes())?;
@@ -154,19 +155,19 @@ pub fn filter(command: &mut Command, input: &str) -> Result<(String, String), Fa
     Ok((String::from_utf8(output.stdout)?, said))
 }
 
-/// LLVM's code generator, at the level at which the hosts run it.
+/// LLVM's code generator, at the hosts' optimization level.
 pub fn llc(ir: &str, level: &str, flags: &[&str]) -> Result<String, Failed> {
     let mut llc = Command::new(tool("llc"));
     llc.args([&format!("-O{level}"), &format!("-mcpu={GPU}"), &format!("-mattr=+{PTX}")]).args(flags);
     Ok(filter(&mut llc, ir)?.0)
 }
 
-/// The code of PTX: without comments, without what debuggers read, without constants that nothing else sees, and with
-/// registers and such constants named in the order of their appearance. Names and numbers differ where a module went
-/// through text; so does the order of equal instructions where code is generated without optimization, and there all
-/// registers are one.
+/// The code of PTX without comments, without debug information and without constants that are not visible outside.
+/// Registers and such constants are named in the order of their occurrence, because names and numbers change if a
+/// module passes through text. Without optimization, the order of equal instructions also changes, so that all
+/// registers have one name.
 pub fn instructions(ptx: &str, level: &str) -> String {
-    // Whether LLVM 23 spells the space of a parameter whole depends on its patch version.
+    // The spelling of the parameter space depends on the patch version of LLVM 23.
     let ptx = ptx.replace("param::entry.", "param.").replace("param::func.", "param.");
     let code = ptx.lines().map(|line| line.split("//").next().unwrap_or_default().trim());
     let other = [".loc", ".file", ".section", "$L__tmp", "$L__func_", ".b8", "}", ".global"];

@@ -1,4 +1,5 @@
-//! What the languages have: every atomic method of Rust's `core`, every atomic builtin of clang, through the plugin.
+//! The atomics of the languages through the plugin: every atomic method of Rust's `core`, and every atomic builtin of
+//! clang.
 
 use std::{fmt::Write, path::Path};
 
@@ -54,7 +55,7 @@ pub const RUST_TYPES: [RustType; 12] = [
     ("AtomicPtr<u8>", "*mut u8", POINTER),
 ];
 
-/// A crate with a function for each method and each legal ordering, and how many they are.
+/// A crate with a function for each method and each legal ordering, and the number of functions.
 pub fn rust(ty: RustType) -> (String, usize) {
     let (atomic, value, rmws) = ty;
     let mut bodies = Vec::new();
@@ -88,7 +89,7 @@ const C_ORDERS: [&str; 5] =
     ["__ATOMIC_RELAXED", "__ATOMIC_ACQUIRE", "__ATOMIC_RELEASE", "__ATOMIC_ACQ_REL", "__ATOMIC_SEQ_CST"];
 const SCOPES: [&str; 5] = ["SYSTEM", "DEVICE", "WRKGRP", "WVFRNT", "SINGLE"];
 
-/// C types, with the rmws that clang has for them.
+/// C types, with clang's read-modify-writes for them.
 const C_TYPES: [(&str, &[&str]); 8] = [
     ("signed char", C_INTEGER),
     ("unsigned char", C_INTEGER),
@@ -120,7 +121,7 @@ const C_INTEGER: &[&str] = &[
 ];
 const C_FLOAT: &[&str] = &["fetch_add", "fetch_sub", "fetch_max", "fetch_min"];
 
-/// The atomic builtins of CUDA in clang: name, and the type of the value.
+/// clang's atomic builtins for CUDA: the name, and the type of the value.
 const CUDA: [(&str, &[(&str, &str)]); 10] = [
     ("add", &[("i", "int"), ("l", "long"), ("ll", "long long"), ("f", "float"), ("d", "double")]),
     ("xchg", &[("i", "int"), ("l", "long"), ("ll", "long long")]),
@@ -190,7 +191,7 @@ pub fn clang() -> Vec<(String, &'static str, String, usize)> {
     programs
 }
 
-/// Kernels on variables of the program: of the device and of a block, seen by other files and not.
+/// Kernels on variables of the program: device and block variables, visible to other files or not.
 fn variables() -> (String, usize) {
     let types = ["unsigned char", "short", "int", "unsigned long long"];
     let places = ["device", "shared"];
@@ -220,8 +221,8 @@ const TARGETS: [(&str, &str, &str); 5] = [
     ("sm_90", "ptx86", "3"),
 ];
 
-/// Compiles a program by a host with the plugin, in turn for one of the targets where not all is tested. The checker finds every atomic of
-/// the module kept, and ptxas takes it.
+/// Compiles a program by a host with the plugin. In the smaller sample, a program is compiled for one of the targets in
+/// turn. The checker must find every atomic of the module kept, and ptxas must accept the PTX.
 pub fn check(host: Host, suffix: &str, text: &str, functions: usize, turn: usize) -> Result<(), Failed> {
     let source = tempfile::Builder::new().prefix("kernels").suffix(&format!(".{suffix}")).tempfile()?;
     std::fs::write(source.path(), text)?;
@@ -238,7 +239,7 @@ pub fn check(host: Host, suffix: &str, text: &str, functions: usize, turn: usize
     Ok(())
 }
 
-/// The independent checker, on a module and its PTX.
+/// Runs the independent checker on a module and its PTX.
 pub fn judge(ir: &str, ptx: &str) -> Result<(), Failed> {
     let folder = tempfile::tempdir()?;
     let file = |name: &str, text: &str| -> Result<_, Failed> {

@@ -1,5 +1,5 @@
-//! Where the plugin runs and where it must not: phases of link-time optimization, other targets, other versions of LLVM;
-//! and what its file contains.
+//! The conditions under which the plugin runs: phases of link-time optimization, other targets, other versions of LLVM.
+//! Also the contents of its file.
 
 use std::{
     fs,
@@ -28,7 +28,7 @@ define i32 @f(ptr addrspace(1) %p) "target-cpu"="sm_90" "target-features"="+ptx8
 "#;
 
 const LOWERED: &str = "atom.acq_rel.sys.global.add.u32";
-/// What no assembler takes: a module that left the optimizer before the pass ran.
+/// A mark that no assembler accepts, in a module that left the optimizer before the pass ran.
 const MARK: &str = "ptx-atomics: atomics are not lowered";
 
 fn opt(pipeline: &str) -> Result<String, Failed> {
@@ -36,10 +36,11 @@ fn opt(pipeline: &str) -> Result<String, Failed> {
     Ok(filter(Command::new(tool("opt")).args([&load, &format!("-passes={pipeline}"), "-S"]), KERNEL)?.0)
 }
 
-/// The pass runs in each default pipeline. Before linking it waits, and marks the module; after linking it runs.
+/// The pass runs in each default pipeline. Before linking it only marks the module, and after linking it lowers the
+/// atomics.
 pub fn pipelines() -> Result<(), Failed> {
     let levels = ["O0", "O1", "O2", "O3", "Os", "Oz"];
-    // LLVM 23 has the last two as attributes of functions instead.
+    // In LLVM 23, the last two levels are attributes of functions.
     for level in levels.into_iter().take(if llvm_version() < 23 { 6 } else { 4 }) {
         let check = |pipeline: &str, wanted: &str, unwanted: &str| -> Result<(), Failed> {
             let ir = opt(pipeline)?;
@@ -52,7 +53,7 @@ pub fn pipelines() -> Result<(), Failed> {
         done(&format!("lto-pre-link<{level}>,lto<{level}>"))?;
         check(&format!("lto-pre-link<{level}>"), MARK, LOWERED)?;
         check(&format!("thinlto-pre-link<{level}>"), MARK, LOWERED)?;
-        // LLVM has no extension point in this pipeline at O0: the mark stays.
+        // LLVM has no extension point in this pipeline at O0, so the mark remains.
         if level == "O0" {
             check("thinlto-pre-link<O0>,thinlto<O0>", MARK, LOWERED)?;
         } else {
@@ -62,7 +63,8 @@ pub fn pipelines() -> Result<(), Failed> {
     Ok(())
 }
 
-/// The plugin keeps LLVM's optimizer from moving data across calls that order, as the command does; by itself LLVM 22 does it.
+/// Like the command, the plugin keeps LLVM's optimizer from moving data across calls that order. LLVM 22 alone moves
+/// them.
 pub fn calls_order() -> Result<(), Failed> {
     let load = format!("-load-pass-plugin={}", plugin().display());
     let gpu = format!("-passes=ptx-atomics<mcpu={GPU}>");
@@ -81,13 +83,13 @@ pub fn calls_order() -> Result<(), Failed> {
         let optimized = filter(Command::new(tool("opt")).args([&format!("-passes=default<{level}>"), "-S"]), &ir)?.0;
         let unprotected = filter(Command::new(tool("opt")).args([&load, &gpu, "-S"]), &optimized)?.0;
         let loads = unprotected.matches("load float").count();
-        // LLVM 23 does it no more.
-        assert_eq!(loads, if llvm_version() < 23 { 1 } else { 2 }, "LLVM by itself: {effects} {level}");
+        // LLVM 23 does not move them.
+        assert_eq!(loads, if llvm_version() < 23 { 1 } else { 2 }, "LLVM alone: {effects} {level}");
     }
     Ok(())
 }
 
-/// llvm-lto2 links two modules that waited, with and without the plugin: what it forgets, no assembler takes.
+/// llvm-lto2 links two marked modules, with and without the plugin. Without it, no assembler accepts the result.
 pub fn link_time() -> Result<(), Failed> {
     let folder = tempfile::tempdir()?;
     let path = |name: &str| folder.path().join(name).display().to_string();
@@ -128,7 +130,7 @@ pub fn link_time() -> Result<(), Failed> {
     Ok(())
 }
 
-/// clang without its optimizer's passes: the plugin runs before code generation.
+/// clang without the passes of its optimizer. The plugin runs before code generation.
 pub fn without_passes() -> Result<(), Failed> {
     let source = root().join("examples/cuda/ticket_lock.cu");
     for level in ["0", "2"] {
@@ -140,7 +142,7 @@ pub fn without_passes() -> Result<(), Failed> {
     Ok(())
 }
 
-/// A module for another target is what it is without the plugin.
+/// The plugin does not change a module for another target.
 pub fn other_targets() -> Result<(), Failed> {
     let source = "#include <stdatomic.h>\nint f(_Atomic int *p) { return atomic_fetch_add(p, 1) + *p; }\n";
     let folder = tempfile::tempdir()?;
@@ -157,8 +159,8 @@ pub fn other_targets() -> Result<(), Failed> {
     Ok(())
 }
 
-/// A program whose LLVM is another version, or so old that it does not say, gets a message and ends; even if it lacks all that
-/// the plugin uses.
+/// If a program's LLVM is another version, or too old to report its version, the plugin prints a message and exits,
+/// even if the program lacks the functions that the plugin uses.
 pub fn another_version() -> Result<(), Failed> {
     let program = r#"
         #include <dlfcn.h>
@@ -187,7 +189,7 @@ pub fn another_version() -> Result<(), Failed> {
             "{said}"
         );
     }
-    // What there is another plugin for is named, and built beside this one.
+    // If the project has a plugin for the program's version, the message names the file and the command that builds it.
     let other = if llvm_version() == 22 { 23 } else { 22 };
     success(
         Command::new("cc")
@@ -204,12 +206,13 @@ pub fn another_version() -> Result<(), Failed> {
     Ok(())
 }
 
-/// One entry point, nothing of LLVM, nothing of the machine that runs kernels, and less than 3.2 MB.
+/// The plugin exports one entry point, contains no LLVM and no code of the machine that runs kernels, and has less than
+/// 3.2 MB.
 pub fn contents() -> Result<(), Failed> {
     let symbols = success(Command::new("nm").args(["-D", "--defined-only", "--format=posix"]).arg(plugin()))?;
     let names: Vec<_> = symbols.lines().filter_map(|line| line.split(' ').next()).collect();
     assert_eq!(names, ["llvmGetPassPluginInfo"]);
-    // Only users get a small one.
+    // Only the release profile has a small file.
     if !is_release_plugin() {
         return Ok(());
     }

@@ -1,4 +1,4 @@
-//! What the plugin says, through each host's own diagnostics; and what it can be told.
+//! The plugin's messages through each host's diagnostics, and the plugin's options.
 
 use std::{
     fs,
@@ -16,7 +16,7 @@ use testing::{
 
 use crate::plugin::hosts::Host;
 
-/// A module with two atomics, on lines 8 and 12, and what is to be set in it.
+/// A module with two atomics, on lines 8 and 12, with attributes and a module flag.
 fn module(attributes: &str, flag: &str) -> String {
     format!(
         r#"target triple = "nvptx64-nvidia-cuda"
@@ -42,7 +42,7 @@ attributes #0 = {{ {attributes} }}
 const SM_90: &str = r#""target-cpu"="sm_90" "target-features"="+ptx86""#;
 const SM_52: &str = r#""target-cpu"="sm_52" "target-features"="+ptx41""#;
 
-/// Runs opt on a module: its exit status, and all that it writes.
+/// Runs opt on a module. Returns its exit status and its whole output.
 fn opt(ir: &str, environment: &str, arguments: &[&str]) -> Result<(Option<i32>, String), Failed> {
     let mut command = Command::new(tool("opt"));
     command.arg(format!("-load-pass-plugin={}", plugin().display())).args(arguments).arg("-S");
@@ -52,7 +52,7 @@ fn opt(ir: &str, environment: &str, arguments: &[&str]) -> Result<(Option<i32>, 
     on(command, "module.ll", ir)
 }
 
-/// Runs a command on a file with this text.
+/// Runs a command on a file with a text.
 fn on(mut command: Command, name: &str, text: &str) -> Result<(Option<i32>, String), Failed> {
     let folder = tempfile::tempdir()?;
     fs::write(folder.path().join(name), text)?;
@@ -68,7 +68,7 @@ fn expect((status, text): (Option<i32>, String), wanted: i32, needles: &[&str]) 
     Err(format!("exit {status:?}, not {wanted}; without {missing:?}:\n{text}").into())
 }
 
-/// Each place of options, and which of two wins.
+/// Each way to set options, and the precedence between them.
 pub fn options() -> Result<(), Failed> {
     let flag = |list: &str| format!("!1 = !{{i32 1, !\"ptx-atomics\", !\"{list}\"}}");
     let check = |attributes: &str, flag: &str, environment: &str, pass: &str, needles: &[&str]| {
@@ -81,12 +81,13 @@ pub fn options() -> Result<(), Failed> {
     check("", "", "strategy=fence", pass, &[fence])?;
     check("", "", "", "ptx-atomics<strategy=fence>", &[fence])?;
     check(r#""ptx-atomics-strategy"="fence""#, "", "", pass, &[fence])?;
-    // The environment overrides the module, the parameters of the pass override both; the attribute of a function all.
+    // The environment overrides the module, the parameters of the pass override both, and the attribute of a function
+    // overrides all.
     let recommended = "strategy=recommended";
     check("", &flag("strategy=fence"), recommended, pass, &["atom.acq_rel"])?;
     check("", "", recommended, "ptx-atomics<strategy=fence>", &[fence])?;
     check(r#""ptx-atomics-strategy"="fence""#, "", "", "ptx-atomics<strategy=recommended>", &[fence])?;
-    // One option at a time.
+    // The precedence applies to each option separately.
     check("", &flag("strategy=fence,default-scope=gpu"), recommended, pass, &["atom.acq_rel.gpu.global.add"])?;
     check("", "", "default-scope=gpu", "ptx-atomics<strategy=fence>", &["fence.release.gpu;"])?;
     check("", "", "fence,rmw.acq_rel=fence".trim_start_matches("fence,"), pass, &[fence])?;
@@ -97,7 +98,7 @@ pub fn options() -> Result<(), Failed> {
         "ptx-atomics<strategy=fence;default-scope=cta;mcpu=sm_70;mattr=+ptx60>",
         &["fence.acq_rel.cta;"],
     )?;
-    // All that is wrong, and where it stands.
+    // All errors are reported, with the place of the option.
     let wrong = "strategy=fast;speed=high;default-scope=warp";
     let (status, text) = opt(&module(SM_90, ""), wrong, &["-passes=ptx-atomics"])?;
     let unknown =
@@ -110,7 +111,7 @@ pub fn options() -> Result<(), Failed> {
     expect(
         opt(&module(SM_90, number), "", &["-passes=ptx-atomics"])?,
         1,
-        &["the module flag \"ptx-atomics\" is no string"],
+        &["the module flag \"ptx-atomics\" is not a string"],
     )?;
     expect(
         opt(&module("nounwind", ""), "", &["-passes=ptx-atomics"])?,
@@ -143,7 +144,7 @@ pub unsafe extern \"ptx-kernel\" fn g(p: &AtomicU32) {
 }
 ";
 
-/// Compiles a source file by `scripts/to-llvm-ir` to PTX, with more of its variables.
+/// Compiles a source file to PTX with `scripts/to-llvm-ir` and further variables.
 fn by_script(
     name: &str,
     text: &str,
@@ -155,13 +156,13 @@ fn by_script(
     let mut script = script();
     script.current_dir(folder.path()).arg(name).arg("out.s").env("PLAIN", "1").env("OPT", "2").env("FLAGS", flags);
     let output = script.envs(variables).output()?;
-    // On an error nothing is written.
+    // After an error, no file is written.
     let written = Path::new(&folder.path().join("out.s")).exists();
     assert_eq!(written, output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     Ok((output.status.code(), String::from_utf8(output.stderr)?))
 }
 
-/// Compiles two kernels by a host for a GPU, with remarks, and options in the environment.
+/// Compiles two kernels by a host for a GPU, with remarks and options in the environment.
 fn compile(host: Host, gpu: &str, version: &str, environment: &str) -> Result<(Option<i32>, String), Failed> {
     let load = format!("-load-pass-plugin={}", plugin().display());
     let attributes = format!(r#""target-cpu"="{gpu}" "target-features"="+{version}""#);
@@ -189,7 +190,7 @@ fn compile(host: Host, gpu: &str, version: &str, environment: &str) -> Result<(O
     }
 }
 
-/// Where the host says that an atomic stands.
+/// The sites of the two atomics in the host's messages.
 fn places(host: Host) -> [&'static str; 2] {
     match host {
         // Modules without debug information.
@@ -199,15 +200,15 @@ fn places(host: Host) -> [&'static str; 2] {
     }
 }
 
-/// Every error is the host's own, with its place, and fails the build.
+/// Every error is a diagnostic of the host with a site, and fails the build.
 pub fn errors(host: Host) -> Result<(), Failed> {
     let reason = "a read-modify-write of system scope requires sm_60 and PTX 5.0, and the target is sm_52";
-    let help = "help: where neither the host nor another device takes part, give --default-scope gpu";
+    let help = "help: if neither the host nor another device takes part, give --default-scope gpu";
     let [first, second] = places(host);
     expect(compile(host, "sm_52", "ptx42", "")?, 1, &[first, second, reason, help])
 }
 
-/// An error of an option is none of a function: it names us, and no place in the program.
+/// An error of an option does not belong to a function. It names the plugin, and no site in the program.
 pub fn errors_of_options(host: Host) -> Result<(), Failed> {
     let said = compile(host, "sm_90", "ptx86", "speed=high")?;
     let place = ["in function", "kernels.cu:", "kernels.rs:"].into_iter().find(|place| said.1.contains(place));
@@ -216,7 +217,7 @@ pub fn errors_of_options(host: Host) -> Result<(), Failed> {
     expect(said, 1, &["error: ptx-atomics: in the environment variable PTX_ATOMICS: unknown option 'speed'"])
 }
 
-/// A misspelled option is an error in a module without atomics too.
+/// A misspelled option is also an error in a module without atomics.
 pub fn errors_of_options_without_atomics() -> Result<(), Failed> {
     let ir = "target triple = \"nvptx64-nvidia-cuda\"\ndefine void @f() {\n  ret void\n}\n";
     let passes = &["-passes=default<O2>"][..];
@@ -225,18 +226,14 @@ pub fn errors_of_options_without_atomics() -> Result<(), Failed> {
     expect(opt(ir, "async=check", passes)?, 0, &["define void @f()"])
 }
 
-/// LLVM compiles for sm_30 where nobody sets the GPU, and then nothing else helps.
+/// LLVM compiles for sm_30 if no GPU is set. The help then advises to set the GPU, and nothing else.
 pub fn no_gpu(host: Host) -> Result<(), Failed> {
     let said = compile(host, "sm_30", "ptx60", "")?;
     assert!(!said.1.contains("--default-scope"), "{}", said.1);
-    expect(
-        said,
-        1,
-        &["the target is sm_30", "help: LLVM takes sm_30 where nobody sets the GPU: compile for the right one"],
-    )
+    expect(said, 1, &["the target is sm_30", "help: LLVM uses sm_30 if no GPU is given: compile for the right GPU"])
 }
 
-/// Every remark is the host's own.
+/// Every remark is a diagnostic of the host.
 pub fn remarks(host: Host) -> Result<(), Failed> {
     let needles = match host {
         Host::Opt | Host::Llc => {
@@ -251,7 +248,7 @@ pub fn remarks(host: Host) -> Result<(), Failed> {
     expect(compile(host, "sm_90", "ptx86", "")?, 0, &[needles[0], needles[1], lowered])
 }
 
-/// A file of remarks grows by each module.
+/// Each module appends to the file of remarks.
 pub fn remarks_file() -> Result<(), Failed> {
     let folder = tempfile::tempdir()?;
     let file = folder.path().join("remarks.yaml");
@@ -266,7 +263,7 @@ pub fn remarks_file() -> Result<(), Failed> {
     expect(opt(&module(SM_90, ""), nowhere, &["-passes=ptx-atomics"])?, 1, &[needle])
 }
 
-/// opt and llc report all errors, too, and write nothing.
+/// opt and llc also report all errors, and write no output.
 pub fn all_errors() -> Result<(), Failed> {
     let (status, text) = opt(&module(SM_52, ""), "", &["-passes=default<O2>"])?;
     assert_eq!(text.matches("requires sm_60").count(), 2, "{text}");
@@ -275,7 +272,7 @@ pub fn all_errors() -> Result<(), Failed> {
     Ok(())
 }
 
-/// Calls that the host's backend would end the host on are its errors, with and without atomics beside them.
+/// Calls that would make the host's backend abort are errors of the plugin, with and without atomics beside them.
 pub fn not_selectable(host: Host) -> Result<(), Failed> {
     let load = format!("-load-pass-plugin={}", plugin().display());
     let attributes = r#""target-cpu"="sm_90a" "target-features"="+ptx80""#;
@@ -315,14 +312,14 @@ pub fn not_selectable(host: Host) -> Result<(), Failed> {
             &["in function f", "in function g", "and the target is sm_90a with PTX 8.0", "help: compile for a target"],
         )?;
     }
-    // Where the target has them, nobody says anything.
+    // For a target with the instruction, the plugin prints no message.
     let mut llc = Command::new(tool("llc"));
     llc.args([&load, "-mcpu=sm_100a", "-mattr=+ptx86", "-o", "-"]);
     expect(on(llc, "module.ll", &none.replace(attributes, "nounwind"))?, 0, &["tcgen05.wait::ld.sync.aligned;"])
 }
 
-/// What LLVM prints as chosen stays where somebody says so, in the host that prints it and in one that does not; each operation has one
-/// remark.
+/// With the option `embed=native`, an operation that LLVM prints as the chosen sequence stays, in a host that prints it
+/// and in a host that does not. Each operation has one remark.
 pub fn native() -> Result<(), Failed> {
     let ir = r#"target triple = "nvptx64-nvidia-cuda"
 define i32 @f(ptr addrspace(1) %p) {
@@ -354,7 +351,7 @@ define i32 @f(ptr addrspace(1) %p) {
     Ok(())
 }
 
-/// What is missing of a rustc whose own LLVM has a table.
+/// The missing requirement: a rustc whose own LLVM has a table.
 pub fn no_table_of_rustc() -> Option<&'static str> {
     let has_table = || {
         let said = success(Command::new(find_rustc("rustc")?).arg("-vV")).ok()?;
@@ -362,10 +359,10 @@ pub fn no_table_of_rustc() -> Option<&'static str> {
         let numbers: Vec<u32> = version.split('.').filter_map(|number| number.parse().ok()).collect();
         Backend::of(numbers.try_into().ok()?)
     };
-    has_table().is_none().then_some("a table of what the LLVM inside rustc prints")
+    has_table().is_none().then_some("a table of the PTX of rustc's LLVM")
 }
 
-/// So does what the LLVM inside rustc prints as chosen.
+/// An operation that the LLVM inside rustc prints as the chosen sequence also stays.
 pub fn native_in_rustc() -> Result<(), Failed> {
     let exchange = "let _ = p.compare_exchange(1, 2, Ordering::AcqRel, Ordering::Acquire);";
     let text = RUST.replace("p.swap(1, Ordering::AcqRel);", exchange);

@@ -1,4 +1,4 @@
-//! `ptx_atomics_scope::require_pass!()`: what the pass has not seen is no program.
+//! `ptx_atomics_scope::require_pass!()`: a kernel that the pass has not lowered does not link.
 
 use std::fs;
 
@@ -8,7 +8,7 @@ use testing::{ASSEMBLERS, examples::to_llvm_ir, plugin::plugin, ptx_atomics, suc
 
 use crate::plugin::hosts::{GPU, Host, PTX, instructions};
 
-/// A kernel with an atomic of `core`, and a static that something else keeps.
+/// A kernel with an atomic of `core`, and a static that other code keeps.
 const KERNEL: &str = "#![no_std]
 #![feature(abi_ptx)]
 use core::sync::atomic::*;
@@ -64,7 +64,7 @@ fn check(rustc: &str, level: &str) -> Result<(), Failed> {
         let said = said.message().unwrap_or_default().to_owned();
         assert!(said.contains("Cannot take address of function 'ptx_atomics$pass'"), "{said}");
     }
-    // It costs nothing.
+    // The macro adds no instruction.
     assert_eq!(instructions(&by_plugin, level), instructions(&compile("", "1", &load)?, level));
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Machine code, as nvdisasm shows it.
+//! Machine code in the format of nvdisasm.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -35,7 +35,8 @@ const OF_MEMORY: [&str; 16] = [
 #[derive(Debug)]
 pub struct Placed {
     pub opcode: String,
-    /// Not every lane executes it: it has a predicate, or a branch or an exit before it has one that goes past it.
+    /// Some lanes may not execute the instruction: it has a predicate, or an earlier branch or exit with a predicate
+    /// skips it.
     pub guarded: bool,
 }
 
@@ -59,17 +60,17 @@ impl Kernel {
         of_memory.map(|placed| placed.opcode.clone()).collect()
     }
 
-    /// Whether the lanes of a warp work together.
+    /// Whether the lanes of a warp cooperate.
     pub fn is_of_warp(&self) -> bool {
         self.0.iter().any(|placed| placed.is_one_of(&["VOTE", "VOTEU", "REDUX", "CREDUX"]))
     }
 
-    /// The barriers that not every lane executes.
+    /// The barriers that some lanes may not execute.
     pub fn guarded_barriers(&self) -> impl Iterator<Item = &Placed> {
         self.0.iter().filter(|placed| placed.is_barrier() && placed.guarded)
     }
 
-    /// Reads the lines of a kernel.
+    /// Parses the lines of a kernel.
     fn of(lines: &[&str]) -> Self {
         let mut places = HashMap::new();
         let mut instructions = Vec::new();
@@ -81,7 +82,7 @@ impl Kernel {
                 .extend(line.strip_prefix("/*").and_then(|line| line.split_once("*/")).map(|(_, text)| text.trim()));
         }
         let predicate = |text: &str| text.starts_with('@') && !text.starts_with("@PT ") && !text.starts_with("@UPT ");
-        // Up to where some lanes are elsewhere.
+        // The line up to which some lanes may be elsewhere.
         let mut apart = 0;
         let placed = instructions.into_iter().enumerate().map(|(index, text)| {
             let guarded = predicate(text) || index < apart;
@@ -101,7 +102,7 @@ impl Kernel {
     }
 }
 
-/// What an assembler makes of kernels with the names of [`kernel_name`].
+/// The machine code of an assembler for kernels with the names of [`kernel_name`].
 pub fn disassembled(assembler: &Assembler, target: &Target, kernels: &[String]) -> Result<Vec<Kernel>, Failed> {
     let header = format!(".version {}\n.target {}\n.address_size 64\n", target.ptx, target.sm);
     let file = tempfile::NamedTempFile::new()?;
@@ -121,7 +122,7 @@ pub fn kernel_name(index: usize) -> String {
     format!("cell_{index}")
 }
 
-/// What is missing, if something is that assembles and disassembles.
+/// The missing assembler or disassembler, if any.
 pub fn missing(assembler: &Assembler) -> Option<&'static str> {
     assembler.missing().or((!nvdisasm().exists()).then_some(NVDISASM))
 }

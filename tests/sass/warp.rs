@@ -1,4 +1,4 @@
-//! Which operations at one address ptxas combines, and which lanes execute their barriers.
+//! The operations at one address that ptxas combines, and the lanes that execute their barriers.
 
 use std::{env, fmt::Write};
 
@@ -18,7 +18,7 @@ use crate::sass::{
     machine::{Kernel, disassembled, kernel_name, missing},
 };
 
-/// Every so many cells are assembled; `SASS_STRIDE=1` is the whole measurement.
+/// The test assembles one cell in `STRIDE`; `SASS_STRIDE=1` is the whole measurement.
 const STRIDE: usize = 149;
 
 pub fn trials() -> impl Iterator<Item = Trial> {
@@ -26,11 +26,11 @@ pub fn trials() -> impl Iterator<Item = Trial> {
     let is_whole = env::var_os("SASS_STRIDE").is_some();
     iproduct!(gpus, ["ptx88", "ptx94"]).filter_map(move |(sm, version)| {
         let target = Target::new(sm, version.parse().ok()).ok()?;
-        // The oldest assembler knows neither version.
+        // The oldest assembler supports neither version.
         let assembler = ASSEMBLERS.into_iter().find(|assembler| assembler.knows(&target))?;
         let name = format!("{} for {target} combines the warps that were measured", assembler.name);
         let trial = trial(name, missing(&assembler), move || check(&assembler, &target));
-        // A GPU is by one of the two, in turn.
+        // A GPU runs with one of the two versions, in turn.
         let is_here = is_whole || (target.sm.number() / 2 % 2 == 0) == (version == "ptx88");
         Some(if is_here { trial } else { left_to_all(trial) })
     })
@@ -40,7 +40,7 @@ fn check(assembler: &Assembler, target: &Target) -> Result<(), Failed> {
     let family = Family::of(target.sm).ok_or("a GPU that was measured")?;
     let stride = env::var("SASS_STRIDE").map_or(Ok(STRIDE), |stride| stride.parse())?;
     let mut all = cells(target)?;
-    // It crashes on the addition of bfloat16 to a sink.
+    // ptxas 12.9 crashes on the addition of bfloat16 with a discarded result.
     all.retain(|cell| assembler.name != "ptxas-12.9" || !cell.name.contains("bf16"));
     let cells = all.iter().skip(target.sm.number() as usize % stride).step_by(stride).collect_vec();
     let texts = cells.iter().enumerate().map(|(index, cell)| cell.kernel(index)).collect::<Result<Vec<_>, _>>()?;
@@ -59,7 +59,7 @@ fn check(assembler: &Assembler, target: &Target) -> Result<(), Failed> {
     Ok(())
 }
 
-/// An instruction at an address that all lanes share, and fences that carry its ordering, or nothing in place of them.
+/// An instruction at an address that all lanes share, with or without fences that carry its ordering.
 struct Cell {
     name: String,
     instruction: Instruction,
@@ -70,7 +70,7 @@ struct Cell {
     result_is_read: bool,
 }
 
-/// What is done with the result.
+/// The use of the result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Use {
     Read,
@@ -79,11 +79,11 @@ enum Use {
     None,
 }
 
-/// What is added. A register is a parameter, or loaded by each lane.
+/// The operand. A register is a parameter, or a value that each lane loads.
 const OPERANDS: [(&str, bool); 4] = [("1", true), ("5", true), ("%b", true), ("%b", false)];
 
-/// Each operation of PTX of up to 64 bits that is no vector × space × ordering, in the instruction or in fences × scope ×
-/// operand × use of the result.
+/// Each scalar operation of PTX of up to 64 bits × space × ordering, in the instruction or in fences × scope × operand
+/// × use of the result.
 fn cells(target: &Target) -> Result<Vec<Cell>, Failed> {
     let forms = iproduct!(AtomOp::iter(), [false, true], Type::iter())
         .filter(|(op, noftz, ty)| ty.bits() <= 64 && target.meets(Form::Atom(*op, *noftz, None, *ty).requirement()));
@@ -161,7 +161,7 @@ impl Cell {
         Ok(ptx)
     }
 
-    /// What the data do not say of its machine code.
+    /// The difference between the machine code and the data, if any.
     fn objection(&self, kernel: &Kernel, family: Family) -> Option<String> {
         let operands = if self.one_operand { LaneOperands::Equal } else { LaneOperands::Different };
         let result = if self.result_is_read { ResultUse::Read } else { ResultUse::Unread };

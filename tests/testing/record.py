@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Records the answers of the command to every input of the repository and of ../shared: record.py COMMAND FOLDER [PART]
 
-For a change of structure: record the parent commit and the change, each into a folder of its own, and compare the folders with
-`diff -r`. No time limit strikes, so a difference is a difference of the code.
+For a change of structure: record the parent commit and the change, each into a separate folder, and compare the folders
+with `diff -r`. No time limit applies, so a difference comes from the code.
 """
 
 import argparse
@@ -15,7 +15,7 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 UNLIMITED = ["--time-limit", "100000"]
-# After so many seconds a command is given up, which the record says: both sides do the same work.
+# The seconds after which the record says that a command was given up. Both sides do the same work.
 PATIENCE = 60
 PTX = {
     "check": ["check", "--error-limit", "0", *UNLIMITED],
@@ -28,7 +28,7 @@ COMMANDS = {".ptx": PTX, ".ll": IR, ".mlir": {"lower": ["lower"]}, ".litmus": {"
 
 
 def inputs(unpacked, every):
-    """Each input with its name in the record; of those in archives, one of so many."""
+    """Each input with its name in the record. Of the inputs in archives, one in `every`."""
     folders = [(ROOT, ROOT), (ROOT.parent / "shared", ROOT.parent)]
     for archive in sorted((ROOT.parent / "shared").rglob("*.tar.gz")):
         name = str(archive.relative_to(ROOT.parent)).replace("/", "+").removesuffix(".tar.gz")
@@ -42,7 +42,7 @@ def inputs(unpacked, every):
 
 
 def record(command, file, output, arguments):
-    """Writes all output of one command, with its status, without the times in it."""
+    """Writes the whole output and the status of a command, without times."""
     try:
         done = subprocess.run(
             [command, *arguments, file.name], cwd=file.parent, stdin=subprocess.DEVNULL, timeout=PATIENCE,

@@ -1,4 +1,5 @@
-//! Findings that the source allows: a comment `check: allow R7 because REASON` on the line of a finding, or on the line before it.
+//! Findings that the source allows: a comment `check: allow R7 because REASON` on the line of a finding, or on the line
+//! before it.
 
 use std::{collections::HashMap, fs};
 
@@ -34,8 +35,8 @@ impl Allow {
 }
 
 impl Document<'_> {
-    /// Marks the findings that comments of the program or of its sources allow. The result has the comments of the program that are wrong,
-    /// or allow nothing.
+    /// Marks the findings that comments of the program or of its sources allow. Returns the comments of the program
+    /// that are wrong or allow no finding.
     pub fn allow(&self, report: &mut Report) -> Vec<Diagnostic> {
         let mut sources: HashMap<String, Option<String>> = HashMap::new();
         let mut used: Vec<u32> = Vec::new();
@@ -66,7 +67,7 @@ impl Document<'_> {
             let message = match Allow::read(line)? {
                 Err(message) => message,
                 Ok(_) if used.contains(&number) => return None,
-                Ok(Allow { rule, .. }) => format!("no finding of rule {} is here to be allowed", rule.name()),
+                Ok(Allow { rule, .. }) => format!("no finding of rule {} is here: remove the comment", rule.name()),
             };
             let location = Location { file: self.program.to_owned(), line: number, column: 0 };
             Some(Diagnostic { location: Some(location), ..Diagnostic::new(message) })
@@ -101,7 +102,7 @@ mod tests {
     fn comments_allow_findings_of_a_rule() {
         check("", &[None], &[]);
         check("// check: allow R17 because all write a flag", &[Some("all write a flag")], &[]);
-        check("// check: allow R7 because x", &[None], &["no finding of rule R7 is here to be allowed"]);
+        check("// check: allow R7 because x", &[None], &["no finding of rule R7 is here: remove the comment"]);
         check("// check: allow R17", &[None], &["expected `because` and a reason after `check: allow R17`"]);
         check(
             "// check: allow it because x",

@@ -59,7 +59,7 @@ pub fn answers(check: &Check<'_>, function: &Function, kernel: &Kernel) -> (Vec<
     (vec![answer(Question::Async), answer(Question::Barriers)], findings)
 }
 
-/// Each hazard with the surest execution that shows it, and after them the hazards that executions alone show.
+/// Each hazard with the most certain execution that shows it, followed by the hazards that only executions show.
 fn shown<'w>(hazards: &[Hazard], found: Option<&'w Witnesses>) -> Vec<(Hazard, Option<&'w ptx_hazards::Witness>)> {
     let surest = |number: usize| {
         let showing = found.into_iter().flat_map(|all| &all.found).filter(move |one| one.shows == Some(number));
@@ -70,7 +70,7 @@ fn shown<'w>(hazards: &[Hazard], found: Option<&'w Witnesses>) -> Vec<(Hazard, O
     proposed.chain(alone).collect()
 }
 
-/// A hazard that an execution alone shows.
+/// A hazard that only an execution shows.
 fn alone(witness: &ptx_hazards::Witness) -> Hazard {
     let ptx_hazards::Witness { launch, class, found, .. } = witness;
     let claim = match class {

@@ -7,19 +7,19 @@ pub struct Budget {
     pub hazards: ptx_hazards::Budget,
     /// The proof of races and barriers, with its executions.
     pub races: ptx_races::check::Budget,
-    /// Launches besides its own in which a finding is looked for once more.
+    /// The number of additional launches in which a finding is searched again.
     pub launches: usize,
     /// Instructions of warps in the executions of these launches.
     pub launch_steps: u64,
 }
 
 impl Budget {
-    /// The usual limits without executions.
+    /// The default limits without executions.
     pub fn quick() -> Self {
         Self { hazards: ptx_hazards::Budget::quick(), races: ptx_races::check::Budget::quick(), ..Self::default() }
     }
 
-    /// Whether executions are looked for.
+    /// Whether the check searches for executions.
     pub fn has_executions(&self) -> bool {
         self.hazards.all_run_steps > 0
     }

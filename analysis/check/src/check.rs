@@ -10,17 +10,17 @@ use crate::{budget::Budget, order::Judged, question::Questions};
 /// A check of the kernels of a module.
 #[derive(Clone, Debug)]
 pub struct Check<'c> {
-    /// The module. A kernel without a body is one that has errors.
+    /// The module. A kernel without a body has errors.
     pub ptx: &'c Module,
-    /// The operations of the IR that the module was made of, with their fates.
+    /// The operations of the IR from which the module was compiled, with their fates.
     pub ir: Option<&'c Judged>,
     /// The launches that the report is about.
     pub launch: Launch,
-    /// A part of the names of the kernels that are checked.
+    /// A substring of the names of the kernels to check.
     pub kernel: Option<&'c str>,
     /// The questions.
     pub questions: Questions,
-    /// How the manual is read where it is not clear.
+    /// The readings of unclear passages of the manual.
     pub readings: Readings,
     /// The counted limits for each kernel.
     pub budget: Budget,
@@ -28,28 +28,28 @@ pub struct Check<'c> {
     pub stop: Stop,
     /// The emergency stop of each kernel and question.
     pub time: Duration,
-    /// How many kernels are checked at the same time; 0 for as many as there are processors.
+    /// The number of kernels that are checked at the same time; 0 means one per processor.
     pub jobs: usize,
     /// Whether findings have litmus tests.
     pub explains: bool,
 }
 
-/// The part of a launch that a user gives. The rest is guessed for executions, and arbitrary in proofs.
+/// The part of a launch that a user gives. The check guesses the rest for executions; in proofs the rest is arbitrary.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Launch {
     /// The sizes.
     pub size: LaunchSize,
-    /// Parameters that are numbers: by the name, or `name+16` for the part of a struct at an offset.
+    /// The values of parameters by name, or by `name+16` for the part of a struct at an offset.
     pub numbers: Vec<(String, u64)>,
-    /// Whether pointers of different parameters may have the same memory.
+    /// Whether pointers of different parameters may point to the same memory.
     pub may_alias: bool,
 }
 
-/// The emergency stop, unless a user gives another one.
+/// The default emergency stop.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 impl<'c> Check<'c> {
-    /// A check that asks every question, with the usual limits.
+    /// A check that asks every question, with the default limits.
     pub fn new(ptx: &'c Module) -> Self {
         Self {
             ptx,
@@ -66,14 +66,14 @@ impl<'c> Check<'c> {
         }
     }
 
-    /// All that decides the report except the text of the module and the stops.
+    /// A key of all inputs that affect the report, except the text of the module and the stops.
     pub fn key(&self) -> String {
         let Self { ptx: _, ir, launch, kernel, questions, readings, budget, stop: _, time: _, jobs: _, explains } =
             self;
         format!("{:?}", (ir, launch, kernel, questions, readings, budget, explains))
     }
 
-    /// Whether a kernel is checked: by a part of its symbol, or of its name in the source.
+    /// Whether a kernel is selected: by a substring of its symbol, or of its name in the source.
     pub fn is_asked(&self, symbol: &str) -> bool {
         self.kernel.is_none_or(|part| symbol.contains(part) || shown(symbol).contains(part))
     }

@@ -10,11 +10,11 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum Evidence {
-    /// It follows from the text of the program.
+    /// The finding follows from the text of the program.
     Proof,
-    /// An execution shows it.
+    /// An execution shows the finding.
     Witness(Box<Witness>),
-    /// Neither.
+    /// Neither a proof nor a witness.
     Open(Open),
 }
 
@@ -23,30 +23,30 @@ pub enum Evidence {
 pub struct Witness {
     /// The launch.
     pub launch: Assumed,
-    /// Whether all of the launch is given: its sizes and its numbers.
+    /// Whether the whole launch is given: its sizes and its numbers.
     pub is_given: bool,
-    /// How many launches show the finding, this one included. They differ in all that is guessed.
+    /// The number of launches that show the finding, including this one. They differ in all guessed parts.
     pub launches: usize,
-    /// The seed of all that is random.
+    /// The seed of all random choices.
     pub seed: u64,
-    /// The order of the threads, which follows from the seed.
+    /// The schedule of the threads, which follows from the seed.
     pub schedule: Schedule,
     /// Whether a second grid of the same launch takes part, which may start before the first grid has ended.
     pub is_dependent: bool,
-    /// How the machine is set up.
+    /// The setup of the machine.
     pub mode: Mode,
-    /// The class of the fault: how sure it is that the kernel is wrong, and not its arguments.
+    /// The class of the fault: how certain it is that the kernel is wrong, and not its arguments.
     pub class: Class,
     /// The fault.
     pub fault: Fault,
 }
 
-/// How the machine is set up for an execution.
+/// The setup of the machine for an execution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Mode {
-    /// As the check of asynchronous operations runs kernels: `ptx-atomics run --like-check`.
+    /// The setup of the check of asynchronous operations: `ptx-atomics run --like-check`.
     Async,
-    /// As `ptx-atomics run` does.
+    /// The setup of `ptx-atomics run`.
     Races,
 }
 
@@ -60,46 +60,46 @@ impl Mode {
     }
 }
 
-/// So many launches that differ in all that is guessed show that the kernel is wrong, and not a launch.
+/// The number of launches, differing in all guessed parts, that show that the kernel is wrong, and not a launch.
 const ENOUGH: usize = 3;
 
 impl Witness {
-    /// Whether its launches are enough for an error.
+    /// Whether the witness has enough launches for an error.
     pub fn is_certain(&self) -> bool {
         self.is_given || self.launches >= ENOUGH
     }
 }
 
-/// Why a finding is open.
+/// The reasons why a finding is open.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Open {
-    /// Why the analysis does not know.
+    /// The reason of the analysis.
     pub why: Why,
-    /// What executions say.
+    /// The result of the executions.
     pub looked: Looked,
 }
 
-/// Why an analysis does not know whether a finding is true.
+/// The reason why an analysis cannot decide a finding.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum Why {
-    /// The analysis claims it, and its claims need an execution.
+    /// The analysis claims the finding, but its claims need an execution.
     Claimed,
     /// A fact is not known.
     Unknown(Cause),
     /// The question is too hard for the solver.
     TooHard,
-    /// The code is not followed.
+    /// The analysis does not follow the code.
     NotFollowed,
 }
 
-/// Whether executions were looked for.
+/// Whether executions were searched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Looked {
-    /// No: the budget has none, or the finding is not about one.
+    /// No executions: the budget allows none, or the finding is not about one.
     No,
     /// The machine cannot launch the kernel.
     NoLaunch,
-    /// So many executions do not show it.
+    /// This number of executions does not show the finding.
     Executions(u32),
 }

@@ -1,4 +1,4 @@
-//! A finding: one thing that a check reports.
+//! A finding: one problem that a check reports.
 
 use ptx_execute::Remedy as Executed;
 use ptx_hazards::Cause;
@@ -13,34 +13,34 @@ use crate::{
     severity::Severity,
 };
 
-/// One thing that a check reports.
+/// A problem that a check reports.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {
-    /// The question that it answers.
+    /// The question that the finding answers.
     pub question: Question,
-    /// The rule; none where a part of the kernel is not checked.
+    /// The rule; `None` if a part of the kernel is not checked.
     pub rule: Option<Rule>,
     /// The severity.
     pub severity: Severity,
-    /// Whether kernels are known to run with it: the manual demands more.
+    /// Whether kernels are known to run in spite of the finding: the manual demands more.
     pub is_tolerated: bool,
-    /// The instructions: of two accesses the first one first. None where the PTX has none.
+    /// The sites; of two accesses the first one comes first. Empty if the PTX has no such instruction.
     pub sites: Vec<Site>,
     /// The operation of the source, if the finding is about one.
     pub operation: Option<Operation>,
-    /// The fault, or why a part is not checked.
+    /// The fault, or the reason why a part is not checked.
     pub message: Text,
     /// The evidence.
     pub evidence: Evidence,
-    /// An edit that removes it.
+    /// An edit that removes the finding.
     pub remedy: Option<Remedy>,
-    /// A litmus test of it with an execution, if asked for.
+    /// A litmus test of the finding with an execution, if asked for.
     pub explanation: Option<String>,
-    /// The reason why the source allows it.
+    /// The reason why the source allows the finding.
     pub allowed: Option<String>,
 }
 
-/// An instruction of a thread.
+/// An instruction, with its thread in an execution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Site {
     /// The instruction.
@@ -52,7 +52,7 @@ pub struct Site {
 /// An operation of the source.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Operation {
-    /// The operation in words of its language; empty where there are none.
+    /// The operation in the syntax of its language; empty if there is none.
     pub text: String,
     /// The file, the line and the column.
     pub place: Option<(String, u32, u32)>,
@@ -65,26 +65,26 @@ pub enum Remedy {
     Insert {
         /// The remedy in words of PTX.
         help: String,
-        /// The edits; none where it takes more than insertions.
+        /// The edits; empty if insertions do not suffice.
         edits: Vec<Edit>,
     },
-    /// An order in the terms of an execution.
+    /// A required ordering, in the terms of an execution.
     Executed {
         /// The remedy in words of PTX.
         help: String,
-        /// The same as the execution has it.
+        /// The remedy in the form of the execution.
         remedy: Executed,
     },
-    /// Changes that a proof has tried.
+    /// Changes that a proof has confirmed.
     Tried(Tried),
 }
 
 /// An edit of the text of PTX.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Edit {
-    /// The instruction beside which, or instead of which, the new instruction stands.
+    /// The instruction that the edit replaces, or that is adjacent to the new instruction.
     pub at: InstPlace,
-    /// On which side.
+    /// The side of that instruction.
     pub side: Side,
     /// The new instruction, without its semicolon.
     pub instruction: String,
@@ -94,16 +94,17 @@ pub struct Edit {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, strum::Display, Serialize, Deserialize)]
 #[strum(serialize_all = "kebab-case")]
 pub enum Side {
-    /// Before it.
+    /// Before the instruction.
     Before,
-    /// After it.
+    /// After the instruction.
     After,
-    /// Instead of it.
+    /// Instead of the instruction.
     InPlace,
 }
 
 impl Edit {
-    /// The lines that it takes away, and before which it stands: from the first line to the line before the second line.
+    /// The lines that the edit removes: from the first line to the line before the second line. The new instruction is
+    /// placed before them.
     pub fn lines(&self) -> [u32; 2] {
         let line = self.at.line;
         match self.side {
@@ -115,7 +116,7 @@ impl Edit {
 }
 
 impl Finding {
-    /// The execution that shows it.
+    /// The execution that shows the finding.
     pub fn witness(&self) -> Option<&Witness> {
         match &self.evidence {
             Evidence::Witness(witness) => Some(witness),
@@ -123,7 +124,7 @@ impl Finding {
         }
     }
 
-    /// The reason why it is open.
+    /// The reason why the finding is open.
     pub fn open(&self) -> Option<&Open> {
         match &self.evidence {
             Evidence::Open(open) => Some(open),
@@ -131,7 +132,7 @@ impl Finding {
         }
     }
 
-    /// The fact that is not known, if that is why it is open.
+    /// The unknown fact, if that is the reason why the finding is open.
     pub fn cause(&self) -> Option<&Cause> {
         match &self.open()?.why {
             Why::Unknown(cause) => Some(cause),
@@ -139,33 +140,33 @@ impl Finding {
         }
     }
 
-    /// Whether it says that a part of the kernel is not checked.
+    /// Whether the finding says that a part of the kernel is not checked.
     pub fn is_not_checked(&self) -> bool {
         self.severity == Severity::Note && self.open().is_some()
     }
 
-    /// Whether it may be a fault: nothing excludes it, and too little shows it.
+    /// Whether the finding is a possible fault: no proof excludes it, and the evidence is not sufficient.
     pub fn is_possible(&self) -> bool {
         self.severity == Severity::Warning && !self.is_tolerated
     }
 
-    /// Whether it may be a fault, and nothing shows it.
+    /// Whether the finding is a possible fault without a witness.
     pub fn is_unproved(&self) -> bool {
         self.is_possible() && self.open().is_some()
     }
 
-    /// Whether a check fails with it; `is_strict` is for a check that fails with everything that may be a fault.
+    /// Whether a check fails with the finding; with `is_strict`, possible faults fail the check, too.
     pub fn fails(&self, is_strict: bool) -> bool {
         let is_fault = self.severity == Severity::Error || is_strict && self.is_possible();
         is_fault && self.allowed.is_none()
     }
 
-    /// The site where it shows: the last one.
+    /// The site at which the finding is shown: the last site.
     pub fn site(&self) -> Option<Site> {
         self.sites.last().copied()
     }
 
-    /// How certain it is, for an order: an error by a proof first, an open finding last.
+    /// The rank of the finding, for sorting: an error by a proof comes first, an open finding last.
     pub fn rank(&self) -> (Severity, u8) {
         let evidence = match &self.evidence {
             Evidence::Proof => 0,

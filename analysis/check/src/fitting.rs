@@ -1,5 +1,5 @@
-//! Launches that fit a kernel, besides the launch of a witness: a fault that several of them show is one of the kernel, and not of guessed
-//! arguments.
+//! Fitting launches in addition to the launch of a witness: a fault that several of them show lies in the kernel, and
+//! not in guessed arguments.
 
 use itertools::Itertools;
 use ptx_execute::{Assumed, Device, Fault, FaultKind, Launch as OnDevice, Value};
@@ -13,17 +13,18 @@ struct Guessed {
     block: bool,
     grid: bool,
     numbers: bool,
-    /// The most threads of a CTA.
+    /// The largest number of threads of a CTA.
     most: u32,
 }
 
-/// What makes two faults the same: the kind, and the instructions in the order of the text.
+/// The key by which faults are equal: the kind, and the sites in the order of the text.
 type Key = (FaultKind, InstPlace, InstPlace);
 
-/// How many seeds of a group of witnesses are tried in each launch.
+/// The number of seeds of a group of witnesses that are tried in each launch.
 const SEEDS: usize = 4;
 
-/// Factors of the size of a block, of the grid and of numbers: each row is a launch, and all rows differ in each column.
+/// Factors of the size of a block, of the grid and of numbers: each row is a launch, and all rows differ in each
+/// column.
 const FACTORS: [[(u32, u32); 3]; 8] = [
     [(2, 1), (2, 1), (2, 1)],
     [(1, 2), (3, 1), (1, 2)],
@@ -35,7 +36,7 @@ const FACTORS: [[(u32, u32); 3]; 8] = [
     [(1, 8), (9, 1), (5, 1)],
 ];
 
-/// Counts the launches that show the fault of each witness, until they are enough or the budget is spent.
+/// Counts the launches that show the fault of each witness, until they are sufficient or the budget is spent.
 pub fn count(check: &Check<'_>, function: &Function, most: Option<u32>, witnesses: &mut [Witness], stop: &Stop) {
     let mut steps = 0;
     let mut groups: Vec<Vec<usize>> = Vec::new();
@@ -91,7 +92,7 @@ impl Guessed {
         self.block || self.grid || self.numbers
     }
 
-    /// A launch that differs from another one in all that is guessed; none where a size does not fit.
+    /// A launch that differs from another launch in all guessed parts; `None` if a size does not fit.
     fn other(self, base: &Assumed, [block, grid, number]: [(u32, u32); 3]) -> Option<Assumed> {
         let scaled = |size: u32, (by, of): (u32, u32)| {
             let product = size.checked_mul(by)?;
@@ -116,7 +117,7 @@ impl Guessed {
         Some(launch)
     }
 
-    /// A block of another size: whole warps, unless the known block has none.
+    /// A block of another size: whole warps, unless the known block has a partial warp.
     fn block(self, base: Dim3, scaled: impl Fn(u32) -> Option<u32>) -> Option<Dim3> {
         let fits = |block: &Dim3| {
             let threads: u32 = block.iter().product();
@@ -127,7 +128,7 @@ impl Guessed {
             block[axis] = scaled(base[axis])?;
             Some(block).filter(fits)
         };
-        // A plane grows in its second direction.
+        // A two-dimensional block grows in its second direction.
         if base[1] > 1 { along(1).or_else(|| along(0)) } else { along(0) }
     }
 }
@@ -138,7 +139,7 @@ fn key(fault: &Fault) -> Key {
     (fault.kind, at.min(other), at.max(other))
 }
 
-/// The faults of an execution until the first access that goes astray, and its instructions.
+/// The faults of an execution before the first out-of-bounds access, and the number of its instructions.
 fn run(check: &Check<'_>, launch: &Assumed, like: &Witness, seed: u64) -> Option<(Vec<Fault>, u64)> {
     use FaultKind::{Misaligned, OutOfBounds, Trap, Unsupported};
     let mut device = Device::new(check.ptx, like.mode.options(seed, &check.budget)).ok()?;

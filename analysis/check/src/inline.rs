@@ -11,7 +11,7 @@ use crate::{
     severity::Assessed,
 };
 
-/// The finding about inline assembly that does more than it declares: `message` says how.
+/// The finding about inline assembly that does more than it declares; `message` describes the difference.
 pub fn in_assembly(place: Option<(String, u32, u32)>, message: &str) -> Finding {
     let help = "declare it: asm volatile(… : … : … : \"memory\") in CUDA, no `nomem`, `readonly` or `pure` in Rust";
     let Assessed { severity, is_tolerated } = Assessed::POSSIBLE;
@@ -23,7 +23,8 @@ pub fn in_assembly(place: Option<(String, u32, u32)>, message: &str) -> Finding 
         sites: Vec::new(),
         operation: Some(Operation { text: String::new(), place }),
         message: Text::new(message),
-        // The text lacks the declaration; whether a compiler moves an access over it is another matter.
+        // The text lacks the declaration. Whether a compiler moves an access across the assembly is a separate
+        // question.
         evidence: Evidence::Proof,
         remedy: Some(Remedy::Insert { help: help.to_owned(), edits: Vec::new() }),
         explanation: None,

@@ -1,5 +1,5 @@
-//! The report as JSON, for every front end. `docs/check.schema.json` is its schema; a change of the meaning of a field raises
-//! [`VERSION`].
+//! The report as JSON, for every front end. `docs/check.schema.json` is its schema; a change of the meaning of a field
+//! raises [`VERSION`].
 
 use ptx_atomics_common::{Diagnostic, Location};
 use ptx_execute::{Site as FaultSite, SourceLine};
@@ -26,15 +26,15 @@ pub struct Report<'r> {
     version: u32,
     /// The version of ptx-atomics.
     tool: &'static str,
-    /// How the manual is read: `default`, `strict`, or readings by their names.
+    /// The reading of the manual: `default`, `strict`, or a list of named readings.
     profile: &'r str,
     /// The questions that were asked.
     asked: Vec<&'static str>,
-    /// The kernels, and functions of which something is found.
+    /// The kernels, and other functions with findings.
     kernels: Vec<Kernel<'r>>,
     /// Inputs, and parts of inputs, that are not checked.
     errors: Vec<Error<'r>>,
-    /// Whether the time limit has cut the work on a question: then another machine may know more.
+    /// Whether the time limit ended the work on a question early: a faster machine may find more.
     stopped: bool,
     /// Findings of the baseline that are not in `kernels`.
     known: usize,
@@ -44,7 +44,7 @@ pub struct Report<'r> {
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Kernel<'r> {
-    /// The file that was given, or the part of it.
+    /// The input file, or the part of it.
     program: &'r str,
     /// The name in the PTX.
     kernel: &'r str,
@@ -52,7 +52,7 @@ pub struct Kernel<'r> {
     name: String,
     /// An answer for each question.
     answers: Vec<JsonAnswer>,
-    /// The findings, the most certain ones first.
+    /// The findings, the most certain first.
     findings: Vec<JsonFinding<'r>>,
 }
 
@@ -63,15 +63,15 @@ struct JsonAnswer {
     question: &'static str,
     /// `free`, `lost`, `missing`, `race`, `divergent`, `open` or `not-asked`.
     verdict: &'static str,
-    /// Why it was not asked.
+    /// The reason why the question was not asked.
     why: Option<String>,
     /// The conditions under which the proof holds.
     assumptions: Vec<String>,
-    /// Whether the time limit has cut the work on it.
+    /// Whether the time limit ended the work on the question early.
     stopped: bool,
-    /// How many synchronizations or operations it is about.
+    /// The number of synchronizations or operations that the answer covers.
     counted: usize,
-    /// How many of them are not decided.
+    /// The number of undecided ones among them.
     undecided: usize,
 }
 
@@ -81,19 +81,20 @@ struct JsonAnswer {
 pub struct JsonFinding<'r> {
     /// `order`, `async`, `races` or `barriers`.
     question: &'static str,
-    /// `R1` to `R27`; none where a part is not checked.
+    /// `R1` to `R27`; absent if a part is not checked.
     rule: Option<&'static str>,
     /// `error`, `warning` or `note`.
     severity: &'static str,
-    /// Whether it may be a fault: nothing excludes it, and too little shows it. `--strict` fails with it.
+    /// Whether the finding is a possible fault: no proof excludes it, and the evidence is not sufficient. `--strict`
+    /// fails with it.
     possible: bool,
-    /// Whether it says that a part is not checked.
+    /// Whether the finding says that a part is not checked.
     not_checked: bool,
-    /// The reason why the source allows it: then the check does not fail with it.
+    /// The reason why the source allows the finding, so that the check does not fail with it.
     allowed: Option<&'r str>,
-    /// In one sentence.
+    /// The finding in one sentence.
     message: &'r str,
-    /// The file of `line`: the source, where the PTX says its lines and the source is there, or else the program.
+    /// The file of `line`: the source if the PTX has source lines and the source file exists, otherwise the program.
     file: &'r str,
     /// The line, from 1.
     line: Option<u32>,
@@ -101,9 +102,9 @@ pub struct JsonFinding<'r> {
     column: u32,
     /// The line of the first of two accesses, if it is in the same file.
     first: Option<u32>,
-    /// The instructions: of two accesses the first one first.
+    /// The sites; of two accesses the first one comes first.
     sites: Vec<Site>,
-    /// The operation of the source in words.
+    /// The operation of the source, in words.
     operation: Option<&'r str>,
     /// More facts, each in a line.
     notes: &'r [String],
@@ -119,7 +120,8 @@ pub struct JsonFinding<'r> {
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Site {
-    /// The function in the module and the place in its body, from 0: the same when lines move outside of the function.
+    /// The function in the module and the index in its body, from 0: they do not change when lines outside the function
+    /// move.
     function: Option<u32>,
     index: Option<u32>,
     /// The line of the PTX, from 1.
@@ -134,15 +136,15 @@ struct Site {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 enum JsonEvidence<'r> {
-    /// It follows from the text.
+    /// The finding follows from the text.
     Proof,
-    /// An execution shows it.
+    /// An execution shows the finding.
     Witness {
         /// The launch as options of `run`.
         launch: String,
         /// Whether the launch is given.
         given: bool,
-        /// How many launches show it, which differ in all that is guessed.
+        /// The number of launches that show the finding; they differ in all guessed parts.
         launches: usize,
         seed: u64,
         /// The command that repeats the execution.
@@ -153,18 +155,18 @@ enum JsonEvidence<'r> {
         message: &'r str,
         /// The first access.
         first: Option<Access<'r>>,
-        /// The second access, or the place of the fault.
+        /// The second access, or the site of the fault.
         second: Access<'r>,
     },
-    /// Neither.
+    /// Neither a proof nor a witness.
     Open {
         /// `claimed`, `unknown`, `too-hard` or `not-followed`.
         why: &'static str,
-        /// The fact that is not known.
+        /// The unknown fact.
         unknown: Option<String>,
-        /// The option that settles it.
+        /// The option that decides the finding.
         option: Option<String>,
-        /// How many executions do not show it.
+        /// The number of executions that do not show the finding.
         executions: Option<u32>,
     },
 }

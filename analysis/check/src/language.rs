@@ -1,4 +1,4 @@
-//! Remedies in the words of the language of a source: PTX for PTX, and a table for the languages that PTX is compiled from.
+//! Remedies in the language of a source: PTX for PTX, and a table for the languages that compile to PTX.
 
 use std::{fs, path::Path};
 
@@ -6,7 +6,7 @@ use ptx_execute::Remedy;
 use ptx_isa::{Scope, Sem};
 use ptx_races::remedy::Change;
 
-/// A language with words for order between threads.
+/// A source language with constructs for ordering between threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SourceLanguage {
     /// CUDA C++.
@@ -17,7 +17,7 @@ pub enum SourceLanguage {
     Triton,
 }
 
-/// The endings of the names of sources. A Python source is of Triton only if it imports Triton.
+/// The file extensions of sources. A Python source counts as Triton only if it imports Triton.
 const ENDINGS: [(&str, SourceLanguage); 7] = [
     ("cu", SourceLanguage::Cuda),
     ("cuh", SourceLanguage::Cuda),
@@ -28,12 +28,12 @@ const ENDINGS: [(&str, SourceLanguage); 7] = [
     ("py", SourceLanguage::Triton),
 ];
 
-/// A remedy that each language has words for.
+/// A remedy that each language can express.
 #[derive(Clone, Copy)]
 enum Row {
     /// An instruction: a barrier of the CTA.
     Barrier,
-    /// An instruction of PTX that the language has no function for.
+    /// A PTX instruction without a function in the language.
     Instruction,
     /// A barrier of the CTA between two accesses, or a release and an acquire.
     BarrierBetween,
@@ -49,32 +49,33 @@ enum Row {
     Ordering,
     /// A barrier of the CTA that not all threads reach.
     AllArrive,
-    /// Two barriers at which threads of one warp meet.
+    /// A single barrier instead of two barriers in different branches of one warp.
     SameBarrier,
-    /// A load of memory that the kernel writes, through the cache of read-only memory.
+    /// A plain load instead of a load through the read-only cache, of memory that the kernel writes.
     PlainLoad,
-    /// A fence of the asynchronous proxy by the thread that reads first.
+    /// A proxy fence by the thread that reads first.
     ProxyFenceOfReader,
-    /// The same by the thread that writes first.
+    /// A proxy fence by the thread that writes first.
     ProxyFence,
-    /// A fence of a tensor map that was changed, before its use.
+    /// A fence for a changed tensor map before its use.
     TensorMapFence,
     /// A wait for the grids before this one.
     GridWait,
-    /// The same in the grid in between, too.
+    /// A wait for earlier grids, in this grid and in the grid in between.
     GridWaits,
 }
 
 impl SourceLanguage {
-    /// The language of the source of this name; nothing for PTX, LLVM IR, and languages without a column.
+    /// The language of a source file with this name; `None` for PTX, LLVM IR, and languages without a column in the
+    /// table.
     pub fn of(file: &str) -> Option<Self> {
         let ending = Path::new(file).extension()?.to_str()?;
         let (_, language) = ENDINGS.iter().find(|(known, _)| *known == ending)?;
         (*language != Self::Triton || imports_triton(Path::new(file))).then_some(*language)
     }
 
-    /// The table of the words for each remedy. `{scope}`, `{found}`, `{sem}` and `{ptx}` stand for words of the finding, `{fence}`
-    /// and `{wait}` for instructions.
+    /// The table of the texts for each remedy. `{scope}`, `{found}`, `{sem}` and `{ptx}` are placeholders for parts of
+    /// the finding, `{fence}` and `{wait}` for instructions.
     #[rustfmt::skip]
     fn words(self, row: Row) -> &'static str {
         let [cuda, rust, triton] = match row {
@@ -89,31 +90,30 @@ impl SourceLanguage {
                 "`{ptx}` of the PTX, which Triton chooses,",
             ],
             Row::BarrierBetween => [
-                "`__syncthreads()` of all threads of the block in between, or a `cuda::atomic_ref` with `{scope}`, `memory_order_release` and `memory_order_acquire`",
-                "`_syncthreads()` of all threads of the block in between, or an atomic of `core::sync::atomic` with `Ordering::Release` and `Ordering::Acquire`",
-                "`tl.debug_barrier()` in between, or an atomic with `sem=\"release\"` and one with `sem=\"acquire\"`, both with `scope=\"{scope}\"`",
+                "add `__syncthreads()` of all threads of the block in between, or a `cuda::atomic_ref` with `{scope}`, `memory_order_release` and `memory_order_acquire`",
+                "add `_syncthreads()` of all threads of the block in between, or an atomic of `core::sync::atomic` with `Ordering::Release` and `Ordering::Acquire`",
+                "add `tl.debug_barrier()` in between, or an atomic with `sem=\"release\"` and one with `sem=\"acquire\"`, both with `scope=\"{scope}\"`",
             ],
             Row::ClusterBetween => [
-                "`cooperative_groups::this_cluster().sync()` in between, or a `cuda::atomic_ref` with `{scope}`, `memory_order_release` and `memory_order_acquire`",
-                "`barrier.cluster.arrive` and `.wait` by `asm!` in between, or an atomic of `core::sync::atomic` with `Ordering::Release` and `Ordering::Acquire`",
-                "an atomic with `sem=\"release\"` after the first and one with `sem=\"acquire\"` before the second, both with `scope=\"{scope}\"`",
+                "add `cooperative_groups::this_cluster().sync()` in between, or a `cuda::atomic_ref` with `{scope}`, `memory_order_release` and `memory_order_acquire`",
+                "add `barrier.cluster.arrive` and `.wait` by `asm!` in between, or an atomic of `core::sync::atomic` with `Ordering::Release` and `Ordering::Acquire`",
+                "add an atomic with `sem=\"release\"` after the first and one with `sem=\"acquire\"` before the second, both with `scope=\"{scope}\"`",
             ],
             Row::ReleaseAcquire => [
-                "`__threadfence()` after the first and before the second, beside an atomic operation by which one thread learns of the other, or a \
+                "add `__threadfence()` after the first and before the second, with an atomic operation that synchronizes the threads, or a \
                  `cuda::atomic_ref` with `{scope}`, `memory_order_release` and `memory_order_acquire`",
-                "`fence(Ordering::Release)` after the first and `fence(Ordering::Acquire)` before the second, beside an atomic of `core::sync::atomic` \
-                 by which one thread learns of the other",
-                "an atomic with `sem=\"release\"` after the first and one with `sem=\"acquire\"` before the second, both with `scope=\"{scope}\"`",
+                "add `fence(Ordering::Release)` after the first and `fence(Ordering::Acquire)` before the second, with an atomic of `core::sync::atomic` that synchronizes the threads",
+                "add an atomic with `sem=\"release\"` after the first and one with `sem=\"acquire\"` before the second, both with `scope=\"{scope}\"`",
             ],
             Row::Strong => [
-                "a `cuda::atomic_ref` with `{scope}` for the plain access",
-                "an atomic of `core::sync::atomic` for the plain access",
-                "an atomic with `scope=\"{scope}\"`, such as `tl.atomic_xchg`, for the plain access",
+                "use a `cuda::atomic_ref` with `{scope}` for the plain access",
+                "use an atomic of `core::sync::atomic` for the plain access",
+                "use an atomic with `scope=\"{scope}\"`, such as `tl.atomic_xchg`, for the plain access",
             ],
             Row::Wider => [
-                "`{scope}` of both instead of `{found}`: the threads are not within that scope",
-                "the scope `{scope}` of both instead of `{found}` (crate ptx-atomics-scope): the threads are not within that scope",
-                "`scope=\"{scope}\"` of both instead of `scope=\"{found}\"`: the threads are not within that scope",
+                "give both accesses `{scope}`: the threads are not within `{found}`",
+                "give both accesses the scope `{scope}` (crate ptx-atomics-scope): the threads are not within `{found}`",
+                "give both accesses `scope=\"{scope}\"`: the threads are not within `scope=\"{found}\"`",
             ],
             Row::Ordering => [
                 "a `cuda::atomic_ref` with `{scope}` and `memory_order_{sem}`",
@@ -121,44 +121,44 @@ impl SourceLanguage {
                 "an atomic with `sem=\"{sem}\"` and `scope=\"{scope}\"`",
             ],
             Row::AllArrive => [
-                "a barrier that all its threads reach: `__syncthreads()` outside of the branch, or for a part of the block a barrier with a number of threads",
-                "a barrier that all its threads reach: `_syncthreads()` outside of the branch, or for a part of the block a barrier with a number of threads",
-                "a barrier that all its threads reach: `tl.debug_barrier()` outside of the branch",
+                "use a barrier that all its threads reach: `__syncthreads()` outside of the branch, or for a part of the block a barrier with a number of threads",
+                "use a barrier that all its threads reach: `_syncthreads()` outside of the branch, or for a part of the block a barrier with a number of threads",
+                "use a barrier that all its threads reach: `tl.debug_barrier()` outside of the branch",
             ],
             Row::SameBarrier => [
-                "one `__syncthreads()` outside of the branch, which all threads of the warp reach",
-                "one `_syncthreads()` outside of the branch, which all threads of the warp reach",
-                "one `tl.debug_barrier()` outside of the branch, which all threads of the warp reach",
+                "use one `__syncthreads()` outside of the branch, which all threads of the warp reach",
+                "use one `_syncthreads()` outside of the branch, which all threads of the warp reach",
+                "use one `tl.debug_barrier()` outside of the branch, which all threads of the warp reach",
             ],
             Row::PlainLoad => [
-                "a plain load instead of `__ldg` or of a load through `const __restrict__`, which are for memory that the kernel does not write",
-                "a load through a raw pointer, or `asm!(\"ld.global…\")` without `.nc`, which is for memory that the kernel does not write",
-                "a load without `.nc` in the PTX, which Triton chooses, for memory that the kernel writes",
+                "use a plain load instead of `__ldg` or of a load through `const __restrict__`, which are for memory that the kernel does not write",
+                "use a load through a raw pointer, or `asm!(\"ld.global…\")` without `.nc`, which is for memory that the kernel does not write",
+                "use a load without `.nc` in the PTX, which Triton chooses, for memory that the kernel writes",
             ],
             Row::ProxyFenceOfReader => [
-                "{fence} of the thread that reads, after the read, and `__syncthreads()` after it; most GPUs need no fence where there is a barrier",
-                "{fence} of the thread that reads, after the read, and `_syncthreads()` after it; most GPUs need no fence where there is a barrier",
-                "{fence} after the read, and `tl.debug_barrier()` after it; most GPUs need no fence where there is a barrier",
+                "add {fence} in the thread that reads, after the read, and `__syncthreads()` after it; most GPUs need no fence where there is a barrier",
+                "add {fence} in the thread that reads, after the read, and `_syncthreads()` after it; most GPUs need no fence where there is a barrier",
+                "add {fence} after the read, and `tl.debug_barrier()` after it; most GPUs need no fence where there is a barrier",
             ],
             Row::ProxyFence => [
-                "{fence} of the thread that accesses it first, and `__syncthreads()` after it",
-                "{fence} of the thread that accesses it first, and `_syncthreads()` after it",
-                "{fence} after the first access, and `tl.debug_barrier()` after it",
+                "add {fence} in the thread that accesses it first, and `__syncthreads()` after it",
+                "add {fence} in the thread that accesses it first, and `_syncthreads()` after it",
+                "add {fence} after the first access, and `tl.debug_barrier()` after it",
             ],
             Row::TensorMapFence => [
-                "`cuda::ptx::fence_proxy_tensormap_generic` with `cuda::ptx::sem_release` after the write of the map, and with `cuda::ptx::sem_acquire` before its use",
-                "`fence.proxy.tensormap::generic.release` by `asm!` after the write of the map, and `.acquire` before its use",
-                "`fence.proxy.tensormap::generic` of the PTX, which Triton chooses, with `.release` after the write of the map and `.acquire` before its use",
+                "use `cuda::ptx::fence_proxy_tensormap_generic` with `cuda::ptx::sem_release` after the write of the map, and with `cuda::ptx::sem_acquire` before its use",
+                "use `fence.proxy.tensormap::generic.release` by `asm!` after the write of the map, and `.acquire` before its use",
+                "use `fence.proxy.tensormap::generic` of the PTX, which Triton chooses, with `.release` after the write of the map and `.acquire` before its use",
             ],
             Row::GridWait => [
-                "{wait} before the access, by its thread or by a thread that a barrier orders before it",
-                "{wait} before the access, by its thread or by a thread that a barrier orders before it",
-                "{wait} before the access",
+                "add {wait} before the access, in its thread or in a thread that a barrier orders before it",
+                "add {wait} before the access, in its thread or in a thread that a barrier orders before it",
+                "add {wait} before the access",
             ],
             Row::GridWaits => [
-                "{wait} before the access, and in the grid in between, which has not waited either",
-                "{wait} before the access, and in the grid in between, which has not waited either",
-                "{wait} before the access, and in the grid in between, which has not waited either",
+                "add {wait} before the access, and in the grid in between, which has not waited either",
+                "add {wait} before the access, and in the grid in between, which has not waited either",
+                "add {wait} before the access, and in the grid in between, which has not waited either",
             ],
         };
         match self {
@@ -208,7 +208,8 @@ impl SourceLanguage {
     }
 }
 
-/// Whether a Python source imports Triton: Numba, CuTe DSL and TileLang have other words. A file that cannot be read does not.
+/// Whether a Python source imports Triton: Numba, CuTe DSL and TileLang have other constructs. An unreadable file does
+/// not count.
 fn imports_triton(file: &Path) -> bool {
     let is_import = |line: &str| {
         let mut words = line.split(|c: char| c.is_whitespace() || matches!(c, '.' | ','));
@@ -217,7 +218,7 @@ fn imports_triton(file: &Path) -> bool {
     fs::read_to_string(file).is_ok_and(|text| text.lines().any(|line| is_import(line.trim_start())))
 }
 
-/// Instructions of PTX for which CUDA has a function, of its runtime or of libcu++.
+/// PTX instructions with a CUDA function, in its runtime or in libcu++.
 const CUDA_FUNCTIONS: [(&str, &str); 4] = [
     ("griddepcontrol.wait", "cudaGridDependencySynchronize();"),
     ("fence.proxy.async", "cuda::ptx::fence_proxy_async();"),
@@ -225,7 +226,7 @@ const CUDA_FUNCTIONS: [(&str, &str); 4] = [
     ("fence.proxy.async.shared::cta", "cuda::ptx::fence_proxy_async(cuda::ptx::space_shared);"),
 ];
 
-/// An instruction of PTX to be inserted.
+/// The text for an inserted PTX instruction.
 pub fn instruction(language: Option<SourceLanguage>, ptx: &str) -> String {
     let Some(language) = language else { return ptx.to_owned() };
     let function = CUDA_FUNCTIONS.iter().find(|(own, _)| *own == ptx && language == SourceLanguage::Cuda);
@@ -236,7 +237,7 @@ pub fn instruction(language: Option<SourceLanguage>, ptx: &str) -> String {
     }
 }
 
-/// The remedy of an execution.
+/// The text for the remedy of an execution.
 pub fn executed(language: Option<SourceLanguage>, remedy: &Remedy) -> String {
     let Some(language) = language else { return remedy.to_string() };
     match remedy {
@@ -259,16 +260,16 @@ pub fn executed(language: Option<SourceLanguage>, remedy: &Remedy) -> String {
     }
 }
 
-/// A change that a proof has tried, at a place in words.
+/// The text for a change that a proof has confirmed, at a place.
 pub fn change(language: Option<SourceLanguage>, change: &Change, place: &str) -> String {
     let Some(language) = language else {
         return change.words(place, |instruction| mnemonic(instruction).to_owned());
     };
     match change {
-        Change::Barrier(_) => format!("{} before {place}", language.words(Row::Barrier)),
+        Change::Barrier(_) => format!("add {} before {place}", language.words(Row::Barrier)),
         Change::InPlace { sem, scope, .. } => {
             let words = language.with_scope(Row::Ordering, *scope).replace("{sem}", language.sem(*sem));
-            format!("{words} at {place}")
+            format!("use {words} at {place}")
         }
     }
 }
@@ -295,37 +296,37 @@ mod tests {
         check(
             Remedy::ProxyFence,
             [
-                "`cuda::ptx::fence_proxy_async();` of the thread",
-                "`asm!(\"fence.proxy.async;\");` of the thread",
-                "`fence.proxy.async` of the PTX, which Triton chooses, after the first access",
-                "a `fence.proxy.async` of the thread",
+                "add `cuda::ptx::fence_proxy_async();` in the thread",
+                "add `asm!(\"fence.proxy.async;\");` in the thread",
+                "add `fence.proxy.async` of the PTX, which Triton chooses, after the first access",
+                "add `fence.proxy.async` in the thread",
             ],
         );
         check(
             Remedy::GridWait,
             [
-                "`cudaGridDependencySynchronize();` before the access",
-                "`asm!(\"griddepcontrol.wait;\");` before the access",
-                "`tl.extra.cuda.gdc_wait()` before the access",
-                "`griddepcontrol.wait` ",
+                "add `cudaGridDependencySynchronize();` before the access",
+                "add `asm!(\"griddepcontrol.wait;\");` before the access",
+                "add `tl.extra.cuda.gdc_wait()` before the access",
+                "add `griddepcontrol.wait` ",
             ],
         );
         check(
             Remedy::PlainLoad,
             [
-                "a plain load instead of `__ldg`",
-                "a load through a raw pointer",
-                "a load without `.nc`",
-                "a load without `.nc`",
+                "use a plain load instead of `__ldg`",
+                "use a load through a raw pointer",
+                "use a load without `.nc`",
+                "use a load without `.nc`",
             ],
         );
         check(
             Remedy::TensorMapFence,
             [
-                "`cuda::ptx::fence_proxy_tensormap_generic`",
-                "`fence.proxy.tensormap::generic.release` by `asm!`",
-                "`fence.proxy.tensormap::generic` of the PTX, which Triton chooses,",
-                "`fence.proxy.tensormap::generic.acquire`",
+                "use `cuda::ptx::fence_proxy_tensormap_generic`",
+                "use `fence.proxy.tensormap::generic.release` by `asm!`",
+                "use `fence.proxy.tensormap::generic` of the PTX, which Triton chooses,",
+                "add `fence.proxy.tensormap::generic.acquire`",
             ],
         );
         let fence = "fence.proxy.async.shared::cta";
@@ -334,7 +335,7 @@ mod tests {
         assert_eq!(instruction(None, fence), fence);
     }
 
-    /// Python is Triton only where it says so.
+    /// A Python file is Triton only if it imports Triton.
     #[test]
     fn languages_of_sources() {
         let folder = tempfile::tempdir().expect("a folder");

@@ -1,9 +1,10 @@
 //! One check of the kernels of a module, and one report.
 //!
-//! [`Check::run`] asks [`Question`]s of each kernel: is the order of its IR kept, do its asynchronous operations lack a wait or a fence,
-//! has it data races, do all threads come to its barriers. The answers are in a [`Report`]: a [`Verdict`] for each kernel and question, and
-//! [`Finding`]s with evidence. The same input has the same report on every machine: a [`Budget`] counts steps, and a clock is an emergency
-//! stop, of which the report says that it struck.
+//! [`Check::run`] asks [`Question`]s about each kernel: does the PTX keep the order of its IR, do its asynchronous
+//! operations lack a wait or a fence, does it have data races, do all threads reach its barriers. The answers are in a
+//! [`Report`]: a [`Verdict`] for each kernel and question, and [`Finding`]s with evidence. The same input has the same
+//! report on every machine, because a [`Budget`] counts steps. A clock is only an emergency stop, and the report says
+//! whether it ended the check.
 //!
 //! ```
 //! use ptx_check::{Check, Question, Verdict};

@@ -1,4 +1,5 @@
-//! The order of PTX against the IR that it was made of. The judgement is made where the IR is read; here are its data and its findings.
+//! The order of PTX against the IR from which it was compiled. The IR reader makes the judgement; this module has its
+//! data and its findings.
 
 use ptx_hazards::Cause;
 use ptx_isa::{InstPlace, Text};
@@ -20,7 +21,7 @@ use crate::{
 pub struct Judged {
     /// The operations, in the order of the source, and effects of the PTX that no operation asks for.
     pub operations: Vec<Judgement>,
-    /// Functions of which the PTX has atomics that the IR does not have, with their lines.
+    /// Functions whose PTX has atomics that the IR lacks, with their lines.
     pub strange: Vec<(String, Vec<u32>)>,
 }
 
@@ -39,22 +40,22 @@ pub struct Judgement {
     pub reasons: Vec<String>,
     /// The notes of the judge, by their names.
     pub notes: Vec<String>,
-    /// Whether the assembler is not known to keep the order of the PTX.
+    /// Whether the assembler may not keep the order of the PTX.
     pub is_misplaced: bool,
-    /// Whether it is kept only as the optimizer may.
+    /// Whether the operation is kept only up to the permitted changes of the optimizer.
     pub is_optimized: bool,
-    /// The lines of the PTX that stand for it.
+    /// The lines of the PTX that implement the operation.
     pub lines: Vec<u32>,
 }
 
 /// The fate of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Fate {
-    /// Everything is kept.
+    /// Every property is kept.
     Kept,
-    /// Something is lost; the worst loss.
+    /// A property is lost; the worst loss.
     Lost(#[serde(with = "loss")] Loss),
-    /// The PTX has no such function, and need not: it may have become part of other functions.
+    /// The PTX lacks the function, and need not have it: it may have been inlined.
     NotJudged,
 }
 
@@ -72,7 +73,7 @@ pub(crate) mod loss {
 }
 
 impl Fate {
-    /// The word for a machine: `right`, `not-judged`, or the name of the loss.
+    /// The machine-readable word: `right`, `not-judged`, or the name of the loss.
     pub fn word(self) -> &'static str {
         match self {
             Self::Kept => "right",
@@ -83,7 +84,7 @@ impl Fate {
 }
 
 impl Judgement {
-    /// Whether it is an operation, and not an effect.
+    /// Whether the judgement is about an operation, and not about an effect.
     pub fn is_operation(&self) -> bool {
         !self.operation.is_empty()
     }
@@ -97,7 +98,7 @@ impl Judgement {
         format!("{summary}: {}", self.reasons.join(", "))
     }
 
-    /// The finding about it, if there is anything to say.
+    /// The finding about the operation, if there is one.
     fn finding(&self) -> Option<Finding> {
         let open = Evidence::Open(Open { why: Why::Unknown(Cause::Code), looked: Looked::No });
         let (rule, assessed, message, evidence) = match self.fate {
@@ -133,12 +134,12 @@ impl Judged {
         self.operations.iter().filter(|judgement| judgement.is_operation())
     }
 
-    /// How many operations have a fate.
+    /// The number of operations whose fate satisfies a predicate.
     pub fn count(&self, is: impl Fn(Fate) -> bool) -> usize {
         self.operations().filter(|judgement| is(judgement.fate)).count()
     }
 
-    /// Whether nothing is lost of all that could be judged, and no effect is there that no operation asks for.
+    /// Whether no judged operation has a loss, and the PTX has no effect that no operation asks for.
     pub fn is_kept(&self) -> bool {
         self.operations.iter().all(|judgement| !matches!(judgement.fate, Fate::Lost(_)))
     }

@@ -1,4 +1,4 @@
-//! One thing after the other, on all processors.
+//! A parallel map over all processors.
 
 use std::{
     num::NonZero,
@@ -9,11 +9,11 @@ use std::{
     thread,
 };
 
-/// What the analysis of one kernel may need.
+/// The stack size that the analysis of one kernel may need.
 const STACK: usize = 64 << 20;
 
-/// The results of a function for each item, in their order, by so many threads; 0 for as many as there are processors. The threads have
-/// ended then, so that the process can be forked.
+/// Applies a function to each item by up to `jobs` threads (0 means one per processor), and returns the results in the
+/// order of the items. The threads have ended on return, so that the process can fork.
 pub fn map<T: Sync, R: Send>(items: &[T], jobs: usize, of: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let most = if jobs > 0 { jobs } else { thread::available_parallelism().map_or(1, NonZero::get) };
     let threads = most.min(items.len());
@@ -27,11 +27,11 @@ pub fn map<T: Sync, R: Send>(items: &[T], jobs: usize, of: impl Fn(&T) -> R + Sy
     thread::scope(|scope| {
         let start = |_| thread::Builder::new().stack_size(STACK).spawn_scoped(scope, work).ok();
         let started: Vec<_> = (0..threads).filter_map(start).collect();
-        // Where no thread can be had, this one does it.
+        // If no thread could be started, this thread does the work.
         if started.is_empty() {
             work();
         }
-        // The scope waits for the work, and not for the end of the threads.
+        // The scope waits for the work, but not for the end of the threads.
         for thread in started {
             thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         }

@@ -23,13 +23,13 @@ use strum::{Display, EnumIter, EnumString, IntoEnumIterator, IntoStaticStr, Vari
 )]
 #[strum(serialize_all = "kebab-case")]
 pub enum Question {
-    /// Do the atomics and fences have the order and the scope of the IR that the PTX was made of?
+    /// Do the atomics and fences have the ordering and the scope of the IR from which the PTX was compiled?
     Order,
     /// Do asynchronous operations lack a wait, a proxy fence or an initialization?
     Async,
-    /// Do two threads access the same memory without an order?
+    /// Do two threads access the same memory without an ordering?
     Races,
-    /// Do all threads come to the barriers that are for them?
+    /// Do all threads that a barrier waits for reach it?
     Barriers,
 }
 

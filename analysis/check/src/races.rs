@@ -46,9 +46,9 @@ pub fn answers(check: &Check<'_>, library: &Library<'_>, function: &Function) ->
         let is_wrong =
             |finding: &Finding| finding.question == question && finding.witness().is_some_and(Witness::is_certain);
         let verdict = match Verdict::of(question, findings.iter().filter(|finding| finding.question == question)) {
-            // Stores of the same value are a race with which kernels are known to run.
+            // Kernels are known to run in spite of races of stores of the same value.
             _ if question == Question::Races && findings.iter().any(is_wrong) => Verdict::Race,
-            // A proof is of both questions: one that does not hold leaves both open.
+            // A proof covers both questions: a failed proof leaves both open.
             Verdict::Free if !findings.is_empty() => Verdict::Open,
             verdict => verdict,
         };
@@ -82,7 +82,7 @@ fn finding(obstacle: Obstacle, witness: Option<Witness>, looked: Looked) -> Find
     };
     let assessed = match (&witness, rule) {
         (_, None) => Assessed::NOTE,
-        // Compilers make stores of a value that several threads have.
+        // Compilers generate stores of one value by several threads.
         (Some(_), Some(Rule::SameValue)) => Assessed::TOLERATED,
         (Some(witness), _) if witness.is_certain() => Assessed::ERROR,
         _ => Assessed::POSSIBLE,

@@ -9,22 +9,22 @@ use crate::{finding::Finding, question::Question, severity::Severity};
 /// The report of a check.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Report {
-    /// The kernels, and functions of which something is found, in the order of the module.
+    /// The kernels, and other functions with findings, in the order of the module.
     pub kernels: Vec<KernelReport>,
 }
 
-/// The report of a kernel, or of a function of which something is found.
+/// The report of a kernel, or of another function with findings.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KernelReport {
-    /// The name, as the module spells it.
+    /// The name in the module.
     pub kernel: String,
-    /// Whether it is a kernel of the module, and not a function that a kernel calls.
+    /// Whether the function is a kernel of the module, and not a device function.
     pub is_kernel: bool,
     /// Whether the size of a CTA is known.
     pub has_block: bool,
     /// The answers, in the order of the questions.
     pub answers: Vec<Answer>,
-    /// The findings, the most certain ones first.
+    /// The findings, the most certain first.
     pub findings: Vec<Finding>,
 }
 
@@ -35,11 +35,12 @@ pub struct Answer {
     pub question: Question,
     /// The verdict.
     pub verdict: Verdict,
-    /// The conditions under which the proof holds; none without a proof.
+    /// The assumptions of the proof; empty without a proof.
     pub assumptions: Vec<Assumption>,
-    /// Whether the time limit has cut the work on it.
+    /// Whether the time limit ended the work on the question early.
     pub is_stopped: bool,
-    /// How many synchronizations, or operations of the IR, it is about, and how many of them are not decided.
+    /// The number of synchronizations, or operations of the IR, that the answer covers, and the number of undecided
+    /// ones among them.
     pub counts: (usize, usize),
 }
 
@@ -50,32 +51,32 @@ pub struct Answer {
 #[strum(serialize_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Verdict {
-    /// Nothing is wrong, under the assumptions.
+    /// The kernel has no fault, under the assumptions.
     Free,
-    /// The order of an operation is lost.
+    /// The ordering of an operation is lost.
     Lost,
     /// An asynchronous operation lacks a wait or a fence.
     Missing,
     /// Two threads race.
     Race,
-    /// Not all threads come to a barrier.
+    /// Not all threads reach a barrier.
     Divergent,
-    /// Neither is known.
+    /// Neither a proof nor a fault was found.
     Open,
     /// The question was not asked.
     #[strum(to_string = "not-asked")]
     NotAsked(NotAsked),
 }
 
-/// Why a question was not asked.
+/// The reason why a question was not asked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Display, Serialize, Deserialize)]
 pub enum NotAsked {
-    /// The user did not select it.
+    /// The user did not select the question.
     #[default]
     #[strum(to_string = "it is not selected")]
     NotSelected,
-    /// Order is judged against the IR.
-    #[strum(to_string = "there is no IR")]
+    /// No IR is available, against which the order is judged.
+    #[strum(to_string = "the input has no IR")]
     NoIr,
     /// The proof of races does not follow asynchronous operations.
     #[strum(to_string = "asynchronous operations are not followed")]
@@ -86,7 +87,8 @@ pub enum NotAsked {
 }
 
 impl Verdict {
-    /// The verdict on findings of a question: the verdict for an error if there is one, and open if there may be one.
+    /// The verdict from the findings of a question: the question's verdict for a fault if a finding is an error, and
+    /// open if a finding may be one.
     pub(crate) fn of<'f>(question: Question, findings: impl Iterator<Item = &'f Finding>) -> Self {
         let wrong = match question {
             Question::Order => Self::Lost,
@@ -127,7 +129,7 @@ impl KernelReport {
 }
 
 impl Report {
-    /// Whether the time limit has cut the work on a question.
+    /// Whether the time limit ended the work on a question early.
     pub fn is_stopped(&self) -> bool {
         self.kernels.iter().flat_map(|kernel| &kernel.answers).any(|answer| answer.is_stopped)
     }

@@ -1,5 +1,5 @@
-//! A module before and after a rewrite: the check finds nothing new in it, and no execution has a data race that the same execution of the
-//! module before does not have.
+//! The comparison of a module before and after a rewrite: the check reports no additional finding, and no execution has
+//! a data race that the same execution of the original module lacks.
 
 use std::collections::BTreeMap;
 
@@ -12,13 +12,13 @@ use ptx_memory_model::ptx::readings::Readings;
 /// The fault of a rewrite.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Worse {
-    /// A kernel lacks a wait or a fence that it had.
+    /// A kernel lacks a wait or a fence that it had before.
     Lacks(String),
-    /// A kernel has a data race that it did not have.
+    /// A kernel has a data race that it did not have before.
     Race(String),
 }
 
-/// Compares a module with its rewritten form. The result names the kernels whose executions were cut.
+/// Compares a module with its rewritten form. The result names the kernels whose executions were cut off by the budget.
 ///
 /// # Errors
 /// The first kernel that is worse than before.
@@ -37,7 +37,7 @@ pub fn compare(before: &Module, after: &Module, size: LaunchSize, stop: &Stop) -
     let mut left = STEPS;
     let mut cut = Vec::new();
     for (index, function) in changed.iter().enumerate() {
-        // The steps that a kernel leaves are for the kernels after it.
+        // The steps that a kernel does not use go to later kernels.
         let share = left / (changed.len() - index) as u64;
         let mut own = Executions { modules, size, steps: share, stop };
         match own.of_kernel(&function.name) {
@@ -50,7 +50,7 @@ pub fn compare(before: &Module, after: &Module, size: LaunchSize, stop: &Stop) -
     Ok(cut)
 }
 
-/// How often each rule is broken, or may be, in each kernel.
+/// The number of actual or possible violations of each rule in each kernel.
 fn hazards(module: &Module) -> BTreeMap<(String, Option<Rule>), usize> {
     let kernels = ptx_hazards::read(module);
     let found = kernels.iter().flat_map(|kernel| ptx_hazards::check(kernel, Readings::DEFAULT).findings);
@@ -58,17 +58,17 @@ fn hazards(module: &Module) -> BTreeMap<(String, Option<Rule>), usize> {
     wrong.map(|hazard| (hazard.kernel, hazard.rule)).counts().into_iter().collect()
 }
 
-/// Instructions of warps in all executions of a module, which take about a second.
+/// Warp instructions in all executions of a module, which take about a second.
 const STEPS: u64 = 600_000;
-/// How many orders of the threads are executed.
+/// The number of schedules that are executed.
 const SEEDS: u64 = 3;
 
-/// The result of the same executions before and after.
+/// The result of the same executions before and after the rewrite.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Executed {
-    /// Only the kernel after has a data race.
+    /// Only the rewritten kernel has a data race.
     New,
-    /// The kernel after has no data race that the kernel before does not have, or it cannot be launched.
+    /// The rewritten kernel has no data race that the original kernel lacks, or it cannot be launched.
     Same,
     /// The budget ended before an execution did.
     Cut,
@@ -77,7 +77,7 @@ enum Executed {
 struct Executions<'e> {
     modules: [&'e Module; 2],
     size: LaunchSize,
-    /// The steps that are left.
+    /// The steps that remain.
     steps: u64,
     stop: &'e Stop,
 }
@@ -92,7 +92,7 @@ impl Executions<'_> {
             return Executed::Cut;
         }
         let given = Given { size: self.size, ..Given::default() };
-        // The other half is for the launch that is found.
+        // The other half is for the executions of the launch that the search finds.
         let half = self.steps / 2;
         let mut left = half;
         let found = search_within(self.modules[0], kernel, &given, &SearchBudget::default(), self.stop, &mut left);
@@ -123,7 +123,7 @@ impl Executions<'_> {
         let [before, after] = &runs;
         match has_race(after) {
             _ if has_race(before) => Executed::Same,
-            // The race may be in the rest of the kernel before.
+            // The race may be in the unexecuted rest of the original kernel.
             _ if is_cut(before) || is_cut(after) && !has_race(after) => Executed::Cut,
             true => Executed::New,
             false => Executed::Same,

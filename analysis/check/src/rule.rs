@@ -12,11 +12,11 @@ use crate::question::Question;
 pub enum Rule {
     /// A rule of asynchronous operations and barriers: `R1` to `R16`.
     Async(AsyncRule),
-    /// Conflicting accesses of two threads have an order: `R17`.
+    /// Conflicting accesses of two threads are ordered: `R17`.
     Race,
-    /// Stores of the same value by two threads have an order: `R18`.
+    /// Stores of the same value by two threads are ordered: `R18`.
     SameValue,
-    /// An operation of the IR keeps what it asks for: `R19` to `R26`.
+    /// The PTX keeps the required properties of an operation of the IR: `R19` to `R26`.
     Order(#[serde(with = "crate::order::loss")] Loss),
     /// The assembler keeps the order of an operation: `R27`.
     Misplaced,
@@ -81,12 +81,12 @@ impl Rule {
             .chain([Self::Misplaced])
     }
 
-    /// The rule of a name such as `R4`.
+    /// The rule with a name such as `R4`.
     pub fn by_name(name: &str) -> Option<Self> {
         Self::all().find(|rule| rule.name().eq_ignore_ascii_case(name))
     }
 
-    /// The stable name: `R4`.
+    /// The stable name, such as `R4`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Async(rule) => rule.into(),
@@ -112,14 +112,14 @@ impl Rule {
         match self {
             Self::Async(rule) => rule.get_documentation().unwrap_or_default(),
             Self::Race => {
-                "Accesses of two threads to the same memory, of which a weak one or a write of other bytes is one, have an order."
+                "Accesses of two threads to the same memory are ordered if one of them is weak or writes other bytes."
             }
-            Self::SameValue => "Two threads that store the same value to the same place have an order.",
+            Self::SameValue => "Stores of the same value to the same memory by two threads are ordered.",
             Self::Order(loss) => match loss {
                 Loss::Scope => "An operation reaches the threads that its scope names.",
                 Loss::NotAtomic => "An atomic operation is one strong access of its width.",
-                Loss::Missing => "An instruction stands for each operation.",
-                Loss::Effect => "The PTX accesses the memory that the IR accesses, as often.",
+                Loss::Missing => "An instruction implements each operation.",
+                Loss::Effect => "The PTX accesses the same memory as the IR, equally often.",
                 Loss::Volatile => "A volatile access is volatile in PTX.",
                 Loss::WeakLoadInLoop => "The load before a compare-and-swap loop is strong.",
                 Loss::Undefined => "PTX defines the instruction on the memory that it accesses.",

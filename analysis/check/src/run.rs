@@ -90,7 +90,7 @@ impl Check<'_> {
             false => {}
         }
         report.answers.retain(|answer| asked(answer.question));
-        // The check of asynchronous operations has findings about their barriers.
+        // The check of asynchronous operations reports findings about their barriers.
         let is_async =
             |finding: &Finding| matches!(finding.rule, Some(Rule::Async(_)) | None) && asked(Question::Async);
         report.findings.retain(|finding| asked(finding.question) || is_async(finding) || finding.rule.is_none());

@@ -1,24 +1,24 @@
-//! The severity of a finding, by the claim of an analysis and the executions that show it.
+//! The severity of a finding, derived from the claim of an analysis and the executions that show it.
 
 use ptx_hazards::{Claim, Class};
 use serde::{Deserialize, Serialize};
 use strum::{Display, EnumString, IntoStaticStr};
 
-/// How severe a finding is.
+/// The severity of a finding.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Display, EnumString, IntoStaticStr, Serialize, Deserialize,
 )]
 #[strum(serialize_all = "kebab-case")]
 pub enum Severity {
-    /// The program is wrong: a proof, a witness in a launch that is given, or a witness in enough launches that fit.
+    /// The program is wrong: a proof, a witness in a given launch, or witnesses in enough fitting launches.
     Error,
     /// The program may be wrong, or does less than the manual demands.
     Warning,
-    /// The program is right, and does more than it needs; or a part is not checked.
+    /// The program is correct, but does more than necessary; or a part is not checked.
     Note,
 }
 
-/// The severity of a finding, and whether kernels are known to run with it, so that `--strict` takes it, too.
+/// The severity of a finding, and whether kernels are known to run in spite of it, so that `--strict` accepts it, too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Assessed {
     pub severity: Severity,
@@ -31,14 +31,15 @@ impl Assessed {
     pub const TOLERATED: Self = Self { severity: Severity::Warning, is_tolerated: true };
     pub const NOTE: Self = Self { severity: Severity::Note, is_tolerated: true };
 
-    /// The severity of a hazard. `is_about_two` is whether it names a second access or a remedy, `has_rule` whether it is about a rule,
-    /// and `shown` the class of the execution that shows it, with whether enough launches do.
+    /// The severity of a hazard. `is_about_two` says whether the hazard names a second access or a remedy, and
+    /// `has_rule` whether it is about a rule. `shown` is the class of the execution that shows it, and whether enough
+    /// launches do.
     pub fn of_hazard(claim: Claim, is_about_two: bool, has_rule: bool, shown: Option<(Class, bool)>) -> Self {
         match (claim, shown) {
-            // A guessed launch alone may be wrong for the kernel.
+            // The only guessed launch may be wrong for the kernel.
             (Claim::Wrong | Claim::NotChecked, Some((_, false))) => Self::POSSIBLE,
             (Claim::Wrong, Some((_, true))) | (_, Some((Class::Wrong, true))) => Self::ERROR,
-            // The analysis says that nothing arrives, and an execution waits there.
+            // The analysis says that no arrival comes, and an execution waits there.
             (_, Some((Class::Stuck, true))) if has_rule => Self::ERROR,
             (_, Some((Class::Stuck, true))) | (Claim::Wrong, None) => Self::POSSIBLE,
             (Claim::NotChecked, Some(_)) => Self::TOLERATED,

@@ -1,4 +1,4 @@
-//! Where a line of PTX stands in the sources of its program.
+//! The source location of a line of PTX.
 
 use std::{fs, path::Path};
 
@@ -6,16 +6,16 @@ use itertools::Itertools;
 use ptx_atomics_common::Location;
 use ptx_isa::{Places, SourceLine};
 
-/// A place in a source.
+/// A source location.
 pub struct Sourced {
-    /// The innermost place in a file of the program.
+    /// The innermost location in a file of the program.
     pub place: Location,
-    /// The calls by which the code of that place came into the kernel, in words, from within outwards.
+    /// The calls that inlined the code into the kernel, in words, innermost first.
     pub inlined: Option<String>,
 }
 
-/// The place of a line of PTX in the files of the program that are here: the file of the kernel, and the files in its folder or below. A
-/// user cannot change the lines of a library.
+/// The source location of a line of PTX, in the existing files of the program: the file of the kernel, and the files in
+/// its folder or below. A user cannot change the lines of a library.
 pub fn sourced(places: &Places, line: u32) -> Option<Sourced> {
     let chain: Vec<_> = places.around(line).iter().filter(|place| place.line > 0).collect();
     let kernel = fs::canonicalize(&chain.last()?.file).ok().filter(|file| file.is_file())?;

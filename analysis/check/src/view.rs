@@ -1,5 +1,5 @@
-//! A finding as its reader has it: with places of the source if the source is here, else of the PTX, and with a remedy in the language of
-//! that place.
+//! A finding as it is shown to a reader: with source locations if the source file exists, otherwise with PTX locations,
+//! and with a remedy in the language of that location.
 
 use itertools::Itertools;
 use ptx_atomics_common::Location;
@@ -18,51 +18,51 @@ use crate::{
 
 /// The program that a report is about.
 pub struct Document<'d> {
-    /// The name of the file that was given, or of the part of it.
+    /// The name of the input file, or of the part of it.
     pub program: &'d str,
     /// Its text.
     pub text: &'d str,
-    /// The places of its lines.
+    /// The locations of its lines.
     pub lines: Lines<'d>,
 }
 
-/// The places of the lines of PTX.
+/// The source locations of the lines of PTX.
 pub enum Lines<'d> {
-    /// The PTX is in the program; or a compiler made it, and its reader has the source.
+    /// The program contains the PTX; or a compiler generated it, and the reader has the source.
     Ptx {
         /// The source lines of the PTX.
         places: &'d Places,
-        /// Whether the PTX was given.
+        /// Whether the PTX is the input.
         is_given: bool,
     },
-    /// The PTX was made of IR, and its reader never has it: the function and the place of each line.
+    /// The PTX was compiled from IR, and the reader never sees it: the function and the location of each line.
     Ir(&'d [Option<(String, Option<Location>)>]),
 }
 
-/// A finding as its reader has it.
+/// A finding as it is shown to a reader.
 #[derive(Clone, Debug)]
 pub struct View<'f> {
     /// The finding.
     pub finding: &'f Finding,
-    /// The kernel, as the module spells it.
+    /// The name of the kernel in the module.
     pub kernel: String,
-    /// The kernel, as its source calls it.
+    /// The name of the kernel in its source.
     pub name: String,
-    /// The message, in one sentence without a period.
+    /// The message: one sentence without a full stop.
     pub message: String,
-    /// The file in which it is shown.
+    /// The file in which the finding is shown.
     pub file: String,
-    /// The place where it shows.
+    /// The location at which the finding is shown.
     pub place: Option<Location>,
-    /// The place of the first of two accesses.
+    /// The location of the first of two accesses.
     pub first: Option<Location>,
     /// More facts, each in a line.
     pub notes: Vec<String>,
     /// The remedy in words.
     pub help: Option<String>,
-    /// The remedy as edits of the PTX that was given.
+    /// The remedy as edits of the input PTX.
     pub edits: Vec<&'f Edit>,
-    /// The same where changes were tried by a proof.
+    /// The remedy as edits, for changes that a proof has confirmed.
     pub changes: Vec<Edit>,
 }
 
@@ -153,7 +153,7 @@ impl<'d> Document<'d> {
         }
     }
 
-    /// The place of an instruction in a source that is here.
+    /// The location of an instruction in an existing source file.
     fn source(&self, at: InstPlace) -> Option<Sourced> {
         match self.lines {
             Lines::Ptx { places, .. } => sourced(places, at.line),
@@ -161,18 +161,19 @@ impl<'d> Document<'d> {
         }
     }
 
-    /// The place of an instruction in the PTX.
+    /// The location of an instruction in the PTX.
     fn in_ptx(&self, at: InstPlace) -> Option<Location> {
         let has_ptx = matches!(self.lines, Lines::Ptx { .. });
         has_ptx.then(|| Location { file: self.program.to_owned(), line: at.line, column: at.column })
     }
 
-    /// The place of an instruction in the source, or else in the PTX.
+    /// The location of an instruction in the source, or otherwise in the PTX.
     pub fn place(&self, at: InstPlace) -> Option<Location> {
         self.source(at).map(|source| source.place).or_else(|| self.in_ptx(at))
     }
 
-    /// The place that a view does not show: in the PTX where the source is shown, and in a source that is not here.
+    /// The location that a view does not show: the PTX location if the source is shown, otherwise the location in a
+    /// missing source file.
     fn beside(&self, at: Option<InstPlace>, first: Option<InstPlace>, has_source: bool) -> Option<String> {
         let (Lines::Ptx { places, .. }, at) = (&self.lines, at?) else { return None };
         if !has_source {
@@ -188,7 +189,7 @@ impl<'d> Document<'d> {
             Evidence::Proof => Vec::new(),
             Evidence::Open(open) => {
                 let looked = match open.looked {
-                    Looked::Executions(count) => Some(format!("in none of {count} executions")),
+                    Looked::Executions(count) => Some(format!("none of {count} executions shows the finding")),
                     Looked::No | Looked::NoLaunch => None,
                 };
                 looked.into_iter().collect()
@@ -197,8 +198,7 @@ impl<'d> Document<'d> {
                 let mut notes = self.execution(witness);
                 if !witness.is_certain() && !report.has_block {
                     notes.push(
-                        "the kernel does not say how many threads a CTA has in each direction: --block settles it"
-                            .to_owned(),
+                        "the kernel does not state the threads of a CTA in each direction: give --block".to_owned(),
                     );
                 }
                 notes
@@ -209,7 +209,7 @@ impl<'d> Document<'d> {
     fn execution(&self, witness: &Witness) -> Vec<String> {
         let fault = &witness.fault;
         let twice = match witness.is_dependent {
-            true => ", where a second grid may start before the first one has ended",
+            true => ", where a second grid may start before the first grid has ended",
             false => "",
         };
         let words = |site: &ptx_execute::Site| match self.lines {
@@ -226,7 +226,7 @@ impl<'d> Document<'d> {
         vec![format!("an execution{twice}: {first}{}", words(&fault.site))]
     }
 
-    /// The remedy in words, or the option that settles an open finding.
+    /// The remedy in words, or the option that decides an open finding.
     fn help(&self, finding: &Finding, language: Option<SourceLanguage>, file: &str) -> Option<String> {
         let place = |at: InstPlace| match self.source(at) {
             Some(source) if source.place.file == file => Some(format!("line {}", source.place.line)),
@@ -250,7 +250,7 @@ impl<'d> Document<'d> {
         }
     }
 
-    /// The changes that a proof has tried, as edits of the PTX that was given.
+    /// The changes that a proof has confirmed, as edits of the input PTX.
     fn changes(&self, finding: &Finding) -> Vec<Edit> {
         let Some(Remedy::Tried(tried)) = &finding.remedy else { return Vec::new() };
         let edit = |change: &Change| {
@@ -266,20 +266,20 @@ impl<'d> Document<'d> {
 }
 
 impl View<'_> {
-    /// The remedy as edits of whole lines of the PTX that was given.
+    /// The remedy as edits of whole lines of the input PTX.
     pub fn all_edits(&self) -> impl Iterator<Item = &Edit> {
         self.edits.iter().copied().chain(&self.changes)
     }
 
-    /// The message without places: the same for a finding whose lines have moved.
+    /// The message without locations: it does not change when lines move.
     pub fn message_without_places(&self) -> String {
         self.finding.message.placed(|_| None)
     }
 }
 
-/// The launch of a witness, where it is guessed and alone.
+/// The launch of a witness, if it is guessed and not certain.
 fn launch(witness: &Witness) -> Option<String> {
-    (!witness.is_certain()).then(|| format!("in a launch that is guessed: {}", witness.launch))
+    (!witness.is_certain()).then(|| format!("in a guessed launch: {}", witness.launch))
 }
 
 /// The instructions to insert, and their places in the source.

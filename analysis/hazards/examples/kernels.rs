@@ -1,4 +1,4 @@
-//! Prints the kernels of PTX files as the check sees them: `kernels a.ptx b.ptx`. With `--summary` in front, it only counts.
+//! Prints the kernel models of PTX files: `kernels a.ptx b.ptx`. With `--summary` first, it only counts.
 
 use std::{env, fs, time::Instant};
 

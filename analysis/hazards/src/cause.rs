@@ -1,14 +1,14 @@
-//! Why it cannot be told whether something is wrong: what is not known, in words, and the option that settles it.
+//! The causes of an undecided finding: the unknown fact, in words, and the option that settles it.
 
 use std::fmt::{self, Display, Formatter};
 
 use ptx_isa::Text;
 
-/// What is not known. The words that messages, JSON and the book have stand in one table of this file.
+/// An unknown fact. One table of this file holds its words in messages, JSON and the book.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Cause {
-    /// The size of a CTA; if that is all, with more than how many threads something is wrong.
+    /// The size of a CTA; if nothing else is unknown, the number of threads above which the fault exists.
     Block(Option<u32>),
     /// The size of the grid.
     Grid,
@@ -18,56 +18,56 @@ pub enum Cause {
     Loaded,
     /// The address in a matrix descriptor.
     Descriptor,
-    /// What an address is relative to, or how far it is from there.
+    /// The base of an address, or the offset from it.
     Address,
-    /// Which element of a ring a round uses.
+    /// The element of a ring that an iteration uses.
     Index,
-    /// How many rounds a loop goes.
+    /// The number of iterations of a loop.
     Rounds,
-    /// Which arrival a wait has observed.
+    /// The arrival that a wait has observed.
     Arrival,
-    /// Which threads know what others have waited for.
+    /// The threads that know which waits other threads have done.
     Threads,
-    /// Which of several paths threads take.
+    /// The path, of several, that threads take.
     Path,
     /// Whether threads that have ended are counted.
     Ended,
-    /// What other grids access, and when.
+    /// The accesses of other grids, and their times.
     Grids,
-    /// What code does that is not here or not understood.
+    /// The effect of code that is missing or not understood.
     Code,
-    /// Anything: the kernel is too large.
+    /// Any fact: the kernel is too large.
     Size,
 }
 
 impl Cause {
-    /// What it is, as the subject of a sentence; and the option that says it.
+    /// The cause as the subject of a sentence, and the option that settles it.
     fn row(&self) -> (&'static str, Option<&'static str>) {
         match self {
-            Self::Block(_) => ("how many threads a CTA has", Some("--block")),
-            Self::Grid => ("how many CTAs the grid has", Some("--grid")),
+            Self::Block(_) => ("the number of threads of a CTA", Some("--block")),
+            Self::Grid => ("the number of CTAs of the grid", Some("--grid")),
             Self::Parameter(_) => ("the parameter", Some("--param")),
             Self::Loaded => ("a value that is loaded from memory", None),
             Self::Descriptor => ("the address in a matrix descriptor", None),
-            Self::Address => ("how an address is computed", None),
-            Self::Index => ("which element of a ring each round uses", None),
-            Self::Rounds => ("how many rounds a loop goes", None),
-            Self::Arrival => ("which arrival the wait has observed", None),
-            Self::Threads => ("which threads have waited", None),
-            Self::Path => ("which path threads take", None),
-            Self::Ended => ("whether threads that have ended are counted", None),
-            Self::Grids => ("what other grids do at the same time", None),
-            Self::Code => ("what the code does", None),
-            Self::Size => ("what so large a kernel does", None),
+            Self::Address => ("the computation of an address", None),
+            Self::Index => ("the ring element that each iteration uses", None),
+            Self::Rounds => ("the number of iterations of a loop", None),
+            Self::Arrival => ("the arrival that the wait has observed", None),
+            Self::Threads => ("the set of threads that have waited", None),
+            Self::Path => ("the path that threads take", None),
+            Self::Ended => ("the count of threads that have ended", None),
+            Self::Grids => ("the work of other grids at the same time", None),
+            Self::Code => ("the effect of the code", None),
+            Self::Size => ("the effect of so large a kernel", None),
         }
     }
 
-    /// What it is, whichever one it is.
+    /// The cause in words, without the name of a parameter.
     pub fn words(&self) -> &'static str {
         self.row().0
     }
 
-    /// The option that settles it, as it is given.
+    /// The option that settles it, in the form in which it is given.
     pub fn option(&self) -> Option<String> {
         let option = self.row().1?;
         Some(match self {
@@ -77,18 +77,18 @@ impl Cause {
         })
     }
 
-    /// What would settle it, as a whole.
+    /// The advice that settles it, as a whole sentence.
     pub fn help(&self) -> Option<String> {
-        Some(format!("give {}, and it is settled", self.option()?))
+        Some(format!("give {} to settle it", self.option()?))
     }
 
-    /// A sentence of what may be wrong.
+    /// A sentence about a fault that is possible.
     pub fn possible(&self, fault: impl Into<Text>) -> Text {
         let before = match self {
             Self::Block(Some(threads)) => format!("if a CTA has more than {threads} threads, "),
-            _ => "it cannot be told whether ".to_owned(),
+            _ => "it is open whether ".to_owned(),
         };
-        fault.into().between(before, format!(": {self} is not known"))
+        fault.into().between(before, format!(": {self} is unknown"))
     }
 }
 

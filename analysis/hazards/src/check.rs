@@ -48,12 +48,12 @@ use crate::{
     options::Budget,
 };
 
-/// What is wrong with a kernel, as the readings have it. Of one that is too large, what was found by then.
+/// Checks a kernel under some readings of the manual. The report of a kernel that is too large has the findings so far.
 pub fn check(kernel: &Kernel, readings: Readings) -> Report {
     check_within(kernel, readings, Budget::default(), &Stop::never())
 }
 
-/// The same within a budget, with an emergency stop.
+/// Checks a kernel within a budget, with an emergency stop.
 pub fn check_within(kernel: &Kernel, readings: Readings, budget: Budget, stop: &Stop) -> Report {
     let report = check_rules(kernel, readings, budget, stop);
     Report { is_stopped: stop.has_struck(), ..report }
@@ -88,14 +88,14 @@ fn check_rules(kernel: &Kernel, readings: Readings, budget: Budget, stop: &Stop)
     let mut search = Search { flow, partners, found: BTreeMap::new() };
     let too_large = barriers.too_many || search.all().is_err();
     let Search { flow, found, .. } = search;
-    // What is needless is known when all is known.
+    // Unneeded synchronizations are known only after the whole search.
     report.findings = if too_large { vec![forms::too_large(kernel)] } else { forms::findings(&flow) };
     report.findings.extend(remedy::findings(&flow, &found));
     report.findings.extend(reuse::findings(&graph));
     report.findings.extend(initialized::findings(&graph));
     report.findings.extend(launched::findings(&graph, &barriers));
     report.findings.sort_by_key(|finding| (finding.at, finding.rule, finding.first, finding.claim));
-    // The copies of a loop's first rounds show the same finding.
+    // The copies of a loop's first iterations give the same finding.
     report.findings.dedup_by(|next, one| {
         (next.at, next.rule, next.first, &next.message) == (one.at, one.rule, one.first, &one.message)
     });
@@ -103,7 +103,7 @@ fn check_rules(kernel: &Kernel, readings: Readings, budget: Budget, stop: &Stop)
     report
 }
 
-/// The accesses of which later ones may need something.
+/// The accesses that later accesses may need to be ordered after.
 fn tokens<'k>(graph: &EventGraph<'k>) -> Vec<Token<'k>> {
     let points = graph.order.iter().flat_map(|&block| {
         graph.kernel.blocks[block].events.iter().enumerate().map(move |(index, event)| ((block, index), event))
@@ -132,12 +132,13 @@ fn tokens<'k>(graph: &EventGraph<'k>) -> Vec<Token<'k>> {
             .iter()
             .any(|other| (token.access.writes || other.access.writes) && (meet(token, other) || meet(other, token))),
     };
-    // No manual says when a copy has read its tensor map: a map that is written under copies in flight is not looked at.
+    // No manual specifies when a copy has read its tensor map, so a map that is written while copies are in flight is
+    // not checked.
     tokens.retain(|token| matters(token) && token.access.proxy != Proxy::Tensormap);
     tokens
 }
 
-/// Joins a plain access to the last one, if it goes on where that one ended. Whether it did.
+/// Merges a plain access into the last one if it continues at its end. Returns whether it did.
 fn extends<'k>(graph: &EventGraph<'k>, tokens: &mut [Token<'k>], token: &Token<'k>) -> bool {
     let Some(last) = tokens.last_mut() else { return false };
     let events = &graph.kernel.blocks[token.point.0].events;
@@ -165,7 +166,7 @@ fn extends<'k>(graph: &EventGraph<'k>, tokens: &mut [Token<'k>], token: &Token<'
     true
 }
 
-/// The accesses of an event that may need something of earlier ones.
+/// The accesses of an event that may need an ordering after earlier accesses.
 fn seconds<'k>(graph: &EventGraph<'k>, point: Point) -> Vec<Token<'k>> {
     let event = &graph.kernel.blocks[point.0].events[point.1];
     if !event.guard.is_empty() && graph.is_dead(point) {

@@ -1,4 +1,4 @@
-//! What the check finds.
+//! The findings of the check.
 
 use ptx_execute::Peer;
 use ptx_isa::{InstPlace, Text};
@@ -6,21 +6,22 @@ use strum::{Display, EnumIter, EnumMessage, EnumString, IntoStaticStr};
 
 use crate::cause::Cause;
 
-/// What is known of one kernel.
+/// The result of the check of one kernel.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
-    /// In the order of the lines.
+    /// The findings, in the order of their lines.
     pub findings: Vec<Hazard>,
-    /// How many synchronizations there are: waits, fences, commits, arrivals, barriers.
+    /// The number of synchronizations: waits, fences, commits, arrivals, barriers.
     pub synchronizations: usize,
-    /// How many of them are undecided: something possible or not checked is about them, or nothing says of which barrier they are.
+    /// The number of undecided synchronizations: a possible or unchecked finding is about them, or their barrier is
+    /// unknown.
     pub unchecked: usize,
     /// Whether the emergency stop has cut the check.
     pub is_stopped: bool,
 }
 
 impl Report {
-    /// Without what is said twice: an instruction that comes to several places of memory says the same of each.
+    /// Drops repeated findings: an instruction that accesses several places in memory reports the same for each.
     #[must_use]
     pub fn distinct(mut self) -> Self {
         self.findings.dedup_by(|a, b| {
@@ -30,57 +31,57 @@ impl Report {
     }
 }
 
-/// Something that is wrong, not known, or more than is needed.
+/// A fault, an undecided question, or an operation that is stronger than needed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hazard {
     /// The kernel.
     pub kernel: String,
-    /// The instruction at which it shows: the second of two accesses, or an instruction that is not needed.
+    /// The instruction of the finding: the second of two accesses, or an instruction that is not needed.
     pub at: InstPlace,
     /// The first access.
     pub first: Option<InstPlace>,
-    /// Which rule; none where nothing is known.
+    /// The rule; `None` if nothing is known.
     pub rule: Option<Rule>,
-    /// What is known.
+    /// The kind of the claim.
     pub claim: Claim,
-    /// The fault, or why it is not known.
+    /// The fault, or the reason why it is unknown.
     pub message: Text,
-    /// Whether the two accesses are ordered, and lack a fence between proxies alone.
+    /// Whether the two accesses are ordered, and lack only a fence between proxies.
     pub lacks_fence: bool,
-    /// Of an access to another CTA of the cluster: why its memory may be absent.
+    /// For an access to another CTA of the cluster: the reason why its memory may be absent.
     pub peer: Option<Peer>,
-    /// What would mend it.
+    /// The remedy.
     pub remedy: Option<Remedy>,
-    /// Instructions between the two accesses that synchronize, in their order, with those of other threads where they take part. A litmus test
-    /// is made of them.
+    /// The synchronizing instructions between the two accesses, in order, with the instructions of other threads if
+    /// they take part. A litmus test is made of them.
     pub path: Vec<InstPlace>,
-    /// What is not known, where that is why it cannot be told.
+    /// The unknown fact, if that is the reason why the finding is undecided.
     pub cause: Option<Cause>,
-    /// The other pairs of accesses of which the same is said.
+    /// The other pairs of accesses that the finding is about.
     pub others: Vec<Pair>,
 }
 
 /// Two accesses, and the synchronization between them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Pair {
-    /// The second access, or an instruction that is wrong alone.
+    /// The second access, or an instruction that is a fault by itself.
     pub at: InstPlace,
     /// The first access.
     pub first: Option<InstPlace>,
-    /// The synchronization that it is about: the last one in front of the second access. Where there is none, this is what is missing, and
-    /// the access stands for it.
+    /// The synchronization that the finding is about: the last one before the second access. If there is none, the
+    /// access itself stands for the missing one.
     pub synchronization: InstPlace,
 }
 
 impl Pair {
-    /// What is wrong alone.
+    /// A fault of a single instruction.
     pub fn alone(at: InstPlace) -> Self {
         Self { at, first: None, synchronization: at }
     }
 }
 
 impl Hazard {
-    /// A finding of one instruction, of which nothing more is said.
+    /// A finding about one instruction, without further details.
     pub fn new(kernel: &str, at: InstPlace, claim: Claim, message: impl Into<Text>) -> Self {
         Self {
             kernel: kernel.to_owned(),
@@ -98,27 +99,27 @@ impl Hazard {
         }
     }
 
-    /// The pair that it names.
+    /// The main pair of the finding.
     pub fn pair(&self) -> Pair {
         let synchronization = self.path.iter().rfind(|at| **at != self.at).copied().unwrap_or(self.at);
         Pair { at: self.at, first: self.first, synchronization }
     }
 
-    /// All pairs of which it is said.
+    /// All pairs that the finding is about.
     pub fn pairs(&self) -> impl Iterator<Item = Pair> {
         [self.pair()].into_iter().chain(self.others.iter().copied())
     }
 }
 
-/// What is known.
+/// The kind of a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Display, EnumString, IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
 pub enum Claim {
-    /// Something is missing.
+    /// A fault: something is missing.
     Wrong,
-    /// It cannot be told.
+    /// The question is undecided.
     NotChecked,
-    /// It is right, and more than is needed, or wider.
+    /// Correct, but more or wider than needed.
     Note,
 }
 
@@ -134,7 +135,7 @@ pub enum Rule {
     /// A store to tensor memory is waited for before its columns are used.
     #[strum(message = "tcgen05.wait::st")]
     R2,
-    /// What the tensor core does asynchronously is committed and waited for.
+    /// Asynchronous operations of the tensor core are committed and waited for.
     #[strum(message = "tcgen05.commit and a wait")]
     R3,
     /// Accesses through the generic and the async proxy have a proxy fence between them.
@@ -149,16 +150,17 @@ pub enum Rule {
     /// A copy is waited for before its memory is used, and a wgmma before its registers are.
     #[strum(message = "a wait for the copy")]
     R7,
-    /// What arrives on a barrier of another CTA does so at cluster scope.
+    /// An arrival on a barrier of another CTA has cluster scope.
     #[strum(message = "scope .cluster")]
     R8,
-    /// A commit has the group of CTAs of what it commits.
+    /// A commit has the same group of CTAs as the operations that it commits.
     #[strum(message = "the same cta_group")]
     R9,
-    /// An mbarrier is initialized for all before it is used, and ends after the last wait for it and before its memory is used again.
+    /// An mbarrier is initialized, visibly to all threads, before it is used; it is invalidated after the last wait for
+    /// it and before its memory is reused.
     #[strum(message = "fence.mbarrier_init")]
     R10,
-    /// tcgen05.fence stands beside a synchronization that orders tensor memory.
+    /// A tcgen05.fence accompanies each synchronization that orders tensor memory.
     #[strum(message = "tcgen05.fence")]
     R11,
     /// A tensor map is fenced before it is used.
@@ -167,19 +169,20 @@ pub enum Rule {
     /// Inline assembly declares that it orders or accesses memory.
     #[strum(message = "a clobber of memory")]
     R13,
-    /// A grid that may start early waits for earlier ones before it accesses what they may access.
+    /// A grid that may start early waits for earlier grids before it accesses memory that they may access.
     #[strum(message = "griddepcontrol.wait")]
     R14,
-    /// A CTA has started before others of its cluster access its memory, and does not end before they have done so.
+    /// A CTA has started before other CTAs of its cluster access its memory, and does not end before those accesses are
+    /// done.
     #[strum(message = "barrier.cluster")]
     R15,
-    /// All threads that a barrier is for come to it.
+    /// All threads that a barrier counts reach it.
     #[strum(message = "the barrier on every path")]
     R16,
 }
 
 impl Rule {
-    /// Where the rule is from.
+    /// The source of the rule.
     pub fn source(self) -> String {
         match self {
             Self::R13 => "'Inline PTX Assembly in CUDA', 'Incorrect Optimization'".to_owned(),
@@ -207,40 +210,40 @@ impl Rule {
     }
 }
 
-/// What would mend a finding.
+/// The remedy of a finding.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Remedy {
     /// The remedy in words: "insert tcgen05.wait::ld.sync.aligned before line 7".
     pub help: String,
-    /// The same as edits of the text; none where it takes more than an insertion.
+    /// The same as edits of the text; empty if it takes more than an insertion.
     pub edits: Vec<Edit>,
-    /// The same as an execution has it, where that alone shows the finding, or where no edit gives it.
+    /// The remedy that an execution found, if only an execution shows the finding, or if no edit expresses it.
     pub executed: Option<ptx_execute::Remedy>,
 }
 
 impl Remedy {
-    /// A remedy in words alone.
+    /// A remedy that has only words.
     pub fn words(help: impl Into<String>) -> Self {
         Self { help: help.into(), edits: Vec::new(), executed: None }
     }
 }
 
-/// An instruction to be put in.
+/// The insertion of an instruction.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Edit {
-    /// The line next to which it stands.
+    /// The line next to which the instruction is inserted.
     pub at: InstPlace,
-    /// On which side.
+    /// The side of the line.
     pub position: Position,
     /// The instruction, without its semicolon.
     pub instruction: String,
 }
 
-/// On which side of a line.
+/// A side of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Position {
-    /// In front of it.
+    /// Before the line.
     Before,
-    /// Behind it.
+    /// After the line.
     After,
 }

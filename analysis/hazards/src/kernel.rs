@@ -1,8 +1,8 @@
-//! A kernel as the check sees it: a control-flow graph of asynchronous operations, accesses of the same memory, and what orders
-//! them.
+//! The kernel model of the check: a control-flow graph of asynchronous operations, of accesses of the same memory, and
+//! of the events that order the two.
 //!
-//! Values that are not known are numbers: equal numbers are the same value of the same thread, as long as the block that computes
-//! it is not entered again.
+//! Unknown values are numbers: equal numbers are the same value of the same thread, as long as the block that computes
+//! the value is not entered again.
 
 use std::sync::Arc;
 
@@ -18,41 +18,42 @@ use crate::cause::Cause;
 pub struct Kernel {
     /// Its name.
     pub name: String,
-    /// The line of its head.
+    /// The line of its directive.
     pub line: u32,
     /// The blocks. The first is the entry.
     pub blocks: Vec<Block>,
-    /// The values that are not known.
+    /// The unknown values.
     pub unknowns: Vec<Unknown>,
-    /// Predicates that are not known.
+    /// The unknown predicates.
     pub predicates: Vec<Predicate>,
-    /// What addresses are relative to.
+    /// The objects that addresses are relative to.
     pub objects: Vec<Object>,
-    /// What values become along edges to the blocks that compute them.
+    /// The changes of values along edges to the blocks that compute them.
     pub meetings: Vec<Meeting>,
-    /// How many threads a CTA has, where the kernel says it.
+    /// The number of threads of a CTA, if the kernel specifies it.
     pub threads: Option<u32>,
-    /// How many threads a CTA may have, where the kernel says it, or its copies have no room for more.
+    /// The largest number of threads of a CTA, if the kernel specifies it or the memory of its copies limits it.
     pub most: Option<u32>,
-    /// Whether it is known how many threads a CTA has in each direction. `.maxntid` says no more than how many there are in all, which is
-    /// enough where the kernel looks at one direction alone.
+    /// Whether the number of threads of a CTA in each dimension is known. `.maxntid` gives only the total number, which
+    /// is enough if the kernel reads a single dimension.
     pub has_block: bool,
-    /// Whether a barrier of the CTA waits for threads that have exited, too: before sm_70.
+    /// Whether a barrier of the CTA waits for threads that have exited: true before sm_70.
     pub counts_exited: bool,
     /// The objects whose addresses are loaded from global memory.
     pub loaded: Vec<usize>,
     /// The names of the variables in global memory that a kernel of the module writes.
     pub written: Vec<String>,
-    /// What is not understood: a line, and why in words that follow "not checked:", as "the call to `g`, whose code is not here".
+    /// The instructions that are not understood: a line, and a reason that completes "not checked:", such as "the call
+    /// to `g`, whose code is not here".
     pub unread: Vec<(InstPlace, String)>,
-    /// Whether some of these are asynchronous instructions, of which it is not known what they order.
+    /// Whether some of these are asynchronous instructions, whose ordering is unknown.
     pub has_unknown_order: bool,
-    /// What the assembler makes into something else for the target: a line, and what.
+    /// The instructions that the assembler replaces for the target: a line, and the replacement.
     pub assembled: Vec<(InstPlace, String)>,
 }
 
 impl Kernel {
-    /// The place of findings about the kernel as a whole.
+    /// The location of findings about the kernel as a whole.
     pub fn place(&self) -> InstPlace {
         InstPlace::line(self.line)
     }
@@ -63,24 +64,24 @@ impl Kernel {
 pub struct Block {
     /// In program order.
     pub events: Vec<Event>,
-    /// The blocks that may follow. None where the kernel ends.
+    /// The edges to the blocks that may follow. Empty where the kernel ends.
     pub next: Vec<Edge>,
-    /// Whether it is not left: it traps, or cannot be reached.
+    /// Whether no path leaves the block: it traps, or cannot be reached.
     pub is_dead_end: bool,
-    /// Whether it is one of the first rounds of a loop that stands elsewhere, too.
+    /// Whether it is a copy of a loop's body for one of the first iterations.
     pub is_copy: bool,
 }
 
-/// A step from a block to another.
+/// An edge of the control-flow graph.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Edge {
     /// The block that follows.
     pub to: usize,
-    /// What holds of the thread that takes it.
+    /// The condition of the threads that take it.
     pub when: Option<Condition>,
 }
 
-/// What holds of a thread: a predicate of the kernel, or its opposite.
+/// A condition on a thread: a predicate of the kernel, or its negation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Condition {
     /// Its number in [`Kernel::predicates`].
@@ -90,31 +91,32 @@ pub struct Condition {
 }
 
 impl Condition {
-    /// What holds of a thread of which this does not.
+    /// The condition of the threads that do not satisfy this condition.
     pub fn opposite(self) -> Self {
         Self { holds: !self.holds, ..self }
     }
 }
 
-/// A predicate. Its value is that of one thread.
+/// A predicate. Its value is the value in one thread.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Predicate {
-    /// What it says.
+    /// The test that it computes.
     pub test: Test,
-    /// Which threads may have different values.
+    /// The threads that may have different values.
     pub varies: Varies,
-    /// The block that computes it; nothing if it is the same in all of the kernel.
+    /// The block that computes it; `None` if it is the same in the whole kernel.
     pub block: Option<usize>,
-    /// Of each thread of a CTA, in their order, whether it holds; nothing where that does not follow from the number of the thread.
+    /// Its value in each thread of a CTA, in their order; `None` where the value does not follow from the number of the
+    /// thread.
     pub each: Option<Arc<[Option<bool>]>>,
 }
 
-/// What a predicate says.
+/// The test of a predicate.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Test {
-    /// Nothing that is known.
+    /// An unknown test.
     Unknown,
-    /// It holds exactly where a value of [`Kernel::unknowns`] is within a range, both ends included.
+    /// It holds exactly if a value of [`Kernel::unknowns`] is within a range, both ends included.
     Within {
         /// The value.
         value: usize,
@@ -125,61 +127,63 @@ pub enum Test {
     },
     /// It holds for one thread of each warp: `elect.sync`, or the first lane.
     OneOfWarp,
-    /// It holds exactly where all of these do.
+    /// It holds exactly if all of these conditions hold.
     All(Vec<Condition>),
-    /// It holds exactly where any of these does.
+    /// It holds exactly if any of these conditions holds.
     Any(Vec<Condition>),
 }
 
-/// Which threads may have different values of the same thing.
+/// The threads that may have different values of the same unknown or predicate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Varies {
-    /// All threads of a CTA have the same, or nothing says otherwise: parameters, counters of loops, what is loaded from memory.
+    /// All threads of a CTA have the same value, or no instruction suggests otherwise: parameters, loop counters,
+    /// values loaded from memory.
     No,
-    /// Threads of other warps.
+    /// Threads of different warps.
     Warp,
     /// Any two threads.
     Thread,
 }
 
-/// A value that is not known.
+/// An unknown value.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Unknown {
-    /// What it is.
+    /// Its kind.
     pub kind: UnknownKind,
-    /// Which threads may have different ones.
+    /// The threads that may have different values.
     pub varies: Varies,
-    /// The block that computes it; nothing if it is the same in all of the kernel.
+    /// The block that computes it; `None` if it is the same in the whole kernel.
     pub block: Option<usize>,
-    /// The lowest and the highest that it can be, if that is known.
+    /// Its lowest and highest possible value, if they are known.
     pub range: Option<(i64, i64)>,
-    /// The same in the first threads of a CTA, as many as each of [`SIZES`], where it matters.
+    /// The same range over the first threads of a CTA, for each of the counts in [`SIZES`], where it matters.
     pub by_threads: Vec<(i64, i64)>,
-    /// What each thread of a CTA has, in their order, where that depends on nothing but their numbers.
+    /// Its value in each thread of a CTA, in their order, if it depends only on their numbers.
     pub each: Option<Arc<[i64]>>,
-    /// Why it is not known; nothing if it is that of a thread.
+    /// The reason why it is unknown; `None` if it depends on the thread only.
     pub cause: Option<Cause>,
 }
 
-/// The numbers of threads in a CTA that are told apart where nothing says how many there are.
+/// The CTA sizes that are distinguished if the number of threads is unknown.
 pub const SIZES: [u32; 6] = [32, 64, 128, 256, 512, 1024];
 
-/// What a value is behind an edge: another one, or itself in the round before, and a number.
+/// The change of a value along an edge: it becomes a constant, or another value (or its own value of the iteration
+/// before) plus a constant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Meeting {
-    /// The block in front of the edge.
+    /// The block before the edge.
     pub from: usize,
-    /// The block behind it.
+    /// The block after the edge.
     pub to: usize,
     /// The value.
     pub value: usize,
-    /// What it was in front of the edge; nothing if it becomes the number.
+    /// The value before the edge; `None` if the value becomes the constant.
     pub base: Option<usize>,
-    /// What is added.
+    /// The constant that is added.
     pub constant: i64,
 }
 
-/// What a value that is not known is.
+/// The kind of an unknown value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum UnknownKind {
     /// The number of the thread in its CTA.
@@ -190,55 +194,56 @@ pub enum UnknownKind {
     Lane,
     /// The number of the CTA in its cluster.
     CtaOfCluster,
-    /// Anything else.
+    /// Any other value.
     Other,
 }
 
-/// What addresses are relative to.
+/// The base of addresses.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Object {
-    /// What it is called in messages: the symbol or register.
+    /// Its name in messages: the symbol or register.
     pub name: String,
-    /// What it is.
+    /// Its kind.
     pub kind: ObjectKind,
-    /// Why it is not known which memory it is; nothing if it is known.
+    /// The reason why its memory is unknown; `None` if the memory is known.
     pub cause: Option<Cause>,
 }
 
-/// What an object is.
+/// The kind of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ObjectKind {
-    /// A variable, or a parameter of pointer type. Different variables do not overlap. All dynamic shared memory is one object.
+    /// A variable, or a parameter of pointer type. Different variables do not overlap. All dynamic shared memory is one
+    /// object.
     Variable,
-    /// The tensor memory that one `tcgen05.alloc` gives.
+    /// The tensor memory that a `tcgen05.alloc` allocates.
     Allocation,
-    /// Anything of the address's state space.
+    /// Any memory of the address's state space.
     Unknown,
 }
 
-/// A sum of values, each times a number, and a number. The values of a kernel are numbers in [`Kernel::unknowns`].
+/// A linear sum: values times factors, plus a constant. The values of a kernel are indices into [`Kernel::unknowns`].
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Sum<V = usize> {
-    /// A value and its factor, in order of the values; no factor is 0.
+    /// Each value with its factor, in order of the values; no factor is 0.
     pub terms: Vec<(V, i64)>,
-    /// The number.
+    /// The constant.
     pub constant: i64,
 }
 
 impl<V> Sum<V> {
-    /// A number alone.
+    /// A constant.
     pub fn number(constant: i64) -> Self {
         Self { terms: Vec::new(), constant }
     }
 
-    /// A value alone.
+    /// A single value.
     pub fn of(value: V) -> Self {
         Self { terms: vec![(value, 1)], constant: 0 }
     }
 }
 
 impl<V: Copy + Ord> Sum<V> {
-    /// The sum and another one, times a number.
+    /// The sum plus a multiple of another one.
     pub fn plus(&self, other: &Self, factor: i64) -> Self {
         let mut terms = self.terms.clone();
         for (value, number) in &other.terms {
@@ -253,29 +258,31 @@ impl<V: Copy + Ord> Sum<V> {
     }
 }
 
-/// An address: an object, and what is added.
+/// An address: an object and an offset.
 ///
-/// In shared and global memory it counts bytes. In tensor memory it is as the hardware has it: the lane times 65536, and the column.
+/// In shared and global memory the offset counts bytes. In tensor memory it has the hardware's format: the lane times
+/// 65536, plus the column.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Address {
     /// The number of the object in [`Kernel::objects`].
     pub object: usize,
-    /// How far from its start.
+    /// The offset from the start of the object.
     pub offset: Sum,
-    /// Whether it may be in another CTA of the cluster: made by `mapa`, or for `shared::cluster` of unknown origin.
+    /// Whether it may be in another CTA of the cluster: it comes from `mapa`, or is a `shared::cluster` address of
+    /// unknown origin.
     pub is_remote: bool,
 }
 
-/// Memory that an operation touches.
+/// An access of memory by an operation.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Access {
-    /// Where it begins.
+    /// Its first address.
     pub address: Address,
-    /// How many bytes, or columns of tensor memory; nothing if that is not known.
+    /// Its size in bytes, or in columns of tensor memory; `None` if it is unknown.
     pub extent: Option<u64>,
     /// The state space.
     pub space: Space,
-    /// How it gets there.
+    /// The proxy of the access.
     pub proxy: Proxy,
     /// Whether it reads.
     pub reads: bool,
@@ -292,18 +299,18 @@ pub enum Space {
     Shared,
     /// The memory of the tensor cores.
     Tensor,
-    /// The registers of a thread, as far as a `wgmma` reads or writes them. An address is a number of the kernel's own.
+    /// The registers of a thread that a `wgmma` reads or writes. An address is a number that the kernel model assigns.
     Register,
 }
 
-/// A state space that PTX names, without local memory: generic addresses are left to the caller.
+/// A state space of PTX except local memory. The caller handles generic addresses.
 impl From<ptx_isa::Space> for Space {
     fn from(space: ptx_isa::Space) -> Self {
         if space == ptx_isa::Space::Global { Self::Global } else { Self::Shared }
     }
 }
 
-/// What an operation orders.
+/// The ordering semantics of an operation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Semantics {
     /// Whether it acquires.
@@ -312,23 +319,25 @@ pub struct Semantics {
     pub releases: bool,
 }
 
-/// Something that happens.
+/// An event: an instruction's effect that the check considers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Event {
     /// The instruction.
     pub at: InstPlace,
-    /// What holds of a thread that does it, besides what holds of those that come here.
+    /// The conditions of the threads that do it, in addition to the conditions of the threads that reach it.
     pub guard: Vec<Condition>,
-    /// What it is.
+    /// Its kind.
     pub kind: EventKind,
 }
 
-/// What happens.
+/// The kind of an event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EventKind {
-    /// An access of its thread, which is done before what follows. Those of local and constant memory are left out.
+    /// A synchronous access of its thread, complete before the events that follow. Accesses of local and constant
+    /// memory are left out.
     Access(Access),
-    /// An access of global memory that no asynchronous operation concerns. It is left out where the kernel has no `griddepcontrol.wait`.
+    /// An access of global memory that no asynchronous operation accesses. It is left out if the kernel has no
+    /// `griddepcontrol.wait`.
     Global(Access),
     /// `griddepcontrol.wait`
     GridWait,
@@ -336,20 +345,20 @@ pub enum EventKind {
     Start(Start),
     /// `tcgen05.wait::ld` or `::st`
     TensorWait(TensorWait),
-    /// `tcgen05.commit`: an arrival on an mbarrier behind the operations of its group that the thread started.
+    /// `tcgen05.commit`: an arrival on an mbarrier after the operations of its group that the thread started.
     TensorCommit {
         /// The group of CTAs, 1 or 2.
         group: u8,
-        /// How far they are then.
+        /// The progress of these operations at the arrival.
         of: Committed,
         /// The mbarrier.
         barrier: Address,
     },
     /// `tcgen05.fence::before_thread_sync` or `::after_thread_sync`
     TensorFence(TensorFence),
-    /// `tcgen05.alloc`; `access` is where the address is written.
+    /// `tcgen05.alloc`; `access` is the write of the allocated address.
     Allocate {
-        /// The object that it gives.
+        /// The object that it allocates.
         object: usize,
         /// The write of the address to shared memory.
         access: Access,
@@ -358,18 +367,19 @@ pub enum EventKind {
     Deallocate(Access),
     /// `tcgen05.relinquish_alloc_permit`
     Relinquish,
-    /// `commit_group` of this kind of operations
+    /// `commit_group` of operations of this kind
     CommitGroup(Group),
-    /// `wait_group`: all but the `pending` latest groups are complete. `wait_all` has a [`EventKind::CommitGroup`] in front of it.
+    /// `wait_group`: all groups except the `pending` latest are complete. `wait_all` has a [`EventKind::CommitGroup`]
+    /// before it.
     WaitGroup {
-        /// Of which operations.
+        /// The kind of operations.
         of: Group,
-        /// How many may be in flight; the largest number if that is not known.
+        /// The number of groups that may still be in flight; the largest number if it is unknown.
         pending: u32,
         /// Whether only their reads are complete, as with `.read`.
         reads_only: bool,
     },
-    /// `cp.async.mbarrier.arrive`: an arrival behind the copies that the thread started.
+    /// `cp.async.mbarrier.arrive`: an arrival after the copies that the thread started.
     CopyArrive(Address),
     /// `wgmma.fence`
     MatrixFence,
@@ -379,16 +389,16 @@ pub enum EventKind {
     Initialize {
         /// The mbarrier.
         barrier: Address,
-        /// The number of arrivals of a phase, where it is a constant.
+        /// The number of arrivals of a phase, if it is a constant.
         count: Option<u64>,
     },
     /// `mbarrier.inval`
     Invalidate(Address),
     /// `fence.mbarrier_init`
     InitializeFence,
-    /// `mbarrier.arrive`, `.arrive_drop`. `mbarrier.expect_tx` alone is no event.
+    /// `mbarrier.arrive`, `.arrive_drop`. `mbarrier.expect_tx` alone does not make an event.
     Arrive {
-        /// Whether it expects bytes of copies, too: `.expect_tx`.
+        /// Whether it also raises the transaction count: `.expect_tx`.
         expects: bool,
         /// The mbarrier.
         barrier: Address,
@@ -399,8 +409,8 @@ pub enum EventKind {
         /// Whether its mbarrier is in `.shared::cluster`.
         names_cluster: bool,
     },
-    /// A wait on an mbarrier that has succeeded: it stands where that is known, so in a block of its own on an edge where it is
-    /// tested.
+    /// A successful wait on an mbarrier. The event is placed where the success is known: in a block of its own on the
+    /// edge that a successful test takes.
     Wait {
         /// The mbarrier.
         barrier: Address,
@@ -413,54 +423,54 @@ pub enum EventKind {
     Barrier(Barrier),
     /// `fence.acq_rel`, `fence.sc`, `membar`
     Fence {
-        /// What it orders.
+        /// Its ordering semantics.
         semantics: Semantics,
         /// Its scope.
         scope: Scope,
     },
-    /// A strong access, which may synchronize: a flag, a lock, a counter.
+    /// A strong access, which may synchronize: to a flag, a lock, a counter.
     Atomic {
-        /// Where.
+        /// The access.
         access: Access,
-        /// What it orders.
+        /// Its ordering semantics.
         semantics: Semantics,
         /// Its scope.
         scope: Scope,
     },
-    /// What may do anything, in words as "the call to `g`".
+    /// An event of unknown effect, with a description such as "the call to `g`".
     Unknown(String),
 }
 
 /// An asynchronous operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Start {
-    /// What it is.
+    /// The operation.
     pub what: Operation,
-    /// What it touches. The reads of a copy's tensor map are in the tensormap proxy.
+    /// Its accesses. A copy's reads of its tensor map are in the tensormap proxy.
     pub accesses: Vec<Access>,
-    /// The mbarrier that learns of its completion, if its own form names one.
+    /// The mbarrier that its completion signals, if the instruction itself names one.
     pub barrier: Option<Address>,
 }
 
-/// What an asynchronous operation is.
+/// The kind of an asynchronous operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Operation {
     /// `tcgen05.ld`
     TensorLoad,
     /// `tcgen05.st`
     TensorStore,
-    /// `tcgen05.mma`. The first access is the accumulator, the second one A.
+    /// `tcgen05.mma`. The first access is the accumulator, the second is matrix A.
     TensorMatrix {
         /// The group of CTAs, 1 or 2.
         group: u8,
-        /// The instruction descriptor, where it is known: equal ones are equal shapes.
+        /// The instruction descriptor, if it is known: equal descriptors mean equal shapes.
         shape: Option<Sum>,
     },
     /// `tcgen05.cp`; the first access is the destination
     TensorCopy {
         /// The group of CTAs, 1 or 2.
         group: u8,
-        /// Whether it is one of those that stand in the pipeline behind a shift: `.4x256b`
+        /// Whether its shape is `.4x256b`, which is pipelined after a shift.
         is_4x256b: bool,
     },
     /// `tcgen05.shift`
@@ -470,7 +480,8 @@ pub enum Operation {
     },
     /// `cp.async`
     Copy,
-    /// `cp.async.bulk`, with or without `.tensor`, that signals an mbarrier; `st.async`, `red.async`, `try_cancel` alike
+    /// `cp.async.bulk`, with or without `.tensor`, that signals an mbarrier; also `st.async`, `red.async` and
+    /// `try_cancel`
     BulkLoad,
     /// `cp.async.bulk`, `cp.reduce.async.bulk`, with or without `.tensor`, in groups
     BulkStore,
@@ -481,29 +492,30 @@ pub enum Operation {
 /// A barrier of a CTA or of a cluster.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Barrier {
-    /// Which one.
+    /// The identity of the barrier.
     pub of: BarrierId,
     /// Whether the thread arrives.
     pub arrives: bool,
     /// Whether the thread waits.
     pub waits: bool,
-    /// How many threads take part; nothing if all of the CTA or of the cluster do, and 0 if that is not known.
+    /// The number of threads that take part; `None` if all threads of the CTA or of the cluster do, and 0 if it is
+    /// unknown.
     pub threads: Option<u32>,
-    /// Whether all threads of a warp must come to it together.
+    /// Whether all threads of a warp must execute it together.
     pub aligned: bool,
-    /// Whether it orders memory: not `barrier.cluster.arrive.relaxed`.
+    /// Whether it orders memory: false for `barrier.cluster.arrive.relaxed`.
     pub orders: bool,
 }
 
-/// Which barrier it is.
+/// The identity of a barrier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum BarrierId {
-    /// Of the CTA, by its number.
+    /// A barrier of the CTA, by its number.
     Cta(u32),
-    /// Of the CTA, by a number that is not known.
+    /// A barrier of the CTA whose number is unknown.
     SomeCta,
-    /// Of the warp: `bar.warp.sync`
+    /// The barrier of the warp: `bar.warp.sync`
     Warp,
-    /// Of the cluster.
+    /// The barrier of the cluster.
     Cluster,
 }

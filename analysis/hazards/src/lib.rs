@@ -1,7 +1,8 @@
-//! Finds what asynchronous operations of GPU kernels lack: waits, proxy fences, barriers.
+//! The check for missing waits, proxy fences and barriers of asynchronous operations in GPU kernels.
 //!
-//! [`read`] makes a [`Kernel`] of a function of a PTX module: a graph of what is asynchronous, what touches the same memory, and what
-//! orders the two, with symbolic addresses. [`check`](check()) walks it and gives [`Hazard`]s.
+//! [`read`] turns a function of a PTX module into a [`Kernel`]: a graph of asynchronous operations, of accesses of the
+//! same memory, and of the events that order the two, with symbolic addresses. [`check`](check()) analyzes the graph
+//! and returns [`Hazard`]s.
 
 mod cause;
 mod check;

@@ -1,4 +1,4 @@
-//! Findings as litmus tests: the two accesses, and what synchronizes between them.
+//! Litmus tests of findings: the two accesses, and the synchronization between them.
 
 use ptx_isa::{
     InstPlace, Scope, Type,
@@ -26,17 +26,17 @@ use crate::{
     },
 };
 
-/// The choices that the search may try. A test is a few instructions.
+/// The limit of choices in the search. A test is a few instructions.
 const CHOICES: u64 = 100_000;
 /// The longest test, in lines of the kernel.
 const LENGTH: usize = 24;
 
-/// A litmus test of what a finding says: the two accesses, with what synchronizes between them, in one thread or in two. The
-/// memory model finds a data race of these two accesses in it; where it does not, there is no test.
+/// A litmus test of a finding: the two accesses, with the synchronization between them, in one thread or in two. The
+/// memory model finds a data race of these two accesses in the test; if it does not, the result is `None`.
 ///
 /// ```text
 /// PTX kernel, lines 63 and 67
-/// "the tcgen05.ld on line 63 may be in flight when the tcgen05.mma comes to the same tensor memory"
+/// "the tcgen05.ld on line 63 may be in flight when the tcgen05.mma accesses the same tensor memory"
 /// {
 /// .shared m=1;
 /// …
@@ -57,7 +57,8 @@ pub fn litmus(kernel: &Kernel, finding: &Hazard, readings: Readings) -> Option<L
     let graph = EventGraph::new(kernel);
     let (first, second) = (events(kernel, first_line), events(kernel, finding.at));
     let tells = |at: &InstPlace| events(kernel, *at).into_iter().any(|(_, event)| is_told(event));
-    // What a thread does up to where it tells others; the rest is that of those who learn of it.
+    // The instructions up to the one that informs other threads belong to the first thread; the rest belongs to the
+    // threads that wait.
     let told = finding.path.iter().position(tells).map_or(0, |at| at + 1);
     for &(place, one) in &first {
         for &(other, two) in &second {
@@ -80,7 +81,7 @@ pub fn litmus(kernel: &Kernel, finding: &Hazard, readings: Readings) -> Option<L
 
 /// The events of an instruction, with their places.
 fn events(kernel: &Kernel, at: InstPlace) -> Vec<((usize, usize), &Event)> {
-    // Another round of a loop shows nothing more.
+    // Copies for other iterations of a loop show nothing more.
     let is_elsewhere = |copy: bool| {
         let blocks = kernel.blocks.iter().filter(|block| block.is_copy == copy);
         blocks.flat_map(|block| &block.events).any(|event| event.at == at)
@@ -105,7 +106,7 @@ fn between<'k>(kernel: &'k Kernel, places: &[InstPlace]) -> Vec<&'k Event> {
     all
 }
 
-/// Whether other threads learn by an event what its thread did.
+/// Whether an event informs other threads of its thread's earlier operations.
 fn is_told(event: &Event) -> bool {
     match &event.kind {
         EventKind::Arrive { .. } | EventKind::TensorCommit { .. } | EventKind::CopyArrive(_) => true,
@@ -114,19 +115,19 @@ fn is_told(event: &Event) -> bool {
     }
 }
 
-/// A test as it is made.
+/// A test under construction.
 struct Test<'k> {
     kernel: &'k Kernel,
     program: Program,
-    /// What the variables of the program stand for.
+    /// The meaning of the program's variables.
     variables: Vec<Variable<'k>>,
-    /// The two addresses that are one variable, whatever they look like.
+    /// The two addresses that are one variable, even if they differ.
     same: Option<[&'k Address; 2]>,
-    /// Of each of the two accesses, the thread and the statement.
+    /// The thread and the statement of each of the two accesses.
     places: [(usize, usize); 2],
-    /// The shapes of products that differ.
+    /// The different shapes of products.
     shapes: Vec<&'k Option<Sum>>,
-    /// How many registers and labels have names.
+    /// The number of named registers and labels.
     named: usize,
 }
 
@@ -134,9 +135,9 @@ struct Variable<'k> {
     space: Space,
     address: Option<&'k Address>,
     is_mbarrier: bool,
-    /// At an mbarrier.
+    /// The arrivals at an mbarrier.
     arrivals: u64,
-    /// Of an mbarrier, whether a copy completes its phases.
+    /// Whether it is an mbarrier whose phases a copy completes.
     is_of_copy: bool,
 }
 
@@ -180,14 +181,14 @@ impl<'k> Test<'k> {
         Some(test)
     }
 
-    /// The mbarriers of copies: the arrival that expects the bytes of a copy stands beside it in the test.
+    /// Marks the mbarriers of copies: in the test, the copy itself has the arrival that expects its bytes.
     fn of_copy(&mut self, event: &'k Event) {
         if let EventKind::Start(Start { barrier: Some(barrier), .. }) = &event.kind {
             self.barrier(barrier).1.is_of_copy = true;
         }
     }
 
-    /// Whether an event is an arrival that stands beside a copy.
+    /// Whether an event is an arrival that the copy of its mbarrier has in the test.
     fn is_beside_copy(&mut self, event: &'k Event) -> bool {
         matches!(&event.kind, EventKind::Arrive { barrier, .. } if self.barrier(barrier).1.is_of_copy)
     }
@@ -204,7 +205,7 @@ impl<'k> Test<'k> {
         }
     }
 
-    /// Adds one of the two accesses, and gives its place.
+    /// Adds one of the two accesses, and returns its place.
     fn access(&mut self, thread: usize, event: &'k Event) -> Option<(usize, usize)> {
         self.event(thread, event)?;
         Some((thread, self.program.threads[thread].code.len().checked_sub(1)?))
@@ -229,12 +230,12 @@ impl<'k> Test<'k> {
                 Space::Global => ("g", Memory::Global),
             };
             let words = match object {
-                // Of a name of several words, the last one.
+                // The last word of a name with several words.
                 Some(Object { name, kind: ObjectKind::Variable, .. }) => name.rsplit(' ').next().unwrap_or(name),
                 _ => words,
             };
             let mut plain: String = words.chars().filter(|of| of.is_ascii_alphanumeric() || *of == '_').collect();
-            // No number, and no register of the test.
+            // The name must not be a number or a register of the test.
             if plain.trim_start_matches('r').chars().all(|of| of.is_ascii_digit())
                 || plain.starts_with(|of: char| of.is_ascii_digit())
             {
@@ -254,7 +255,7 @@ impl<'k> Test<'k> {
         self.variable(access.space, Some(&access.address)).into()
     }
 
-    /// An mbarrier, which is initialized for its arrivals unless the test does that.
+    /// An mbarrier. It is initialized for its arrivals unless the test does that itself.
     fn barrier(&mut self, address: &'k Address) -> (Location, &mut Variable<'k>) {
         let at @ Location(index) = self.variable(Space::Shared, Some(address));
         let variable = &mut self.variables[usize::from(index)];
@@ -283,7 +284,7 @@ impl<'k> Test<'k> {
         self.program.threads[thread].code.push(instruction.into().into());
     }
 
-    /// Adds what an event is in a test. Nothing if a test has no such thing.
+    /// Adds the instruction of an event. `None` if a test cannot express the event.
     fn event(&mut self, thread: usize, event: &'k Event) -> Option<()> {
         let instruction = match &event.kind {
             EventKind::Access(access) => self.plain(thread, access)?,
@@ -298,7 +299,7 @@ impl<'k> Test<'k> {
             }
             EventKind::CommitGroup(of) => Asynchronous::CommitGroup(*of).into(),
             EventKind::WaitGroup { of, pending, reads_only } => {
-                // What is not known leaves nothing in flight in the test, where it may race least.
+                // An unknown number becomes 0: then nothing is in flight in the test, which races least.
                 let pending = if *pending == u32::MAX { 0 } else { *pending };
                 Asynchronous::WaitGroup { of: *of, pending, read: *reads_only, all: false }.into()
             }
@@ -319,13 +320,13 @@ impl<'k> Test<'k> {
                 self.on_mbarrier(barrier, arrival(None, !semantics.releases, near(*scope)))
             }
             EventKind::Wait { barrier, semantics, scope } => {
-                // It is for something else where nothing in the test arrives.
+                // The wait is for something outside of the test if nothing in the test arrives.
                 if self.barrier(barrier).1.arrivals > 0 {
                     self.wait(thread, barrier, !semantics.acquires, near(*scope));
                 }
                 return Some(());
             }
-            // Lanes are one thread of a test.
+            // The lanes of a warp are one thread of a test.
             EventKind::Barrier(Barrier { of: BarrierId::Warp, .. }) => return Some(()),
             EventKind::Barrier(of) => Instruction::Barrier(barrier(of)?),
             EventKind::Fence { semantics, scope } if semantics.acquires && semantics.releases => {
@@ -352,7 +353,7 @@ impl<'k> Test<'k> {
         self.program.threads[thread].code.push(again);
     }
 
-    /// A register that gets a value.
+    /// A register for a result.
     fn result(&mut self, thread: usize) -> operand::Register {
         let name = format!("r{}", self.number());
         register(&mut self.program.threads[thread], &name)
@@ -463,8 +464,8 @@ impl<'k> Test<'k> {
     }
 }
 
-/// What two events have in common: the addresses of accesses that conflict, or nothing but an mbarrier. Nothing if they have
-/// nothing.
+/// The common part of two events: `Some(Some(_))` with the addresses of conflicting accesses, `Some(None)` if only an
+/// mbarrier is common, `None` if nothing is.
 fn common<'k>(first: &'k Event, second: &'k Event) -> Option<Option<[&'k Address; 2]>> {
     if matches!(first.kind, EventKind::Initialize { .. }) {
         return Some(None);
@@ -485,7 +486,7 @@ fn accesses(event: &Event) -> Vec<&Access> {
     }
 }
 
-/// Leaves of the barriers those that both threads come to: of one, the first; of the other, the last.
+/// Keeps, of the barriers, those that both threads reach: of one thread the first, of the other the last.
 fn pair_barriers(behind: &mut Vec<&Event>, before: &mut Vec<&Event>) {
     let which = |event: &Event| match &event.kind {
         EventKind::Barrier(barrier) if barrier.of != BarrierId::Warp => {
@@ -504,7 +505,7 @@ fn pair_barriers(behind: &mut Vec<&Event>, before: &mut Vec<&Event>) {
     kept(before, excess..excess + both);
 }
 
-/// Which bytes a copy completes.
+/// The number of bytes that a copy completes.
 const BYTES: u32 = 16;
 
 fn arrival(expects: Option<Operand>, relaxed: bool, scope: Scope) -> MbarrierOperation {
@@ -530,7 +531,7 @@ fn barrier(of: &Barrier) -> Option<program::Barrier> {
     Some(program::Barrier { part, of: name })
 }
 
-/// The fence of the model. Nothing of one that is for a tensor map: which one, an event does not say.
+/// The corresponding fence of the model. `None` for a fence of a tensor map: an event does not tell which map.
 fn proxy_fence(of: ProxyFence) -> Option<ptx::ProxyFence> {
     Some(match of {
         ProxyFence::Async(None) => ptx::ProxyFence::Of(ptx::Proxy::Async),
@@ -546,7 +547,7 @@ fn cta_group(number: u8) -> CtaGroup {
     if number == 2 { CtaGroup::Two } else { CtaGroup::One }
 }
 
-/// The scope of an mbarrier, which has no more than these.
+/// The scope of an mbarrier, which has only these two.
 fn near(scope: Scope) -> Scope {
     if scope == Scope::Cta { Scope::Cta } else { Scope::Cluster }
 }

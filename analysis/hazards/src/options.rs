@@ -1,33 +1,34 @@
-//! What is known of a launch besides the PTX.
+//! The options of a check: facts about the launch that the PTX does not contain, and the budget.
 
 use std::collections::BTreeMap;
 
 use ptx_execute::SearchBudget;
 use ptx_isa::LaunchSize;
 
-/// What a kernel is launched with, as far as it is known. What a kernel itself says of its block goes before.
+/// The known facts about a kernel's launch. The kernel's own directives about its block take precedence.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Options {
-    /// The sizes.
+    /// The sizes of the launch.
     pub size: LaunchSize,
-    /// Integers that parameters of the kernel have, by the parameters' names in the PTX, or by what follows the kernel's name in them; of a struct, `name+16` is the part at an offset.
+    /// Integer values of kernel parameters. The keys are the parameters' names in the PTX, or the part of these names
+    /// that follows the kernel's name; for a struct, `name+16` is the part at an offset.
     pub parameters: BTreeMap<String, i64>,
 }
 
 /// The counted limits of the check of one kernel, and of the search for executions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Budget {
-    /// Events of a kernel: each is compared with each.
+    /// Events of a kernel: every pair of events is compared.
     pub events: usize,
     /// Events that synchronize.
     pub synchronizations: usize,
-    /// States of accesses that pass an event or an edge.
+    /// States of accesses, counted at each event or edge that they pass.
     pub work: usize,
     /// The search for launches.
     pub search: SearchBudget,
     /// Instructions of warps in one execution.
     pub run_steps: u64,
-    /// Instructions of warps in all executions of a kernel; 0 leaves them out.
+    /// Instructions of warps in all executions of a kernel; 0 means no executions.
     pub all_run_steps: u64,
 }
 

@@ -1,8 +1,8 @@
-//! PTX to kernels.
+//! The translation of PTX modules to kernel models.
 //!
-//! The code of a kernel, with the functions that it calls in their places, becomes a graph of blocks; values are numbered along
-//! it, and every instruction that matters becomes events. Plain accesses of global memory are left out, but for those of objects
-//! that an asynchronous operation touches too.
+//! The code of a kernel, with inlined functions, becomes a graph of blocks. Values are numbered along it, and every
+//! instruction that matters becomes events. Plain accesses of global memory are left out, except accesses of objects
+//! that an asynchronous operation also accesses.
 
 mod bases;
 mod causes;
@@ -34,7 +34,7 @@ pub fn read(module: &Module) -> Vec<Kernel> {
     read_with(module, &Options::default())
 }
 
-/// The same, where it is known what the kernels are launched with.
+/// The kernels of a module, with known facts about their launch.
 pub fn read_with(module: &Module, options: &Options) -> Vec<Kernel> {
     let library = Library::of(module);
     let called = library.called();
@@ -47,7 +47,7 @@ pub fn read_with(module: &Module, options: &Options) -> Vec<Kernel> {
                 code.head.required_threads = options.size.block;
                 code.head.most_threads = Some(options.size.threads().unwrap_or(u32::MAX));
             }
-            // Parameters are called as users call them: of a mangled name, the end.
+            // Parameters are named as users name them: a mangled name by its end.
             let name = &function.name;
             for symbol in &mut code.symbols {
                 let own = &mut symbol.variable.name;

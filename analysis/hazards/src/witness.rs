@@ -1,7 +1,7 @@
-//! Witnesses: executions that show what the check proposes.
+//! Witnesses: executions that show the findings of the check.
 //!
-//! The machine of `models/execute/` runs the kernel in launches that it takes, with several seeds and orders of its threads. A race that it
-//! finds there is one of an execution, and the same launch and seed show it again.
+//! The machine of `models/execute/` runs the kernel in several launches, with several seeds and thread orders. A race
+//! that it finds belongs to one execution, and the same launch and seed show it again.
 
 mod class;
 
@@ -25,32 +25,32 @@ use crate::{
     options::Budget,
 };
 
-/// An execution in which something is wrong.
+/// An execution that shows a fault.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Witness {
     /// The launch, which [`ptx_execute::Assumed::launch`] makes on a new device with the seed.
     pub launch: ptx_execute::Assumed,
-    /// What all that is random is made of: [`options`] of it are how it is run.
+    /// The source of all random choices: the [`options`] of an execution follow from it.
     pub seed: u64,
     /// The order of the threads, which follows from the seed.
     pub schedule: Schedule,
-    /// Whether it takes two such launches, of which the second one may start before the first one has ended.
+    /// Whether the witness takes two such launches. The second may start before the first has ended.
     pub is_dependent: bool,
-    /// What is about asynchronous operations, and how sure it is.
+    /// The class of the fault, which includes its certainty.
     pub class: Class,
-    /// What the machine found: two sites with lines, threads and CTAs, the place, and the message.
+    /// The fault that the machine found: two sites with lines, threads and CTAs, the memory location, and the message.
     pub found: Fault,
-    /// The number of the finding of the check that it shows; of no finding, it stands alone.
+    /// The index of the check's finding that it shows; `None` if it shows no finding.
     pub shows: Option<usize>,
 }
 
 impl Witness {
-    /// The two accesses, the first one of the text first; the same twice if there is one alone.
+    /// The two accesses, in the order of the text; the same one twice if there is only one.
     pub fn pair(&self) -> (InstPlace, InstPlace) {
         places(&self.found)
     }
 
-    /// The execution once more.
+    /// Repeats the execution.
     ///
     /// # Errors
     /// If the machine cannot launch the kernel.
@@ -62,26 +62,27 @@ impl Witness {
     }
 }
 
-/// What came of a search.
+/// The result of a search.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Witnesses {
     /// The launches that were tried, the best one first.
     pub launches: Vec<Tried>,
-    /// What is wrong with asynchronous operations, each pair of lines once.
+    /// The faults of asynchronous operations, each pair of lines once.
     pub found: Vec<Witness>,
-    /// Races of ordinary accesses, which the check is not about.
+    /// Races of ordinary accesses, which the check does not cover.
     pub plain: Vec<Witness>,
-    /// How many executions there were.
+    /// The number of executions.
     pub runs: u32,
-    /// How many instructions of warps these had.
+    /// The number of warp instructions in these executions.
     pub steps: u64,
-    /// Whether the budget was spent before each proposed finding had a witness and each seed had its turn.
+    /// Whether the budget was spent before each proposed finding had a witness and each seed was tried.
     pub is_cut: bool,
 }
 
 impl Witnesses {
-    /// Those that no finding says: of several of the same two kinds of accesses that lack the same and have a line in common, the first;
-    /// and none whose first access has a finding already, since what it lacks is the same.
+    /// The witnesses that no finding reports. Of several witnesses with the same two kinds of accesses, the same lack
+    /// and a common line, only the first. A witness whose first access has a finding already is left out, because its
+    /// lack is the same.
     pub fn news(&self) -> Vec<&Witness> {
         let keys = |witness: &Witness| {
             let (least, most) = witness.pair();
@@ -107,14 +108,14 @@ impl Witnesses {
 }
 
 impl crate::finding::Report {
-    /// Whether executions could show anything: the kernel has asynchronous operations, or something is proposed.
+    /// Whether executions could show anything: the kernel has asynchronous operations, or a finding is proposed.
     pub fn is_shown_by_executions(&self, kernel: &Kernel) -> bool {
         let is_open = |finding: &Hazard| finding.claim != Claim::Note && finding.rule.is_some();
         is_asynchronous(kernel) || self.findings.iter().any(is_open)
     }
 }
 
-/// How an execution with a seed is run.
+/// The options of an execution with a seed.
 pub fn options(seed: u64, budget: &Budget) -> Options {
     let options = Options {
         most_steps: budget.run_steps,
@@ -127,13 +128,14 @@ pub fn options(seed: u64, budget: &Budget) -> Options {
     options.of_seed(seed)
 }
 
-/// How many seeds are tried with each launch: two for each schedule. And with the best one, where nothing is proposed.
+/// The number of seeds for the best launch: two for each schedule; and the number if no finding is proposed.
 const SEEDS: u64 = 10;
 const FEW_SEEDS: u64 = 5;
-/// Which part of all instructions launches may have in which a number is zero, besides.
+/// The part of all instructions that is added for launches in which a number is zero, as a divisor.
 const EMPTY: u64 = 4;
 
-/// Looks for executions of a kernel that show what the check proposes, and whatever else is wrong with asynchronous operations.
+/// Searches for executions of a kernel that show the proposed findings, and for other faults of asynchronous
+/// operations.
 ///
 /// # Errors
 /// If the machine cannot launch the kernel at all.
@@ -151,7 +153,7 @@ pub fn witnesses(
     Ok(search.all)
 }
 
-/// A search that goes on.
+/// A search in progress.
 struct Search<'s> {
     module: &'s Module,
     proposed: &'s [Hazard],
@@ -168,7 +170,7 @@ impl Search<'_> {
 
     fn launches(&mut self) -> Result<(), Vec<LaunchError>> {
         let launches = self.all.launches.clone();
-        // The best launch is run with all schedules before other launches are.
+        // The best launch is run with all schedules before the other launches.
         for (index, tried) in launches.iter().enumerate() {
             let seeds = match (index, self.is_open()) {
                 (0, true) => SEEDS,
@@ -191,8 +193,9 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// What is open still, where a number is zero: a loop that has no rounds, most often. Nothing else is taken from such executions,
-    /// since strides of zero let accesses meet, and an idle grid need not wait for other grids.
+    /// Runs launches in which a number is zero, for findings that are still open: mostly a loop then has no iteration.
+    /// Other faults of these executions are ignored, because strides of zero let accesses overlap, and an idle grid
+    /// need not wait for other grids.
     fn empty(&mut self) -> Result<(), Vec<LaunchError>> {
         let Some(best) = self.all.launches.first().cloned() else { return Ok(()) };
         let most = self.all.steps + self.budget.all_run_steps / EMPTY;
@@ -216,12 +219,12 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// Whether anything is proposed as wrong.
+    /// Whether any fault is proposed.
     fn is_open(&self) -> bool {
         self.proposed.iter().any(|finding| finding.claim != Claim::Note && finding.rule.is_some())
     }
 
-    /// Whether each finding that is proposed as wrong has a witness.
+    /// Whether each proposed fault has a witness.
     fn is_done(&self) -> bool {
         let is_shown = |index: usize| self.all.found.iter().any(|witness| witness.shows == Some(index));
         let mut open = self.proposed.iter().enumerate().filter(|(_, finding)| finding.claim != Claim::Note);
@@ -241,10 +244,10 @@ impl Search<'_> {
             self.all.steps += second.work;
             self.keep_early(tried, seed, schedule, second.findings);
         }
-        // Reports after an access that went astray are garbage.
+        // Reports after an access to invented memory are meaningless.
         let astray = report.findings.iter().position(|finding| is_astray(finding.kind));
         let findings: Vec<Fault> = report.findings.into_iter().take(astray.unwrap_or(usize::MAX)).collect();
-        // Copies that the check expects to meet have one address.
+        // Copies that the check expects to overlap have the same address.
         let is_too_large = findings.iter().any(|found| is_of_too_large_a_box(found) && self.shown(found).is_none());
         let misused = findings.iter().position(|found| found.kind == FaultKind::Misuse);
         for (index, found) in findings.into_iter().enumerate() {
@@ -252,7 +255,7 @@ impl Search<'_> {
                 continue;
             }
             let shows = self.shown(&found);
-            // A wrong use may come of an argument, unless it is where the check expects it.
+            // An invented argument may cause a misuse, unless the check expects the misuse.
             let is_expected = shows.is_some() && is_use(found.kind);
             let class = if is_expected {
                 Some(Class::Wrong)
@@ -266,20 +269,20 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// Keeps what a grid does too early, of the same kernel with the same arguments as the one in front.
+    /// Keeps early accesses of a grid: the grid before it ran the same kernel with the same arguments.
     fn keep_early(&mut self, tried: &Tried, seed: u64, schedule: Schedule, findings: Vec<Fault>) {
         let is_early = |found: &Fault| found.race().is_some_and(|race| race.by_earlier_grid);
         for found in findings.into_iter().filter(is_early) {
             let is_it = |finding: &Hazard| finding.rule == Some(Rule::R14) && finding.at == found.site.at;
             let Some(shown) = self.proposed.iter().position(is_it) else { continue };
-            // Another grid may write other values.
+            // Another grid may write different values.
             let class = if found.kind == FaultKind::Race { Class::Wrong } else { Class::Warning };
             let launch = tried.launch.clone();
             self.keep(Witness { launch, seed, schedule, is_dependent: true, class, found, shows: Some(shown) });
         }
     }
 
-    /// Keeps a witness, if there is none yet of its lines that is as sure.
+    /// Keeps a witness, unless there is already one of the same lines that is as certain.
     fn keep(&mut self, witness: Witness) {
         let list = if witness.class == Class::Plain { &mut self.all.plain } else { &mut self.all.found };
         let key = |of: &Witness| (pair(&of.found), of.found.kind, of.is_dependent);
@@ -290,8 +293,8 @@ impl Search<'_> {
         }
     }
 
-    /// The finding that an execution shows: one of the same kind, of the same two accesses in the same order, or the finding of a rule about them.
-    /// One grid alone shows nothing about earlier grids.
+    /// The finding that an execution shows: a finding of the same kind that has the same two accesses in the same
+    /// order, or a finding of a rule about them. One grid alone shows nothing about earlier grids.
     fn shown(&self, found: &Fault) -> Option<usize> {
         let position = |says: &dyn Fn(&Hazard) -> bool| {
             let is_shown = |finding: &Hazard| finding.rule.is_some_and(|rule| is_of_rule(rule, finding, found));
@@ -300,7 +303,7 @@ impl Search<'_> {
         let is_own = |own: Pair| (own.first.unwrap_or(own.at), own.at) == pair(found);
         let named = position(&|finding| is_own(finding.pair()));
         let exact = named.or_else(|| position(&|finding| finding.pairs().any(is_own)));
-        // What is wrong with one instruction is wrong with whatever it follows.
+        // A fault of a single instruction does not depend on the access before it.
         let is_alone = found.other.is_none() && !matches!(found.kind, FaultKind::Absent | FaultKind::Unfinished);
         let single = |finding: &Hazard| is_alone && finding.at == found.site.at;
         let exact = exact.or_else(|| position(&single));
@@ -308,21 +311,22 @@ impl Search<'_> {
     }
 }
 
-/// Whether a launch executes as much as the best one, and its phases do not fit: another number of iterations may be the only difference.
-/// Launches with tensor maps are left out, since no PTX says the boxes.
+/// Whether a launch executes as much as the best one and its phases do not fit: the number of iterations may be the
+/// only difference. Launches with tensor maps are left out, because PTX does not specify the boxes.
 fn is_lost(tried: &Tried, best: &Tried) -> bool {
     let is_lost = matches!(tried.end, End::Stopped(FaultKind::BarrierCount | FaultKind::Hang));
     is_lost && tried.covered.0 >= best.covered.0 && !tried.launch.has_maps()
 }
 
-/// Whether an instruction is used as it must not be.
+/// Whether a fault is a forbidden use of an instruction.
 fn is_use(kind: FaultKind) -> bool {
     use FaultKind::{Absent, BarrierCount, DivergentBarrier, Misuse, TensorMemory};
     matches!(kind, Absent | Misuse | TensorMemory | BarrierCount | DivergentBarrier)
 }
 
-/// Whether an execution shows a fault of the kind that a rule is about. A race that lacks a fence alone shows no missing wait, and a misused
-/// instruction shows a rule about its use alone: made-up arguments, as addresses in descriptors, may be why it is misused.
+/// Whether an execution shows a fault of the kind that a rule reports. A race that lacks only a fence does not show a
+/// missing wait. A misused instruction shows only a rule about its use, because invented arguments, such as addresses
+/// in descriptors, may cause the misuse.
 fn is_of_rule(rule: Rule, finding: &Hazard, found: &Fault) -> bool {
     use Rule::{R3, R6, R7, R8, R9, R10, R14, R15, R16};
     let is_of = |rules: &[Rule]| rules.contains(&rule);
@@ -333,14 +337,14 @@ fn is_of_rule(rule: Rule, finding: &Hazard, found: &Fault) -> bool {
         FaultKind::Absent => is_of(&[R15]),
         FaultKind::TensorMemory => is_of(&[R6]),
         FaultKind::Misuse => is_of(&[R6, R8, R10, R16]),
-        // That of an mbarrier has a place.
+        // The fault of an mbarrier has a memory location.
         FaultKind::BarrierCount => is_of(&[R16]) && found.place.is_none(),
         FaultKind::DivergentBarrier => is_of(&[R16]),
         _ => false,
     }
 }
 
-/// Whether an execution shows what a rule says, at other lines than the check names.
+/// Whether an execution shows the fault of a rule at other lines than the check names.
 fn is_by_rule(finding: &Hazard, found: &Fault) -> bool {
     let (least, most) = places(found);
     let names = |line| line == finding.at || Some(line) == finding.first;
@@ -350,17 +354,17 @@ fn is_by_rule(finding: &Hazard, found: &Fault) -> bool {
             finding.claim == Claim::Note && finding.first == Some(found.site.at)
         }
         Some(Rule::R6) => found.kind == FaultKind::TensorMemory,
-        // Either it has begun, or it is still there.
+        // Either the peer has not started, or it has ended.
         Some(Rule::R15) if found.kind == FaultKind::Absent => {
             (finding.peer == Some(Peer::Ended)) == (found.detail == Detail::Peer(Peer::Ended))
         }
-        // Which of two barriers the machine names depends on the order of threads.
+        // The thread order decides which of two barriers the machine names.
         Some(Rule::R16) => matches!(found.kind, FaultKind::DivergentBarrier | FaultKind::BarrierCount),
         _ => false,
     }
 }
 
-/// The two accesses in their order; the same twice if there is one alone.
+/// The two accesses in their order; the same one twice if there is only one.
 fn pair(found: &Fault) -> (InstPlace, InstPlace) {
     let second = found.site.at;
     (found.other.as_ref().map_or(second, |site| site.at), second)
@@ -371,13 +375,14 @@ fn places(found: &Fault) -> (InstPlace, InstPlace) {
     (first.min(second), first.max(second))
 }
 
-/// Whether a copy through a tensor map takes part.
+/// Whether a copy through a tensor map is involved.
 fn is_of_box(found: &Fault) -> bool {
     let of = |site: &Site| site.family() == Some(Family::CpAsyncBulkTensor);
     of(&found.site) || found.other.as_ref().is_some_and(of)
 }
 
-/// Whether copies through tensor maps meet each other or an mbarrier: their boxes, which no PTX says, are too large then.
+/// Whether copies through tensor maps overlap each other or an mbarrier: then their boxes, which PTX does not specify,
+/// are too large.
 fn is_of_too_large_a_box(found: &Fault) -> bool {
     let loads = |site: &Site| {
         let family = Family::CpAsyncBulkTensor;
@@ -387,13 +392,13 @@ fn is_of_too_large_a_box(found: &Fault) -> bool {
     let Some(other) = &found.other else { return false };
     let (one, two) = (&found.site, other);
     let apart = loads(one) && loads(two) && one.at != two.at;
-    // A copy tells its own mbarrier that it is complete, which is not a write of its data.
+    // A copy signals its own mbarrier on completion, which is not a write of its data.
     let meets = loads(one) && is_barrier(two) || loads(two) && is_barrier(one);
     let writes = |race: Race| race.accesses.contains(&AccessType::AsynchronousWrite);
     apart || meets && found.race().is_some_and(writes)
 }
 
-/// Whether an execution says nothing about the kernel after this fault: invented arguments may lead there.
+/// Whether a fault ends the evidence about the kernel: invented arguments may have caused it.
 fn is_astray(kind: FaultKind) -> bool {
     use FaultKind::{Misaligned, OutOfBounds, Trap, Unsupported};
     matches!(kind, Misaligned | OutOfBounds | Trap | Unsupported)

@@ -1,14 +1,17 @@
-//! Of synchronizations that are deleted one by one, how many are found, and how many of these an execution shows.
+//! The recall of the check on synchronizations that are deleted one by one, and the share of its findings that an
+//! execution shows.
 //!
-//! What counts is new: findings that the kernel has without the instruction and not with it. The machine says what is needed: it runs
-//! the kernel without the instruction in launches of the whole kernel, with more seeds than the check has.
+//! Only new findings count: findings that the kernel has without the instruction and not with it. The machine decides
+//! which instructions are needed: it runs the kernel without the instruction in launches of the whole kernel, with more
+//! seeds than the check uses.
 //!
-//! The kernels are those of `tests/async`, of the folders that `DELETIONS` names with `:` between them, and, with `DELETIONS_OF`, of
-//! `../shared`, where it is. Of each, so many are deleted, or one; `DELETIONS_SECONDS` is how long an execution is looked for.
-//! With `DELETIONS_ROWS`, each is printed; `DELETIONS_LINE` is the only line that is deleted.
+//! The kernels are in `tests/async`, in the folders that `DELETIONS` lists, separated by `:`, and, with `DELETIONS_OF`,
+//! in `../shared` if it exists. `DELETIONS_OF` is the number of deletions of each kernel, by default one;
+//! `DELETIONS_SECONDS` is the time for the search for an execution. `DELETIONS_ROWS` prints each deletion;
+//! `DELETIONS_LINE` restricts the deletions to one line.
 
 #[path = "corpus/deletion.rs"]
-#[expect(dead_code, reason = "what the other test asks of kinds is not asked here")]
+#[expect(dead_code, reason = "only the other test uses it")]
 mod deletion;
 
 use std::{
@@ -31,17 +34,18 @@ use testing::{reported, root};
 
 use self::deletion::{DeletedKind, Deletion};
 
-/// Of what is needed in a set, so many percent are found at least, and so many are errors.
+/// For each set, the least percentage of needed deletions that must be found, and the least percentage that must be
+/// errors.
 #[rustfmt::skip]
 const FLOORS: [(&str, usize, usize); 1] = [
     ("async", 90, 70),
 ];
 
-/// Seeds with which the machine says what is needed, and launches.
+/// The number of seeds and of launches with which the machine decides whether an instruction is needed.
 const SEEDS: u64 = 10;
 const LAUNCHES: usize = 2;
 
-/// What the check says.
+/// The answer of the check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Said {
     Nothing,
@@ -50,23 +54,23 @@ enum Said {
     Error,
 }
 
-/// What the machine says.
+/// The answer of the machine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 enum Need {
     #[default]
-    /// Nothing goes wrong in what it has run.
+    /// No execution shows a fault.
     Unknown,
-    /// Ordinary accesses race, which the check is not about.
+    /// Ordinary accesses race, which the check does not cover.
     Ordinary,
-    /// It goes wrong as the default profile lets kernels go wrong.
+    /// A fault that the default profile tolerates.
     Lenient,
-    /// Threads wait for ever.
+    /// Threads wait forever.
     Hangs,
-    /// Accesses of which one is asynchronous race, or something is misused.
+    /// An asynchronous access races, or an instruction is misused.
     Wrong,
 }
 
-/// A deletion and what came of it.
+/// A deletion and its results.
 #[derive(Clone, Debug)]
 struct Row {
     set: String,
@@ -166,24 +170,24 @@ fn trial(set: &str, name: &str, text: &str, most: usize, rows: &Mutex<Vec<Row>>)
     Ok(())
 }
 
-/// FNV-1a: a sample is the same everywhere.
+/// FNV-1a: a sample is the same on every machine.
 fn hash(text: &str) -> u64 {
     text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
-/// A kernel with nothing deleted.
+/// A kernel before any deletion.
 struct Whole<'m> {
     module: Module,
     function: &'m Function,
     given: Given,
-    /// What the check says of it.
+    /// The findings of the check for it.
     before: BTreeSet<Key>,
-    /// Launches of it, and what goes wrong in them.
+    /// Launches of it, and the faults in them.
     launches: Vec<Tried>,
     wrong: BTreeSet<Mistake>,
 }
 
-/// What makes a finding of the check another one, and one of the machine.
+/// The identity of a finding of the check, and of a fault of the machine.
 type Key = (Option<ptx_hazards::Rule>, Option<u32>, u32, Claim);
 type Mistake = (FaultKind, u32, u32);
 
@@ -197,7 +201,7 @@ fn mistake(found: &Fault) -> Mistake {
 }
 
 impl<'m> Whole<'m> {
-    /// Nothing, if the machine cannot launch it.
+    /// The kernel, or `None` if the machine cannot launch it.
     fn new(module: &Module, function: &'m Function) -> Option<Self> {
         let mut module = module.clone();
         module.items.retain(|item| match item {
@@ -217,7 +221,7 @@ impl<'m> Whole<'m> {
         };
         let head = &function.head;
         let has_no_block = head.required_threads.is_none() && head.most_threads.is_none();
-        // Without the size of a CTA there is no error; so one is given.
+        // Without the size of a CTA no finding is an error; so a size is given.
         let block = all.launches.first().filter(|_| has_no_block).map(|tried| tried.launch.size.block);
         let given = Given { size: LaunchSize { block, ..LaunchSize::default() }, ..Given::default() };
         let wrong = all.found.iter().chain(&all.plain).map(|witness| mistake(&witness.found)).collect();
@@ -229,7 +233,7 @@ impl<'m> Whole<'m> {
         launches.flat_map(|tried| (0..SEEDS).map(|seed| (tried.clone(), seed))).collect()
     }
 
-    /// What is said without something, whether it is needed, and why.
+    /// The answer of the check after a deletion, whether the deleted instruction is needed, and the reason.
     fn without(&self, deletion: &Deletion) -> Result<(Said, Need, String), Failed> {
         let mut module = self.module.clone();
         let changed = module.functions_mut().find(|own| own.name == self.function.name).ok_or("no kernel")?;
@@ -275,7 +279,8 @@ impl<'m> Whole<'m> {
         Ok((said, need, format!("{how} [{why}]")))
     }
 
-    /// Whether something goes wrong that does not with nothing deleted, in the same launch with the same seed, and what.
+    /// The worst fault that does not occur before the deletion, in the same launch with the same seed, and its
+    /// description.
     fn need(&self, module: &Module) -> (Need, String) {
         let mut steps = 0;
         let mut most = (Need::Unknown, String::new());
@@ -298,12 +303,12 @@ impl<'m> Whole<'m> {
     }
 }
 
-/// Whether executions are looked for that show a finding.
+/// Whether the search for executions tries to show a finding.
 fn is_open(finding: &Hazard) -> bool {
     finding.claim != Claim::Note && finding.rule.is_some()
 }
 
-/// How far launches come, and whether both accesses of a finding are executed in one of them.
+/// The coverage of the launches, and whether one of them executes both accesses of a finding.
 fn reach(findings: &[Hazard], launches: &[Tried]) -> String {
     let has = |tried: &Tried, at: InstPlace| tried.instructions.binary_search(&at).is_ok();
     let both = |tried: &Tried, own: &Hazard| has(tried, own.at) && own.first.is_none_or(|first| has(tried, first));
@@ -318,7 +323,7 @@ fn findings(module: &Module, function: &Function) -> Vec<Hazard> {
     kernel.map(|kernel| check(&kernel, Readings::DEFAULT).findings).unwrap_or_default()
 }
 
-/// What goes wrong in an execution, up to where it goes astray.
+/// The faults of an execution, up to an access to invented memory.
 fn run(module: &Module, launch: &Assumed, seed: u64) -> (Vec<Fault>, u64) {
     use FaultKind::{Misaligned, OutOfBounds, Trap, Unsupported};
     let Ok(mut device) = Device::new(module, options(seed, &Budget::default())) else { return Default::default() };
@@ -328,7 +333,7 @@ fn run(module: &Module, launch: &Assumed, seed: u64) -> (Vec<Fault>, u64) {
     (report.findings.into_iter().take_while(is_usual).collect(), report.work)
 }
 
-/// What the command makes of a finding and of what shows it.
+/// The severity that the command derives from a finding and its witness.
 fn level(finding: &Hazard, class: Option<Class>) -> Said {
     match (finding.claim, class) {
         (Claim::Wrong, Some(_)) | (_, Some(Class::Wrong)) => Said::Error,
@@ -373,7 +378,7 @@ struct Counts {
     possible: usize,
     warning: usize,
     missed: usize,
-    /// What is said of what nothing shows to be needed, and what is not said.
+    /// The reported deletions that no execution shows to be needed.
     unseen: usize,
     ordinary: usize,
     redundant: usize,
@@ -423,7 +428,7 @@ fn print(rows: &[Row]) {
     for set in sets {
         let own = || rows.iter().filter(|row| row.set == set);
         println!(
-            "\n| {set} | deleted | needed | of which hang | error | possible | warning | missed | said, and not seen | ordinary | redundant |"
+            "\n| {set} | deleted | needed | hang | error | possible | warning | missed | said, and not observed | ordinary | redundant |"
         );
         println!("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |");
         let kernels: BTreeSet<&str> = own().map(|row| &*row.kernel).collect();

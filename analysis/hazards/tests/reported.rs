@@ -1,4 +1,4 @@
-//! Bugs that others reported, reduced: found before their fix, silent after.
+//! The check on reduced bug reports of other projects: it finds each bug before its fix, and is silent after.
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use ptx_hazards::{Claim, Hazard, Rule, check, read};
@@ -6,13 +6,13 @@ use ptx_isa::Module;
 use ptx_memory_model::ptx::readings::Readings;
 use testing::reported::{Reported, reported};
 
-/// How the form before the fix is found.
+/// The profile and severity with which the form before the fix is found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Found {
     Wrong,
-    /// Of a read that a copy overwrites, and of an arrival of `.cta` at another CTA, `default` only warns.
+    /// `default` only warns: of a read that a copy overwrites, and of an arrival of `.cta` at another CTA.
     Warning,
-    /// `default` takes it.
+    /// `default` accepts it.
     Strict,
 }
 
@@ -45,7 +45,7 @@ const REPORTED: [(&str, Rule, Found); 23] = [
     ("vllm_182",               Rule::R1,  Wrong),
 ];
 
-/// Those of which the check says something else yet. A file that it is right about leaves the list.
+/// The files for which the answer of the check is still different. A file with the expected answer must leave the list.
 const OPEN: [&str; 0] = [];
 
 fn main() {
@@ -91,7 +91,7 @@ fn trial(bug: &Reported, rule: Rule, found: Found) -> Result<(), Failed> {
     Err(format!("no {rule} before the fix, default:{}\nstrict:{}", said(&default), said(&strict)).into())
 }
 
-/// What is wrong, and the warnings.
+/// The errors and the warnings.
 fn findings(text: &str, readings: Readings) -> Result<Vec<Hazard>, Failed> {
     let module: Module = text.parse()?;
     let all = read(&module).into_iter().flat_map(|kernel| check(&kernel, readings).findings);

@@ -1,8 +1,9 @@
-//! Rule R1 against machine code: where it fires, what ptxas makes of the kernel tells another thread of a load of tensor memory
-//! that nothing has waited for.
+//! Rule R1 against machine code: if the rule fires, then in the code that ptxas generates, a thread informs another
+//! thread about a load of tensor memory that nothing has waited for.
 //!
-//! `tcgen05.ld` becomes `LDTM`, which sets a scoreboard; `tcgen05.wait::ld` makes what follows wait for that. So do the
-//! registers that were loaded, where they are used: the machine then waits, and the manual promises nothing.
+//! `tcgen05.ld` becomes `LDTM`, which sets a scoreboard; `tcgen05.wait::ld` makes the instructions after it wait for
+//! the scoreboard. A use of the loaded registers also waits: then the machine waits, although the manual does not
+//! guarantee it.
 
 use std::{fmt::Write, path::PathBuf, process::Command};
 
@@ -23,15 +24,15 @@ fn main() {
     libtest_mimic::run(&Arguments::from_args(), trials).exit();
 }
 
-/// How a thread tells others.
+/// An instruction by which a thread informs other threads.
 struct Publication {
     name: &'static str,
     ptx: &'static str,
-    /// How another thread waits for that; nothing where the instruction itself conflicts with the load.
+    /// The wait of another thread for it; empty if the instruction itself conflicts with the load.
     waits: &'static str,
-    /// What it is in machine code.
+    /// Its opcode in machine code.
     opcode: &'static str,
-    /// It has branches in machine code, which may wait for what is in flight.
+    /// Whether it has branches in machine code, which may wait for loads in flight.
     branches: bool,
 }
 
@@ -47,7 +48,7 @@ const PUBLICATIONS: [Publication; 8] = [
     Publication { name: "dealloc",  ptx: "tcgen05.dealloc.cta_group::1.sync.aligned.b32 %t, 32;", waits: "", opcode: "UTCATOMSWS", branches: true },
 ];
 
-/// Where `tcgen05.wait::ld` is.
+/// The positions of `tcgen05.wait::ld`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Waits {
     Nowhere,
@@ -55,11 +56,11 @@ enum Waits {
     BehindAll,
 }
 
-/// How the kernel is made.
+/// The form of the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Form {
     Straight,
-    /// All is in a loop.
+    /// Everything is in a loop.
     Loop,
     /// The loads are in a loop.
     BehindLoop,
@@ -69,7 +70,7 @@ struct Case {
     publication: &'static Publication,
     loads: usize,
     waits: Waits,
-    /// Whether the registers are stored in front of the publication.
+    /// Whether the registers are stored before the publication.
     used: bool,
     form: Form,
 }
@@ -79,7 +80,7 @@ fn cases() -> Vec<Case> {
     let forms = [Form::Straight, Form::Loop, Form::BehindLoop];
     let all = iproduct!(&PUBLICATIONS, [1, 2, 3], waits, [false, true], forms);
     let cases = all.map(|(publication, loads, waits, used, form)| Case { publication, loads, waits, used, form });
-    // One load has nothing behind the first; what is freed is freed once.
+    // With one load, nothing follows the first; and memory is freed only once.
     cases
         .filter(|case| case.loads > 1 || case.waits != Waits::BehindTheFirst)
         .filter(|case| case.publication.name != "dealloc" || case.form != Form::Loop)
@@ -141,7 +142,7 @@ impl Case {
         Ok(ptx + "END:\nret;\n}\n")
     }
 
-    /// Whether all loads are waited for.
+    /// Whether there is a wait for all loads.
     fn is_right(&self) -> bool {
         self.waits == Waits::BehindAll
     }
@@ -205,7 +206,7 @@ fn compare(assembler: &Assembler) -> Result<(), Failed> {
         let found = check(kernel, Readings::DEFAULT).findings.iter().any(is_r1);
         fires += usize::from(found);
         let expected = match (found, waits) {
-            // It waits because of what it does besides, and the manual does not say so.
+            // The machine code waits because of the use of the registers, which the manual does not guarantee.
             (true, true) if case.used => {
                 by_registers += 1;
                 true
@@ -242,8 +243,9 @@ struct Machine {
 }
 
 impl Machine {
-    /// Reads an instruction: its text, and the higher half of its 128 bits, which is in a comment in the line behind it. In
-    /// the instruction, bits 110 to 112 are the scoreboard that it sets, and 116 to 121 those that it waits for.
+    /// Reads an instruction: its text, and the upper half of its 128 bits, which is in a comment in the next line. Bits
+    /// 110 to 112 of the instruction are the scoreboard that it sets, and bits 116 to 121 the scoreboards that it waits
+    /// for.
     fn read(text: &str, next: &str) -> Option<Self> {
         let (_, text) = text.trim().strip_prefix("/*")?.split_once("*/")?;
         let opcode = text.split([' ', ';']).find(|word| !word.is_empty() && !word.starts_with('@'))?;
@@ -252,7 +254,7 @@ impl Machine {
     }
 }
 
-/// Of each kernel, whether all loads are waited for when the thread tells others of them.
+/// For each kernel, whether all loads are waited for when the thread informs other threads.
 fn machine(assembler: &Assembler, ptx: &str, cases: &[Case]) -> Result<Vec<bool>, Failed> {
     let file = tempfile::NamedTempFile::new()?;
     assembler.assemble_to(file.path(), &target("sm_100a", Some("ptx88")), ptx.as_bytes())?;
@@ -269,13 +271,13 @@ fn machine(assembler: &Assembler, ptx: &str, cases: &[Case]) -> Result<Vec<bool>
     }
     let of_case = |(case, code): (&Case, &Vec<Machine>)| {
         waits(code, case.publication.opcode)
-            .ok_or_else(|| Failed::from(format!("{}: no load, or nothing behind it", case.name())))
+            .ok_or_else(|| Failed::from(format!("{}: no load, or no access after it", case.name())))
     };
     cases.iter().zip(&code).map(of_case).collect()
 }
 
-/// Whether the load in front of where the thread tells others is waited for until then. Loads complete in their order: the last one
-/// sets a scoreboard for all. Nothing if there is no load, or nothing that tells of one.
+/// Whether the code waits for the last load before the publication. Loads complete in their order: the last one sets a
+/// scoreboard for all. `None` if the code has no load, or no publication after it.
 fn waits(code: &[Machine], opcode: &str) -> Option<bool> {
     let load = code.iter().position(|of| of.opcode.starts_with("LDTM"))?;
     let told = load + code[load..].iter().position(|of| of.opcode.starts_with(opcode))?;

@@ -1,5 +1,5 @@
-//! Kernels of others that the check was not made for: what is wrong in each, and how much is not checked. They are not in the project;
-//! where they are not beside it, the test is skipped.
+//! The check on the held-out set, kernels of other projects: the wrong findings in each, and the share that is not
+//! checked. The kernels are not in the repository; if they are not next to it, the test is skipped.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -14,23 +14,23 @@ use ptx_hazards::{Cause, Claim, Hazard, Options, check, read_with};
 use ptx_isa::{LaunchSize, Module};
 use ptx_memory_model::ptx::readings::Readings;
 
-/// Why something is said to be wrong.
+/// Whether a finding is true, and the cause if it is false.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Why {
-    /// It is.
+    /// The finding is true.
     True,
-    /// By the cause that is named, it is not. A file that has less of it gets a lower number here.
+    /// A false positive, with its cause. If a file has fewer of them, its number here must be lowered.
     False(&'static str),
 }
 
 use Why::{False, True};
 
-const RING: Why = False("the epilogue reuses a ring, and its index there is not related to that of the copies");
-const ROUNDS: Why = False("how many rounds a loop has is not related to what is skipped behind it");
+const RING: Why = False("the epilogue reuses a ring, and its index there is not related to the index of the copies");
+const ROUNDS: Why = False("the iterations of a loop are not related to the code that is skipped after it");
 const SWITCH: Why = False("cuda::pipeline waits by a switch over head minus tail");
 const UNJUDGED: Why = False("not judged");
 
-/// So many things are wrong in these files, and nothing in the others.
+/// The number of errors in each of these files. Other files have none.
 #[rustfmt::skip]
 const WRONG: [(&str, usize, Why); 32] = [
     ("kernels/cfx_ws",                                               9, RING),
@@ -67,13 +67,13 @@ const WRONG: [(&str, usize, Why); 32] = [
     ("reduced/with_block/i16_store2",                                4, False("bulk stores go to rows i and i+1")),
 ];
 
-/// Of all synchronizations in `kernels`, so many percent may be left unchecked.
+/// The largest percentage of synchronizations in `kernels` that may be unchecked.
 const UNCHECKED: usize = 4;
 
-/// Lines of right kernels of which each is needed: without one, something is said that was not said before.
+/// Lines of correct kernels that are all needed: without one, there is a new finding.
 const NEEDED: [(&str, usize); 2] = [("kernels/tk_b200_l6", 1105), ("kernels/tk_b200_l6", 1114)];
 
-/// What is found in a file.
+/// The counts for a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Counts {
     wrong: usize,
@@ -82,8 +82,9 @@ struct Counts {
     unchecked: usize,
 }
 
-/// A row of numbers for each file, if `UNSEEN_TABLE` asks for it: synchronizations, certain findings, what is possible, the pairs of
-/// accesses in that, undecided synchronizations, those of certain findings, and the pairs by cause.
+/// A row of numbers for each file, if `UNSEEN_TABLE` asks for it: synchronizations, certain findings, possible
+/// findings, their pairs of accesses, undecided synchronizations, synchronizations of certain findings, and the pairs
+/// by cause.
 fn row(name: &str, text: &str) -> Result<(), Failed> {
     let module: Module = text.parse()?;
     let (mut pairs, mut of_wrong) = (0, 0);
@@ -131,7 +132,7 @@ fn is_as_expected(name: &str, text: &str, total: &Mutex<Counts>) -> Result<(), F
     }
     match expected {
         Some((_, wrong, why)) if found.wrong != *wrong => {
-            Err(format!("{} wrong in place of {wrong} ({why:?})", found.wrong).into())
+            Err(format!("{} wrong instead of {wrong} ({why:?})", found.wrong).into())
         }
         None if found.wrong > 0 => Err(format!("{} wrong in a kernel that is right", found.wrong).into()),
         _ => Ok(()),
@@ -145,7 +146,7 @@ fn is_needed(text: &str, line: usize) -> Result<(), Failed> {
     if more { Ok(()) } else { Err(format!("nothing is said without line {line}").into()) }
 }
 
-/// Idioms of which only the number of threads is not known are right in the CTA that they are written for.
+/// Idioms in which only the number of threads is unknown are right in the CTA that they are written for.
 fn is_settled_by_block(text: &str) -> Result<(), Failed> {
     let (open, given) = (
         Options::default(),
@@ -158,7 +159,7 @@ fn is_settled_by_block(text: &str) -> Result<(), Failed> {
     Err(format!("without a block {open:?}, with one {given:?}").into())
 }
 
-/// The files of a folder and of those in it, by their names without an end.
+/// The files of a folder and of its subfolders, by their names without extension.
 fn files(folder: &Path, prefix: &str) -> Vec<(String, String)> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
@@ -182,7 +183,7 @@ fn main() {
     let folder = tempfile::tempdir().expect("a folder");
     let unpacked = Command::new("tar").arg("-xzf").arg(&archive).arg("-C").arg(folder.path()).status();
     assert!(unpacked.is_ok_and(|status| status.success()), "tar fails on {}", archive.display());
-    // Concatenations of what is there in parts.
+    // Concatenations of files that are also there separately.
     let all: Vec<_> = files(folder.path(), "").into_iter().filter(|(name, _)| name != "reduced/idioms").collect();
     let total = Arc::new(Mutex::new(Counts::default()));
     let mut trials = Vec::new();

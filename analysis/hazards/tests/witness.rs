@@ -1,5 +1,5 @@
-//! Executions that show what the check proposes: of bugs that others reported, before their fix and not behind it; and of kernels of
-//! others, which are right but for those that are named here.
+//! Executions that show the findings of the check. Reported bugs have one before their fix and none after it; correct
+//! kernels of other projects have none, with the exceptions that are listed here.
 
 use std::{
     collections::BTreeMap,
@@ -15,20 +15,20 @@ use ptx_isa::{Module, Stop};
 use ptx_memory_model::ptx::readings::Readings;
 use testing::root;
 
-/// Reported bugs of which the default profile warns at most.
+/// Reported bugs that are at most warnings in the default profile.
 const WARNED: [&str; 5] =
     ["deepep_642", "deepgemm_389", "facebook_triton_1723", "flashkda_24_init", "transformerengine_2695"];
 
-/// Reported bugs whose witness takes long to find: `scripts/test` leaves them to `--all`.
+/// Reported bugs whose witness takes long to find: `scripts/test` runs them only with `--all`.
 const LONG: [&str; 5] = ["deepep_657", "flashinfer_5334", "triton_7293", "tvm_20074", "vllm_182"];
 
-/// Reported bugs without a witness yet, and why.
+/// Reported bugs without a witness so far, and the reason.
 const NOT_SHOWN: [(&str, &str); 2] = [
     ("cutlass_3647", "one tensor map is used for boxes of two sizes"),
     ("flashkda_24_empty", "only a slow consumer shows it, in an order of threads that is rare"),
 ];
 
-/// Kernels of others that are wrong by the manual and have a witness, and what it shows.
+/// Kernels of other projects that violate the manual and have a witness, with the fault that it shows.
 const WRONG: [(&str, &str); 12] = [
     ("cs_g2s", "tiles are prefetched into a buffer that other threads still read"),
     ("cutlass3653_before", "a known bug"),
@@ -37,12 +37,12 @@ const WRONG: [(&str, &str); 12] = [
         "loads of tensor memory are not waited for before its columns change, and products with other accumulators follow each other",
     ),
     ("ex77_before", "the same, and stores to tensor memory are not waited for: the known bug"),
-    ("fmla_sp90", "what cp.async wrote is read by wgmma without a proxy fence"),
+    ("fmla_sp90", "wgmma reads the data of cp.async without a proxy fence"),
     ("g2s_MatrixMulAsyncCopyMultiStage", "tiles are prefetched into a buffer that other threads still read"),
     ("g2s_MatrixMulAsyncCopyMultiStageLargeChunk", "the same"),
     (
         "g2s_MatrixMulAsyncCopyMultiStageLargeChunk_fixed",
-        "the tile four rounds ahead goes where others may still read that of the last round",
+        "the tile four iterations ahead overwrites a tile that other threads may still read",
     ),
     ("g2s_MatrixMulAsyncCopyMultiStage_fixed", "the same"),
     ("stmatrix_before", "a known bug"),
@@ -82,7 +82,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// Whether all is executed of a kernel: where nothing goes wrong, that takes long.
+/// Whether a kernel is executed completely: without a fault, that takes long.
 fn is_executed(path: &Path) -> bool {
     all() || fs::metadata(path).is_ok_and(|data| data.len() < 2_000)
 }
@@ -91,12 +91,12 @@ fn stem(path: &Path) -> String {
     path.file_stem().expect("a name").to_string_lossy().into_owned()
 }
 
-/// Whether the kernels of others are all executed, which takes long: `WITNESS_ALL` says so.
+/// Whether all kernels of other projects are executed, which takes long: `WITNESS_ALL` requests it.
 fn all() -> bool {
     std::env::var_os("WITNESS_ALL").is_some()
 }
 
-/// What is wrong with the kernels of a module, in executions; and what is written of it where a table is wanted.
+/// The faults of a module's kernels in executions. Also writes the table, if it is requested.
 fn found(name: &str, module: &Module, is_proposed: bool) -> Result<Vec<Witness>, Failed> {
     let mut found = Vec::new();
     let kernels = if is_proposed { read(module) } else { Vec::new() };
@@ -116,7 +116,7 @@ fn found(name: &str, module: &Module, is_proposed: bool) -> Result<Vec<Witness>,
     Ok(found)
 }
 
-/// A kernel in numbers.
+/// A kernel as a row of numbers.
 fn row(kernel: &str, proposed: &[Hazard], all: &ptx_hazards::Witnesses) -> String {
     let best = &all.launches[0];
     let end = match best.end {
@@ -137,7 +137,7 @@ fn row(kernel: &str, proposed: &[Hazard], all: &ptx_hazards::Witnesses) -> Strin
     format!("{kernel}\t{end}\t{}/{}\t{} runs\t{wrong}\t{open}\t{classes:?}", best.covered.0, best.covered.1, all.runs)
 }
 
-/// A witness shows the same again.
+/// Checks that a witness shows the same fault again.
 fn again(module: &Module, witness: &Witness) -> Result<(), Failed> {
     let report = witness.again(module, &Budget::default()).map_err(|_| "no launch")?;
     match report.findings.contains(&witness.found) {
@@ -180,7 +180,7 @@ fn reported(path: &Path) -> Result<(), Failed> {
     }
     let new = found(&name, &fixed, true)?;
     match wrong(&new).first() {
-        Some(witness) => Err(format!("behind the fix: {}", said(witness)).into()),
+        Some(witness) => Err(format!("after the fix: {}", said(witness)).into()),
         None => Ok(()),
     }
 }

@@ -1,61 +1,62 @@
-//! The alignment of a function's operations with its instructions: which instruction stands for which operation.
+//! The alignment of a function's operations with its instructions: it finds the instruction that implements each
+//! operation.
 //!
 //! # Problem
 //!
 //! The input is the **operations** of a source function, as basic blocks, and the **events** of a PTX function: the
 //! memory accesses and unguarded fences that control reaches. A compiler may move blocks, expand an operation to a loop
-//! or to an access with fences, and leave out operations that control does not reach. It does not change which
-//! operations there are, nor how control leads from one to another.
+//! or to an access with fences, and leave out unreachable operations. It does not change which operations there are,
+//! nor how control leads from one to another.
 //!
 //! # Alignment
 //!
-//! An alignment matches each operation with up to three events: the access or fence that stands for it, and a fence in
-//! front of it and one behind it that carry its ordering. Each event is matched at most once. There is an order of the
+//! An alignment matches each operation with up to three events: the access or fence that implements it, a fence before
+//! it and a fence after it that carry its ordering. Each event is matched at most once. There is an order of the
 //! operations and one of the events, both along the flow of control, that the matches keep.
 //!
 //! # Score
 //!
-//! The best alignment has the lowest cost; of those, it loses the fewest operations. An operation is lost if the judge
-//! finds that its event does not keep it, if its fence is another operation's, or if it needs an event and has none.
-//! Losses come second: they are what the judge is to report, and must not decide which instruction belongs to which
-//! operation. The cost is a sum, whose numbers are in [`cost`]:
+//! The best alignment has the lowest cost. Among alignments of equal cost, it loses the fewest operations. An operation
+//! is lost if the judge finds that its event does not keep it, if its fence belongs to another operation, or if it
+//! needs an event and has none. Losses come second: the judge is to report them, so they must not decide which
+//! instruction belongs to which operation. The cost is a sum, whose numbers are in [`cost`]:
 //!
-//! - for each matched operation, how badly the event fits, by kind, width and state space;
-//! - for each operation without an event, and for each access without an operation, the cost of leaving it so. The
-//!   [companions] of a matched event cost nothing: the reads with which a loop begins, the second of two `atom`s of which a
-//!   branch chooses one;
-//! - [`cost::RELATION`] for each broken relation. For each ordered pair of matched operations that control reaches, an
+//! - for each matched operation, the misfit of the event in kind, width and state space;
+//! - for each operation without an event, and for each access without an operation, the cost of leaving it unmatched.
+//!   The [companions] of a matched event cost nothing: the reads with which a loop begins, or the second of two `atom`s
+//!   between which a branch chooses;
+//! - [`cost::RELATION`] for each broken relation. For each ordered pair of matched and reachable operations, an
 //!   operation with itself included, there are three [relations](graph): "leads to", "dominates" and "post-dominates".
-//!   One is broken if it holds between the operations but not between their events, or the other way round. There is
-//!   two exceptions. The `cas` of an operation that became a loop always leads back to itself. The first read of the
-//!   loop is asked in its place; if there is none, the relation counts as kept. Where a branch chooses between two
-//!   `atom`s, the branch is asked in their place;
+//!   A relation is broken if it holds between the operations but not between their events, or the other way round.
+//!   There are two exceptions. The `cas` of an operation that became a loop always leads back to itself: the relation
+//!   of the loop's first read counts instead, and without such a read, the relation counts as kept. If a branch
+//!   chooses between two `atom`s, the relations of the branch count instead of theirs;
 //! - [`cost::LACKING_FENCE`] for each operation that needs a fence and has none.
 //!
 //! # Search
 //!
 //! For one order of the operations and one order of the events, a [table](crate::table) gives the cheapest alignment by
-//! fit and by what is left out. It is filled up to three times, since it does not see relations or loops:
+//! fit and by unmatched operations and events. It is filled up to three times, since it does not see relations or
+//! loops:
 //!
-//! 1. Each operation is a row; an operation with an ordering has a row for a fence in front of it if it releases, and
-//!    one behind it if it acquires.
-//! 2. If operations were matched with loops or choices, again, without the companions of these.
-//! 3. Each match moves to the event that fits as well, between the events of its neighbors, and breaks the fewest
-//!    relations. Then the table is filled once more with these matches fixed, and with rows for just the fences that
-//!    they need, among those that no other access separates from them. The matches move once more.
+//! 1. Each operation is a row; an operation with an ordering has a row for a fence before it if it releases, and a row
+//!    for a fence after it if it acquires.
+//! 2. If operations were matched with loops or choices, the table is filled again, without the companions of these.
+//! 3. Each match moves to the event that fits as well, lies between the events of its neighbors, and breaks the fewest
+//!    relations. Then the table is filled once more with these matches fixed, and with rows for only the fences that
+//!    they need, among the fences that no other access separates from them. The matches move once more.
 //!
-//! The events have two orders, that of the flow and that of the text, and the better one counts. The operations have
-//! one for each order of the successors of each block: the reverse post-order of their graph. The first is that of the
-//! text. Then one exchange of two successors is tried, then two at a time, and so on. After each improvement, this
+//! The events have two orders, by flow and by text, and the better one counts. The operations have one order for each
+//! order of the successors of each block: the reverse post-order of their graph. The first is the order of the text.
+//! Then one exchange of two successors is tried, then two at a time, and so on. After each improvement, the search
 //! begins again from the better order.
 //!
 //! # Bounds
 //!
-//! Let n be the number of operations and m that of events. A table has at most (3n + 1)(m + 1) cells; above
-//! [`LARGEST_TABLE`] the function is [`TooLarge`]. The search ends at a score that nothing can improve, when all
+//! Let n be the number of operations and m the number of events. A table has at most (3n + 1)(m + 1) cells; above
+//! [`LARGEST_TABLE`] the function is [`TooLarge`]. The search ends at a score that no alignment can improve, when all
 //! exchanges are tried, or when [`LARGEST_SEARCH`] is spent: each order costs the nodes of the operations' graph, and
-//! each new one two tables. Relations take time in proportion to the graph for each matched operation, and are
-//! remembered.
+//! each new one two tables. Relations take time in proportion to the graph for each matched operation, and are cached.
 //!
 //! The text's order is always searched, so that there is always an alignment. If the search ends early, a better
 //! alignment may be missed, and an operation that is kept may be reported as lost. Whatever the alignment, an operation
@@ -87,16 +88,16 @@ use crate::{
 const LARGEST_TABLE: usize = 1 << 28;
 
 /// The effort for the search of one function, in cells of tables and nodes of graphs. It takes a few hundredths of a
-/// second where operations are lost, so that no order fits.
+/// second if operations are lost, so that no order fits.
 const LARGEST_SEARCH: usize = 1 << 20;
 
 /// The result for one operation.
 pub struct Assignment {
-    /// The node of the access or fence that stands for the operation.
+    /// The node of the access or fence that implements the operation.
     pub node: Option<usize>,
-    /// Whether its ordering needs a fence, but those that are there stand for other operations.
+    /// Whether its ordering needs a fence, but the existing fences implement other operations.
     pub lacks_fence: bool,
-    /// Whether control reaches the operation. If not, nothing need stand for it.
+    /// Whether control reaches the operation. An unreachable operation needs no instruction.
     pub is_reached: bool,
 }
 
@@ -110,9 +111,9 @@ pub struct TooLarge {
     pub instructions: usize,
 }
 
-/// Finds the instruction that stands for each operation, in the order of the text.
+/// Finds the instruction that implements each operation, in the order of the text.
 ///
-/// `is_lost` says whether a node does not keep an operation.
+/// `is_lost` tells whether a node does not keep an operation.
 ///
 /// # Errors
 /// If the function is too large.
@@ -176,18 +177,18 @@ pub fn align(
     Ok(best.matches.iter().enumerate().map(assignment).collect())
 }
 
-/// The operations of an order of nodes. Those that control does not reach come last.
+/// The operations of an order of nodes. Unreachable operations come last.
 fn operations_in(order: Vec<usize>, nodes: &[usize]) -> Vec<usize> {
     let reached = order.into_iter().filter_map(|node| nodes.binary_search(&node).ok());
     reached.chain(0..nodes.len()).unique().collect()
 }
 
-/// The cost of an alignment, and how many operations are lost.
+/// The cost of an alignment, and the number of lost operations.
 type Score = (u32, usize);
 
 struct Alignment {
     score: Score,
-    /// One for each operation, in the order of the text.
+    /// The match of each operation, in the order of the text.
     matches: Vec<Match>,
 }
 
@@ -202,11 +203,11 @@ struct Match {
 /// A part of a [`Match`].
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Part {
-    /// A fence in front of the operation, for its ordering.
+    /// A fence before the operation, for its ordering.
     Before,
-    /// The access or fence that stands for the operation.
+    /// The access or fence that implements the operation.
     Itself,
-    /// A fence behind the operation, for its ordering.
+    /// A fence after the operation, for its ordering.
     Behind,
 }
 
@@ -232,7 +233,7 @@ impl Match {
     }
 }
 
-/// The operations that have events, with these.
+/// The operations that have events, with their events.
 fn pairs(matches: &[Match]) -> Vec<(usize, usize)> {
     matches.iter().enumerate().filter_map(|(op, found)| Some((op, found.itself?))).collect()
 }
@@ -271,7 +272,7 @@ enum Known<'a> {
     Matches(&'a [Match]),
 }
 
-/// The two sides of an alignment, and what is known of their pairs.
+/// The two sides of an alignment, and cached facts about their pairs.
 struct Aligner<'a, L> {
     source: Source<'a>,
     compiled: Compiled<'a>,
@@ -285,14 +286,14 @@ struct Aligner<'a, L> {
     leaving: Vec<u32>,
     /// The cost of leaving each event without an operation.
     skipping: Vec<u32>,
-    /// The other events of what an operation became, by its event.
+    /// The companions of each event: the other events of an operation's expansion.
     companions: Vec<Vec<usize>>,
-    /// The place of each event where an operation became a choice of it.
+    /// The place of the branch that chooses each event, if an operation became such a choice.
     chosen_at: Vec<Option<usize>>,
     /// The two orders of the events.
     orders: [Vec<usize>; 2],
     is_lost: L,
-    /// The answers of `is_lost`.
+    /// The cached answers of `is_lost`.
     lost: HashMap<(usize, usize), bool>,
 }
 
@@ -377,20 +378,21 @@ impl<'a, L: Fn(&AtomicOp, usize) -> bool> Aligner<'a, L> {
         (cost, lost + unmatched().filter(|(_, cost)| **cost > 0).count())
     }
 
-    /// The pairs of operations that control reaches. The others have no relations.
+    /// The pairs of reachable operations. Other operations have no relations.
     fn reached(&self, pairs: &[(usize, usize)]) -> Vec<(usize, usize)> {
         pairs.iter().copied().filter(|(op, _)| self.source.is_reached[*op]).collect()
     }
 
-    /// How many relations to itself and to others an operation has that its event has not, or the other way round.
+    /// The number of relations that an operation has, to itself and to other operations, and its event has not, or the
+    /// other way round.
     fn broken_relations(&self, op: usize, event: usize, pairs: &[(usize, usize)]) -> u32 {
         let place = self.place(op, event);
         let (asked, found) = (self.source.relations.of(op), self.compiled.relations.of(place));
         let others = pairs.iter().filter(|(other, _)| *other != op);
         let broken = |&(other, event): &(usize, usize)| (asked[other] ^ found[self.place(other, event)]).count_ones();
         let others = others.map(broken).sum::<u32>();
-        // A loop that the operation became leads back to itself. Whether other code leads back there, its first read
-        // says.
+        // A loop that the operation became leads back to itself. Its first read tells whether other code also leads
+        // back there.
         let again = match self.companions[event].first() {
             _ if place != event || !self.is_loop(op, event) => found[place],
             Some(first) => found[*first],
@@ -402,7 +404,7 @@ impl<'a, L: Fn(&AtomicOp, usize) -> bool> Aligner<'a, L> {
 
     /// Moves each operation to the best of the events that fit as well at its place in the order.
     fn settle(&self, operations: &[usize], events: &[usize], matches: &mut [Match]) {
-        // A fence that is not needed where it was matched may be another operation's.
+        // A fence that is not needed by its match may belong to another operation.
         for (op, found) in matches.iter_mut().enumerate() {
             if let Some(event) = found.itself {
                 let needed = self.fences_needed(op, event);
@@ -435,7 +437,7 @@ impl<'a, L: Fn(&AtomicOp, usize) -> bool> Aligner<'a, L> {
         self.fences_needed(op, event).into_iter().any(|part| found.get(part).is_none())
     }
 
-    /// Whether this event is one of several that an operation became.
+    /// Whether this event is one of several events of an operation's expansion.
     fn is_expansion(&self, op: usize, event: usize) -> bool {
         is_expansion(&self.source.operations[op], self.compiled.flow, self.compiled.events[event])
     }
@@ -450,13 +452,13 @@ impl<'a, L: Fn(&AtomicOp, usize) -> bool> Aligner<'a, L> {
         self.chosen_at[event].filter(|_| self.is_expansion(op, event)).unwrap_or(event)
     }
 
-    /// The companions of the events that stand for operations.
+    /// The companions of the events that implement operations.
     fn companions_of(&self, matches: &[Match]) -> HashSet<usize> {
         let expanded = pairs(matches).into_iter().filter(|(op, event)| self.is_expansion(*op, *event));
         expanded.flat_map(|(_, event)| &self.companions[event]).copied().collect()
     }
 
-    /// The fences that can play a role for an event: no access of another operation stands between.
+    /// The fences that can play a role for an event: no access of another operation lies between.
     fn serving(&self, event: usize, role: FenceRole) -> &[Fit] {
         let (direction, holds): (_, fn(FenceSem) -> bool) = match role {
             FenceRole::Acquire => (Direction::Forward, acquires),
@@ -473,7 +475,7 @@ impl<'a, L: Fn(&AtomicOp, usize) -> bool> Aligner<'a, L> {
         })
     }
 
-    /// The sides on which an operation needs fences, if this event stands for it.
+    /// The sides on which an operation needs fences, if this event implements it.
     fn fences_needed(&self, op: usize, event: usize) -> Vec<Part> {
         let found = MemoryEvent::of(self.compiled.flow, self.compiled.events[event]);
         let Some(found) = found.filter(|_| self.is_ordered(op)) else { return Vec::new() };
@@ -490,7 +492,7 @@ impl<'a, L: Fn(&AtomicOp, usize) -> bool> Aligner<'a, L> {
             .collect()
     }
 
-    /// Whether an operation is an access with an ordering that other threads see.
+    /// Whether an operation is an access with an ordering that other threads can observe.
     fn is_ordered(&self, op: usize) -> bool {
         let AtomicOp { operation, scope, .. } = self.source.operations[op];
         operation != Operation::Fence && scope != SyncScope::SingleThread && self.leaving[op] > 0
@@ -548,7 +550,7 @@ impl<'a, L: Fn(&AtomicOp, usize) -> bool> Aligner<'a, L> {
     }
 }
 
-/// The relations between the nodes that take part, by their indices. Computed on demand.
+/// The relations between the matched nodes, by their indices. Computed on demand.
 struct NodeRelations<'a> {
     graph: &'a Graph,
     nodes: &'a [usize],
@@ -560,7 +562,7 @@ impl<'a> NodeRelations<'a> {
         Self { graph, nodes, known: vec![OnceCell::new(); nodes.len()] }
     }
 
-    /// Those of one node to all.
+    /// The relations of one node to all nodes.
     fn of(&self, index: usize) -> &[u8] {
         self.known[index].get_or_init(|| self.graph.relations(self.nodes[index], self.nodes))
     }

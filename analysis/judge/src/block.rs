@@ -1,4 +1,4 @@
-//! The operations of a function, as its source has them.
+//! The operations of a function, in the form of its source.
 
 use itertools::Itertools;
 use ptx_lowering::AtomicOp;
@@ -10,12 +10,12 @@ use crate::graph::Graph;
 pub struct BasicBlock {
     /// The atomics and fences of the block.
     pub operations: Vec<AtomicOp>,
-    /// The indices of the blocks that control can go to then. If there is none, it leaves the function.
+    /// The indices of the blocks to which control can continue. If there is none, it leaves the function.
     pub next: Vec<usize>,
 }
 
-/// The control flow of blocks: one node for the beginning of each block, and one for each operation. The numbers of the
-/// operations' nodes come second, in ascending order.
+/// The control flow of blocks: one node for the beginning of each block, and one for each operation. The second result
+/// has the numbers of the operations' nodes, in ascending order.
 pub fn control_flow(blocks: &[BasicBlock]) -> (Graph, Vec<usize>) {
     let beginnings: Vec<usize> = blocks
         .iter()

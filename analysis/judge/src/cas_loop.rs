@@ -1,8 +1,8 @@
-//! The loop around a compare-and-swap (`atom.cas`): when does it try again?
+//! The loop around a compare-and-swap (`atom.cas`), and the conditions under which it retries.
 //!
-//! The code behind the `cas` is interpreted abstractly, along every path. The state says which registers hold the
-//! result or the expected value, or halves of them, or the outcome of comparing these. A branch on such an outcome
-//! splits the state into success and failure.
+//! The code after the `cas` is interpreted abstractly, along every path. The state holds the registers that contain the
+//! result or the expected value, or halves of them, or the outcome of a comparison of these. A branch on such an
+//! outcome splits the state into success and failure.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -13,27 +13,27 @@ use ptx_lowering::ptx::{
 
 use crate::flow::Flow;
 
-/// When a compare-and-swap is tried again.
+/// The condition under which a compare-and-swap is retried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Retry {
     /// Never, or also after it has succeeded.
     Never,
-    /// After some failures. Others end the operation.
+    /// After some failures. Other failures end the operation.
     OrFailure,
     /// After every failure, until it succeeds, or would change nothing.
     UntilSuccess,
 }
 
-/// A branch that leaves a loop in front of its `cas`, where that would write what it expects.
+/// A branch that leaves a loop before its `cas`, if the `cas` would write the value that it expects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Skip {
     /// The branch.
     pub branch: usize,
-    /// Where it leads if nothing would change.
+    /// Its destination if nothing would change.
     kept: usize,
 }
 
-/// The branch on the straight line to a `cas` that skips it where it would write what it expects.
+/// The branch on the straight line to a `cas` that skips it if it would write the value that it expects.
 pub fn skip(flow: &Flow<'_>, cas: usize) -> Option<Skip> {
     let Atom { b: expected, c: Some(new), ty: swapped, .. } = flow.cas(cas)? else { return None };
     // The skip, with the predicate and its value there.
@@ -69,7 +69,7 @@ pub fn skip(flow: &Flow<'_>, cas: usize) -> Option<Skip> {
     None
 }
 
-/// The value of a register, as far as it is known.
+/// The known value of a register.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum AbstractValue {
     /// The unknown value that the register held at the start.
@@ -81,9 +81,9 @@ enum AbstractValue {
     Found,
     Pack(Vec<AbstractValue>),
     Half(Box<AbstractValue>, u8),
-    /// A number that is 0 where these halves of the found and the expected value are equal.
+    /// A number that is 0 if these halves of the found and the expected value are equal.
     Difference(u8),
-    /// A predicate that holds if some of these halves differ or, negated, if none does.
+    /// A predicate that holds if some of these halves differ or, if negated, if none does.
     Differ {
         halves: u8,
         negated: bool,
@@ -94,7 +94,7 @@ enum AbstractValue {
 /// All halves of a value.
 const ALL: u8 = 0b11;
 
-/// A place in the code, and what is known there.
+/// A place in the code, and the state there.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct AbstractState {
     node: usize,
@@ -105,15 +105,15 @@ struct AbstractState {
     failed: bool,
 }
 
-/// The most states that are visited, and the most values in all of them. Code that needs more counts as no loop.
+/// The limit of visited states, and the limit of values in all of them. Code that needs more does not count as a loop.
 const MOST_STATES: usize = 20_000;
 const MOST_VALUES: usize = 1_000_000;
 
-/// How deep values are packed and halved: 128 bits are two halves of two words.
+/// The largest depth of packed and halved values: 128 bits are two halves of two words.
 const DEEPEST: usize = 4;
 
-/// Says when the `cas` at a node is tried again. A path ends at the nodes of `leaves`, where the operation is over, and
-/// at the exit.
+/// The condition under which the `cas` at a node is retried. A path ends at the nodes of `leaves`, where the operation
+/// is over, and at the exit.
 pub fn retry(flow: &Flow<'_>, cas: usize, atom: &Atom, leaves: impl Fn(usize) -> bool) -> Retry {
     let Some((paths, state)) = Paths::behind(flow, cas, atom) else { return Retry::Never };
     let skip = skip(flow, cas);
@@ -148,15 +148,15 @@ pub fn retry(flow: &Flow<'_>, cas: usize, atom: &Atom, leaves: impl Fn(usize) ->
     }
 }
 
-/// What a compare-and-swap came to.
+/// The outcome of a compare-and-swap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     Success,
     Failure,
 }
 
-/// As [`Flow::always`](ptx_lowering::ptx::flow::Flow::always) forward from a `cas`, on the paths of one outcome. Where no branch
-/// tells, a path is one of both.
+/// Like [`Flow::always`](ptx_lowering::ptx::flow::Flow::always) forward from a `cas`, on the paths of one outcome. A
+/// path on which no branch decides the outcome belongs to both.
 pub fn always_behind(flow: &Flow<'_>, cas: usize, outcome: Outcome, visit: impl Fn(usize) -> Visit) -> bool {
     let on_all_paths = || flow.always(cas, Direction::Forward, &visit);
     let Some((paths, state)) = flow.cas(cas).and_then(|atom| Paths::behind(flow, cas, atom)) else {
@@ -187,7 +187,7 @@ pub fn always_behind(flow: &Flow<'_>, cas: usize, outcome: Outcome, visit: impl 
     true
 }
 
-/// Whether a node is a `cas` that writes only what it finds, as a load does.
+/// Whether a node is a `cas` that writes only the value that it finds, and thus acts as a load.
 pub fn keeps_value(flow: &Flow<'_>, cas: usize) -> bool {
     match flow.cas(cas) {
         Some(Atom { b, c: Some(c), .. }) => {
@@ -201,7 +201,7 @@ pub fn keeps_value(flow: &Flow<'_>, cas: usize) -> bool {
 /// The longest chain of copies that is followed.
 const MOST_COPIES: usize = 4;
 
-/// Where the value of an operand comes from, without the copies in between.
+/// The origin of the value of an operand, without the copies in between.
 #[derive(PartialEq)]
 pub enum Origin<'p> {
     Operand(&'p Operand),
@@ -209,7 +209,7 @@ pub enum Origin<'p> {
     Vector(Vec<Self>),
 }
 
-/// Where the value of an operand at a node comes from.
+/// The origin of the value of an operand at a node.
 pub fn origin<'p>(flow: &Flow<'p>, at: usize, operand: &'p Operand) -> Origin<'p> {
     copied(flow, at, operand, MOST_COPIES)
 }
@@ -250,7 +250,8 @@ fn block_start(flow: &Flow<'_>, node: usize) -> usize {
     start
 }
 
-/// The registers from which guards and the expected value of the `cas` are computed. Values of others are not followed.
+/// The registers from which guards and the expected value of the `cas` are computed. The values of other registers are
+/// not tracked.
 fn relevant<'p>(flow: &Flow<'p>, atom: &'p Atom) -> HashSet<&'p Name> {
     let guards = flow.nodes.iter().filter_map(|node| node.guard).map(|guard| &guard.p);
     let mut names: Vec<&Name> = guards.chain(atom.b.registers()).collect();
@@ -297,7 +298,7 @@ impl AbstractState {
         }
     }
 
-    /// The value; an unknown one in its place if it is too deep.
+    /// The value, or an unknown one if the value is too deep.
     fn shallow(&self, value: AbstractValue) -> AbstractValue {
         if value.depth() > DEEPEST { AbstractValue::Computed(self.node) } else { value }
     }
@@ -339,7 +340,8 @@ impl AbstractValue {
 }
 
 impl<'f, 'p> Paths<'f, 'p> {
-    /// The interpreter, and the state in which a `cas` has just found its value; nothing, if no straight line leads there.
+    /// The interpreter, and the state in which a `cas` has just found its value; `None` if no straight line leads
+    /// there.
     fn behind(flow: &'f Flow<'p>, cas: usize, atom: &'p Atom) -> Option<(Self, AbstractState)> {
         let mut paths = Self { flow, atom, relevant: relevant(flow, atom), expected: None };
         let start = block_start(flow, cas);
@@ -358,7 +360,7 @@ impl<'f, 'p> Paths<'f, 'p> {
         Some((paths, state))
     }
 
-    /// The states behind an instruction whose effect is done.
+    /// The states after an instruction whose effect is done.
     fn next(&self, state: AbstractState) -> Vec<AbstractState> {
         let next = &self.flow.nodes[state.node].next;
         next.iter().map(|&node| AbstractState { node, ..state.clone() }).collect()
@@ -385,13 +387,14 @@ impl<'f, 'p> Paths<'f, 'p> {
         if node.guard.is_some() && node.next.len() > 1 { states[..states.len() - 1].to_vec() } else { states }
     }
 
-    /// Behind a guarded branch that is not taken, control goes to the last successor.
+    /// If a guarded branch is not taken, control continues at the last successor.
     fn skipped(&self, state: AbstractState) -> Vec<AbstractState> {
         let last = self.flow.nodes[state.node].next.last();
         last.map(|&node| AbstractState { node, ..state }).into_iter().collect()
     }
 
-    /// The state where a guard holds and the state where it does not; one state and `None` if that is not known.
+    /// The state in which a guard holds and the state in which it does not; one state and `None` if the guard is
+    /// unknown.
     fn split(&self, state: AbstractState, guard: &Guard) -> Vec<(AbstractState, Option<bool>)> {
         match state.registers.get(&guard.p) {
             Some(&AbstractValue::Known(holds)) => vec![(state, Some(holds != guard.negated))],
@@ -461,14 +464,14 @@ impl<'f, 'p> Paths<'f, 'p> {
         }
     }
 
-    /// The registers that the state's node writes have unknown values.
+    /// Makes the values of the registers that the state's node writes unknown.
     fn forget(&self, state: &mut AbstractState) {
         for name in self.flow.nodes[state.node].code.writes() {
             self.set_register(state, name, AbstractValue::Computed(state.node));
         }
     }
 
-    /// The halves of the found value that are compared with those of the expected one.
+    /// The halves of the found value that are compared with the halves of the expected value.
     fn compared(&self, a: &AbstractValue, b: &AbstractValue) -> Option<u8> {
         let expected = self.expected.as_ref()?;
         let is = |found: &AbstractValue, other: &AbstractValue| match found {
@@ -517,7 +520,7 @@ impl<'f, 'p> Paths<'f, 'p> {
             (AbstractValue::Difference(halves), AbstractValue::Immediate(0)) => *halves,
             _ => self.compared(a, b)?,
         };
-        // A comparison of other bits, or of floating-point numbers, says something else.
+        // A comparison of other bits, or of floating-point numbers, has a different meaning.
         let width = if halves == ALL { self.atom.ty.bits() } else { self.atom.ty.bits() / 2 };
         let integer = !matches!(ty, Type::F16 | Type::Bf16 | Type::F32 | Type::F64);
         let whole = ty.bits() == width || matches!(a, AbstractValue::Difference(_));

@@ -1,8 +1,8 @@
 //! The costs of an [alignment](crate::align).
 //!
-//! Every match costs less than an operation that is left without an instruction (at most 18, and 20), so that this
-//! happens only where no instruction fits. Two operations that change places break two relations or more, which cost
-//! 16: a match of the same kind and width elsewhere is then no gain, unless the one at hand is of another kind.
+//! Every match costs less than an operation without an instruction (at most 18, against 20), so an operation is left
+//! only if no instruction fits. Two operations that change places break two relations or more, which cost 16: a match
+//! of the same kind and width elsewhere then gains nothing, unless the one at hand is of another kind.
 
 use ptx_lowering::{
     AtomicOp, Operation, RmwOp,
@@ -16,37 +16,38 @@ use crate::{
     flow::Flow,
 };
 
-/// The cost of a match; `None` if the instruction cannot stand for the operation.
+/// The cost of a match; `None` if the instruction cannot implement the operation.
 pub type Fit = Option<u8>;
 
-/// An operation for which no instruction stands.
+/// An operation without an instruction.
 const UNMATCHED_OPERATION: u32 = 20;
-/// An `atom` or `red` that stands for no operation.
+/// An `atom` or `red` that implements no operation.
 const UNMATCHED_RMW: u32 = 5;
-/// A strong load or store that stands for no operation. A weak one is the program's, and costs nothing.
+/// A strong load or store that implements no operation. A weak one belongs to the program, and costs nothing.
 const UNMATCHED_STRONG_ACCESS: u32 = 1;
-/// One relation between two matched operations that their instructions do not have, or have and should not.
+/// A relation between two matched operations that their instructions do not have, or a relation of the instructions
+/// that the operations do not have.
 pub const RELATION: u32 = 8;
-/// An operation that needs a fence for its ordering, where none is left for it.
+/// An operation that needs a fence for its ordering and has none left.
 pub const LACKING_FENCE: u32 = 1;
 
-/// An instruction that does exactly this.
+/// An instruction that performs exactly this operation.
 const EXACT: u8 = 0;
 /// A loop of compare-and-swap for an rmw.
 const RMW_BY_CAS: u8 = 1;
-/// Two `atom`s, of which one executes, for an rmw.
+/// Two `atom`s for an rmw; only one of them executes.
 const RMW_BY_CHOICE: u8 = 1;
 /// A weak load or store.
 const WEAK: u8 = 2;
-/// An `atom` or `red` that computes something else.
+/// An `atom` or `red` that computes a different result.
 const OTHER_RMW: u8 = 6;
 /// A load by `atom`, or a store by `atom.exch` or a loop of compare-and-swap.
 const PLAIN_BY_ATOM: u8 = 8;
 /// An access to a part of the value.
 const NARROWER: u8 = 8;
-/// A load of a part of a word with what is beside it.
+/// A load of a part of a word with the rest of the word.
 const WIDER: u8 = 1;
-/// An rmw by load, arithmetic and store. The store is the part that others see.
+/// An rmw by load, arithmetic and store. Other threads observe the store.
 const RMW_BY_STORE: u8 = 10;
 
 /// The cost of leaving an operation without an instruction.
@@ -63,7 +64,7 @@ pub fn of_skipping(flow: &Flow<'_>, node: usize) -> u32 {
     }
 }
 
-/// The cost of an instruction that stands for an operation.
+/// The cost of an instruction that implements an operation.
 pub fn of_match(op: &AtomicOp, flow: &Flow<'_>, node: usize) -> Fit {
     let Some(asked) = op.operation.access() else { return of_fence(flow, node) };
     let found = MemoryEvent::of(flow, node)?;
@@ -104,12 +105,12 @@ pub fn of_match(op: &AtomicOp, flow: &Flow<'_>, node: usize) -> Fit {
     Some(kind + width)
 }
 
-/// The cost of an instruction that stands for a fence. Any fence may.
+/// The cost of an instruction that implements a fence. Any fence can.
 pub fn of_fence(flow: &Flow<'_>, node: usize) -> Fit {
     fence(flow, node).map(|_| EXACT)
 }
 
-/// Whether an address of one state space may be spelled as one of another.
+/// Whether an address of one state space may be written as an address of another.
 fn may_be(asked: Space, found: Space) -> bool {
     match (asked, found) {
         (Space::Generic, _) | (_, Space::Generic) => true,
@@ -118,7 +119,7 @@ fn may_be(asked: Space, found: Space) -> bool {
     }
 }
 
-/// The operation of `atom` that computes the same.
+/// The operation of `atom` that computes the same result.
 fn native(op: RmwOp) -> Option<AtomOp> {
     Some(match op {
         RmwOp::Xchg => AtomOp::Exch,

@@ -1,8 +1,8 @@
-//! What code does beyond its source: writes and volatile accesses that stand for no operation.
+//! The effects of code beyond its source: writes and volatile accesses that implement no operation.
 //!
-//! An operation writes memory once. A compiler may copy it to paths of which a thread takes one, and to further rounds of a
-//! loop. Every other write that stands for no operation is an [`Extra`]. Of a weak store the judge does not know whether it is the
-//! program's: whoever knows the source says that.
+//! An operation writes memory once. A compiler may copy it to mutually exclusive paths, and to further iterations of a
+//! loop. Every other write that implements no operation is an [`Extra`]. The judge cannot tell whether a weak store is
+//! the program's own: the caller, which knows the source, decides that.
 
 use std::collections::{HashMap, HashSet};
 
@@ -23,20 +23,21 @@ use crate::{
 /// The longest chain of computations of an address that is followed.
 const MOST_STEPS: usize = 16;
 
-/// An access of the code that stands for no operation of the source.
+/// An access of the code that implements no operation of the source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Extra {
     /// The line of the PTX. The first line of the text is 1.
     pub line: u32,
-    /// What it does.
+    /// Its kind.
     pub kind: ExtraKind,
-    /// The operation that it repeats, or at whose place it is, by its index in the order of the source.
+    /// The operation that it repeats, or whose location it accesses, by its index in the order of the source.
     pub of: Option<usize>,
-    /// Whether that operation is in a loop, so that this may be a further round of it: compilers unroll loops.
+    /// Whether that operation is in a loop, so that the access may be a further iteration of it: compilers unroll
+    /// loops.
     pub in_loop: bool,
 }
 
-/// What an access beyond the source does.
+/// The kind of an access beyond the source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Display, EnumIter, EnumMessage, IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
 #[non_exhaustive]
@@ -44,7 +45,7 @@ pub enum ExtraKind {
     /// An `atom` or `red`.
     #[strum(message = "one more update of memory")]
     Update,
-    /// A strong store, which no plain store of a program becomes.
+    /// A strong store. No plain store of a program becomes one.
     #[strum(message = "one more atomic write to memory")]
     AtomicStore,
     /// A weak or volatile store, which may be the program's own.
@@ -53,13 +54,15 @@ pub enum ExtraKind {
     /// A volatile load, which may be the program's own.
     #[strum(message = "one more volatile access")]
     VolatileLoad,
-    /// Another instruction that writes memory, or a call: a reduction of other CTAs, a copy in bulk. No operation becomes one.
+    /// Another instruction that writes memory, or a call: a reduction of other CTAs, a bulk copy. No operation becomes
+    /// one.
     #[strum(message = "an instruction that writes memory")]
     Other,
 }
 
 impl ExtraKind {
-    /// What an access does beyond reading; `None` if that is nothing, or if no other thread sees it.
+    /// The kind of an access that has an effect other than reading; `None` if it has none, or if no other thread can
+    /// observe it.
     fn of(flow: &Flow<'_>, node: usize, locals: &HashSet<Name>) -> Option<Self> {
         if let NodeCode::Other(other) = flow.nodes[node].code {
             return writes_otherwise(&other.mnemonic).then_some(Self::Other);
@@ -78,23 +81,25 @@ impl ExtraKind {
     }
 }
 
-/// Whether an instruction that is not modelled writes memory that other threads see, as no plain access of a program does.
+/// Whether an instruction that is not modelled writes memory that other threads can observe, other than as a plain
+/// access.
 fn writes_otherwise(mnemonic: &str) -> bool {
     let row = Mnemonic::of(mnemonic);
     row.is_none_or(|row| row.writes && !["ld", "st"].contains(&row.words) && !is_private(mnemonic))
 }
 
-/// What the source has, and which nodes stand for it.
+/// The operations of the source, and the nodes that implement them.
 pub struct Aligned<'a> {
     pub operations: Vec<&'a AtomicOp>,
     pub assignments: &'a [Assignment],
-    /// Whether each operation leads to itself.
+    /// Whether each operation is in a loop.
     pub in_loop: Vec<bool>,
-    /// All nodes that stand for operations.
+    /// All nodes that implement operations.
     pub claimed: &'a HashSet<usize>,
 }
 
-/// The accesses that stand for no operation, in the order of the flow. `is_lost` says whether a node does not keep an operation.
+/// The accesses that implement no operation, in the order of the flow. `is_lost` tells whether a node does not keep an
+/// operation.
 pub fn extras(
     aligned: &Aligned<'_>,
     flow: &Flow<'_>,
@@ -103,7 +108,7 @@ pub fn extras(
 ) -> Vec<Extra> {
     let locals = local_variables(function);
     let mut found = Vec::new();
-    // Each operation is on these paths.
+    // The nodes of each operation lie on such paths.
     let mut copies: Vec<Vec<usize>> =
         aligned.assignments.iter().map(|found| found.node.into_iter().collect()).collect();
     let mut behind: HashMap<usize, Vec<bool>> = HashMap::new();
@@ -122,7 +127,7 @@ pub fn extras(
                 Some(own) => {
                     fit.is_some() && fit == cost::of_match(op, flow, own) && (!is_lost(op, node) || is_lost(op, own))
                 }
-                // Nobody sees it, so that nothing need stand for it.
+                // No other thread can observe it, so it needs no instruction.
                 None => fit.is_some() && !needs_instruction(op),
             }
         };
@@ -140,7 +145,8 @@ pub fn extras(
             continue;
         }
         let beside = reached.iter().copied().find(|op| place(op) == Some(Relation::Same));
-        // A compiler copies the end of a loop to each path that leads there: an operation of a loop explains the access.
+        // A compiler copies the end of a loop to each path that leads there, so an operation of a loop explains the
+        // access.
         let repeated = alike.iter().find(|op| aligned.in_loop[**op]).or(alike.first());
         let of = beside.or(repeated.copied());
         found.push(Extra { line: flow.nodes[node].line, kind, of, in_loop: of.is_some_and(|op| aligned.in_loop[op]) });
@@ -148,10 +154,10 @@ pub fn extras(
     found
 }
 
-/// Where an access is, seen from the one that stands for an operation.
+/// The location of an access, relative to the access that implements an operation.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Relation {
-    /// It has bytes in common with it.
+    /// The two accesses have bytes in common.
     Same,
     /// It is another part of the operation's value, which was divided.
     Rest,
@@ -171,12 +177,12 @@ fn relation(flow: &Flow<'_>, op: &AtomicOp, own: usize, other: usize) -> Option<
     }
 }
 
-/// The bytes of an access, behind a register that is computed from no other one.
+/// The bytes of an access, relative to a register that is not computed from another one.
 struct ByteRange<'p> {
     root: &'p Name,
     offset: i64,
     bytes: i64,
-    /// The address was rounded down to that of a word.
+    /// The address was rounded down to a word address.
     masked: bool,
 }
 
@@ -220,7 +226,7 @@ impl<'p> ByteRange<'p> {
     }
 }
 
-/// Whether an address is computed from that of a local variable of the function.
+/// Whether an address is computed from the address of a local variable of the function.
 fn is_local(flow: &Flow<'_>, node: usize, locals: &HashSet<Name>) -> bool {
     let Some(address) = flow.instruction(node).and_then(Instruction::address) else { return false };
     let mut seen = HashSet::new();

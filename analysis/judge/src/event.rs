@@ -1,4 +1,4 @@
-//! Memory events: what an instruction does in the memory model of PTX ('PTX ISA', section 8).
+//! Memory events: the effects of instructions in the memory model of PTX ('PTX ISA', section 8).
 
 use ptx_lowering::ptx::{
     Atom, AtomSem, Cache, CacheOperator, Fence, FenceSem, Instruction, Ld, LdSem, Red, RedSem, Scope, Space, St, StSem,
@@ -29,7 +29,7 @@ pub struct MemoryEvent {
 }
 
 impl MemoryEvent {
-    /// A weak access that does nothing yet.
+    /// A weak access without any effect so far.
     fn new(space: Space, ty: Type, vec: Option<VectorSize>) -> Self {
         Self {
             reads: false,
@@ -98,17 +98,17 @@ impl MemoryEvent {
     }
 }
 
-/// The scope at which an access is strong. A volatile one is as if relaxed at system scope.
+/// The scope at which an access is strong. A volatile access counts as relaxed at system scope.
 fn strong(volatile: bool, scope: Option<Scope>, space: Space) -> Option<Scope> {
     if volatile { Some(Scope::Sys) } else { scope.map(|scope| promoted(scope, space)) }
 }
 
-/// Shared memory is visible on one GPU only, so that scope gpu is as good as sys there.
+/// Shared memory is visible on one GPU only, so scope gpu is as strong as sys there.
 pub fn promoted(scope: Scope, space: Space) -> Scope {
     if space.is_shared() && scope >= Scope::Gpu { Scope::Sys } else { scope }
 }
 
-/// The fence of a node. A guarded one may not execute, and is none.
+/// The fence of a node. A guarded fence may not execute, and does not count.
 pub fn fence(flow: &Flow<'_>, node: usize) -> Option<(FenceSem, Scope)> {
     if flow.nodes[node].guard.is_some() {
         return None;
@@ -131,8 +131,8 @@ pub fn releases(sem: FenceSem) -> bool {
     sem != FenceSem::Acquire
 }
 
-/// Whether a node accesses memory that other threads see and write, or waits for them. An instruction that PTX does not
-/// have may do anything.
+/// Whether a node accesses memory that other threads can read and write, or waits for them. An instruction that PTX
+/// does not define may do anything.
 pub fn touches_memory(flow: &Flow<'_>, node: usize) -> bool {
     let read_only = |cache: &Option<Cache>| *cache == Some(Cache::Operator(CacheOperator::Nc));
     match (flow.nodes[node].code, MemoryEvent::of(flow, node)) {

@@ -1,4 +1,5 @@
-//! The instructions that one operation can become: compare-and-swap loops, their first reads, two `atom`s on the two sides of a branch, and the fences around.
+//! The instructions that one operation can become: compare-and-swap loops, their first reads, two `atom`s on the two
+//! sides of a branch, and the fences around.
 
 use std::collections::HashSet;
 
@@ -19,13 +20,13 @@ use crate::{
 /// The longest chain of copies of an address that is followed.
 const MOST_COPIES: usize = 16;
 
-/// The widest value of a `cas`, in bytes. Its halves stand side by side.
+/// The widest value of a `cas`, in bytes. Its halves are adjacent.
 const WIDEST: i64 = 16;
 
 /// The width of a value that is divided, in bits: no compare-and-swap before sm_90 is as wide.
 const DIVIDED: u32 = 128;
 
-/// Whether anything must stand for an operation: not if no other thread takes part.
+/// Whether an operation needs an instruction: not if no other thread can observe it.
 pub fn needs_instruction(op: &AtomicOp) -> bool {
     let is_compiler_fence = op.operation == Operation::Fence && op.scope == SyncScope::SingleThread;
     !is_compiler_fence && !op.operation.access().is_some_and(|access| access.is_private())
@@ -41,8 +42,8 @@ pub fn is_expansion(op: &AtomicOp, flow: &Flow<'_>, node: usize) -> bool {
     }
 }
 
-/// Whether an `atom` is that of a loop that an operation becomes. A `cas` of just the bits that a `cmpxchg` compares is
-/// none: the program computes the value that it expects, and may have read it by a plain load.
+/// Whether an `atom` is the one of a loop that an operation becomes. A `cas` of exactly the bits that a `cmpxchg`
+/// compares does not count: the program computes the value that it expects, and may have read it by a plain load.
 pub fn is_loop(op: &AtomicOp, atom: &Atom) -> bool {
     atom.op == AtomOp::Cas
         && match op.operation {
@@ -58,8 +59,8 @@ pub fn is_divided(op: &AtomicOp, flow: &Flow<'_>, node: usize) -> bool {
     access.ty.lanes() > 1 && access.ty.bits() == DIVIDED && elements(flow, node).is_some()
 }
 
-/// The `atom`s that add 128 bits in parts of 32, from the first: each has the next place, and no other access stands in
-/// between.
+/// The `atom`s that add 128 bits in parts of 32, from the first: they have consecutive locations, and no other access
+/// lies between.
 pub fn elements(flow: &Flow<'_>, node: usize) -> Option<Vec<usize>> {
     let addition = |node: usize| match flow.instruction(node) {
         Some(Instruction::Atom(atom)) if atom.op == AtomOp::Add && atom.vec.is_none() => {
@@ -94,12 +95,12 @@ pub fn elements(flow: &Flow<'_>, node: usize) -> Option<Vec<usize>> {
 pub struct Choice {
     /// The branch.
     pub fork: usize,
-    /// The two, in the order of the text.
+    /// The two `atom`s, in the order of the text.
     pub atoms: [usize; 2],
 }
 
-/// Whether an `atom` is one of two that an operation becomes, if a branch chooses it: a maximum or minimum of floats can be
-/// one of integers, by the sign of the operand.
+/// Whether an `atom` is one of two that an operation becomes, if a branch chooses between them: a maximum or minimum of
+/// floats can be one of integers, depending on the sign of the operand.
 fn is_chosen(op: &AtomicOp, atom: &Atom) -> bool {
     use RmwOp::{FMax, FMaximum, FMaximumNum, FMin, FMinimum, FMinimumNum};
     let extremum = [FMax, FMaximum, FMaximumNum, FMin, FMinimum, FMinimumNum];
@@ -107,8 +108,8 @@ fn is_chosen(op: &AtomicOp, atom: &Atom) -> bool {
         && matches!(atom.op, AtomOp::Max | AtomOp::Min)
 }
 
-/// The choice of which an `atom` is one: both access the same place, on paths that begin at one branch, meet again, and have
-/// nothing else that touches memory.
+/// The choice that an `atom` belongs to: both `atom`s access the same location, on paths that begin at one branch, meet
+/// again, and have no other memory access.
 pub fn choice(flow: &Flow<'_>, node: usize) -> Option<Choice> {
     let neighbors = |node: usize| (&flow.nodes[node].previous[..], &flow.nodes[node].next[..]);
     let is_plain = |node: usize| !touches_memory(flow, node);
@@ -153,8 +154,8 @@ pub fn choice(flow: &Flow<'_>, node: usize) -> Option<Choice> {
     is_choice.then_some(Choice { fork, atoms: [atoms[0].min(atoms[1]), atoms[0].max(atoms[1])] })
 }
 
-/// The other nodes of what an operation becomes that has its access at a node: of a compare-and-swap loop its first reads, of
-/// two `atom`s the second, of which the first stands for both, and of elements all except the first.
+/// The companions of a node that implements an operation: for a compare-and-swap loop its first reads; for two `atom`s
+/// the second, because the first represents both; for elements all except the first.
 pub fn companions(flow: &Flow<'_>, node: usize) -> Vec<usize> {
     if let Some(cas) = flow.cas(node) {
         return first_reads(flow, node, cas);
@@ -165,8 +166,8 @@ pub fn companions(flow: &Flow<'_>, node: usize) -> Vec<usize> {
     }
 }
 
-/// The first reads of a compiler's loop: reads of the same place from which the expected value of a `cas` is computed,
-/// of as many bits as it compares. A narrower one is the program's.
+/// The first reads of a compiler's loop: reads of the same location from which the expected value of a `cas` is
+/// computed, of as many bits as it compares. A narrower read belongs to the program.
 fn first_reads(flow: &Flow<'_>, cas: usize, atom: &Atom) -> Vec<usize> {
     let base = copied_from(flow, &atom.a.base);
     let is_same =
@@ -200,8 +201,8 @@ fn first_reads(flow: &Flow<'_>, cas: usize, atom: &Atom) -> Vec<usize> {
     reads
 }
 
-/// The loads of a `cas`'s place that end the exchange without it: a branch on whether the loaded value is the expected one leads to
-/// the `cas` on one side alone.
+/// The loads of a `cas`'s location that end the exchange without it: a branch on whether the loaded value is the
+/// expected one leads to the `cas` on one side only.
 pub fn early_ends(flow: &Flow<'_>, cas: usize) -> Vec<usize> {
     let Some(atom) = flow.cas(cas) else { return Vec::new() };
     let base = copied_from(flow, &atom.a.base);

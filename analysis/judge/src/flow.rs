@@ -1,7 +1,7 @@
-//! The flow of control through PTX code, ours or any compiler's, as far as other threads see it.
+//! The control flow through PTX code, of this project or any compiler, as far as other threads can observe it.
 //!
-//! Two kinds of path are left out. Where a predicate says that an address is local ('PTX ISA', section on `isspacep`),
-//! no other thread takes part. A branch on a constant predicate has one successor.
+//! Two kinds of path are left out. If a predicate shows that an address is local ('PTX ISA', section on `isspacep`), no
+//! other thread can access it. A branch on a constant predicate has one successor.
 
 use std::{collections::HashMap, ops::Deref};
 
@@ -16,7 +16,7 @@ use ptx_lowering::{
 /// The instructions of a function or a sequence, and the paths between them.
 pub struct Flow<'p> {
     flow: flow::Flow<'p>,
-    /// By predicate, the value that says that an address is local.
+    /// For each predicate, the value that means a local address.
     locals: HashMap<&'p Name, bool>,
 }
 
@@ -25,7 +25,7 @@ impl<'p> Flow<'p> {
         Self::of(flow::Flow::of_statements(sequence.statements()))
     }
 
-    /// The flow of a function's body; that of a declaration has only entry and exit.
+    /// The flow of a function's body; a declaration has only entry and exit.
     pub fn of_function(function: &'p Function) -> Self {
         Self::of(flow::Flow::of_function(function))
     }
@@ -33,12 +33,12 @@ impl<'p> Flow<'p> {
     fn of(flow: flow::Flow<'p>) -> Self {
         let locals = local_predicates(&flow.nodes);
         let constants = constant_predicates(&flow.nodes);
-        // The predicates of which one value is left, and that value.
+        // The predicates that have one possible value left, and that value.
         let decided = locals.iter().map(|(p, local_if)| (*p, !local_if)).chain(constants).collect();
         Self { flow: flow.decided(&decided), locals }
     }
 
-    /// Whether a node executes only where an address is local.
+    /// Whether a node executes only if an address is local.
     pub fn is_private(&self, node: usize) -> bool {
         self.nodes[node].guard.is_some_and(|guard| self.locals.get(&guard.p) == Some(&!guard.negated))
     }
@@ -70,7 +70,7 @@ fn constant_predicates<'p>(nodes: &[Node<'p>]) -> HashMap<&'p Name, bool> {
     values.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
 }
 
-/// The predicates that say whether an address is local, with the value that says yes.
+/// The predicates that test whether an address is local, with the value that means yes.
 fn local_predicates<'p>(nodes: &[Node<'p>]) -> HashMap<&'p Name, bool> {
     let mut locals: HashMap<&Name, bool> = HashMap::new();
     let mut others = Vec::new();

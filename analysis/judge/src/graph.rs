@@ -1,4 +1,4 @@
-//! Control flow as numbers: the orders in which it can be walked, and the relations between its nodes.
+//! Control-flow graphs on numbered nodes: their traversal orders, and the relations between their nodes.
 
 use ptx_lowering::ptx::graph::{self, reverse_post_order};
 
@@ -17,7 +17,7 @@ const DOMINATES: u8 = 0b010;
 /// The bit for a node that is on every path from another to the exit.
 const POST_DOMINATES: u8 = 0b001;
 
-/// Two successors of a node change places.
+/// An exchange of two successors of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Exchange {
     node: usize,
@@ -44,14 +44,14 @@ impl Graph {
         self.next.iter().enumerate().flat_map(exchanges).collect()
     }
 
-    /// The nodes that control reaches, in [`reverse_post_order`], after these exchanges.
+    /// The reachable nodes, in [`reverse_post_order`], after these exchanges.
     pub fn order(&self, exchanges: impl IntoIterator<Item = Exchange>) -> Vec<usize> {
         let mut next = self.next.clone();
         exchanges.into_iter().for_each(|Exchange { node, places }| next[node].swap(places.0, places.1));
         reverse_post_order(next.len(), 0, |node| next[node].iter().copied())
     }
 
-    /// The relations of a node to each of the others, as bits: [`LEADS_TO`], [`DOMINATES`], [`POST_DOMINATES`].
+    /// The relations of a node to each of the given nodes, as bits: [`LEADS_TO`], [`DOMINATES`], [`POST_DOMINATES`].
     pub fn relations(&self, node: usize, others: &[usize]) -> Vec<u8> {
         let led_to = reached(&self.next, &self.next[node], None);
         let entered_without = reached(&self.next, &[0], Some(node));

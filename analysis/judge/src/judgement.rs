@@ -1,7 +1,7 @@
-//! The PTX of any compiler, compared with the operations that it stands for.
+//! The judgement of any compiler's PTX against the operations that it implements.
 //!
-//! The instructions that an operation is [aligned](crate::align) with are read as [`Strength`] reads them. The values
-//! that they compute are not compared.
+//! [`Strength`] derives the guarantees of the instructions that an operation is [aligned](crate::align) with. The
+//! values that they compute are not compared.
 
 use std::collections::HashSet;
 
@@ -28,37 +28,39 @@ use crate::{
 /// The judgement of one operation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Judgement {
-    /// The properties that the PTX does not keep. If there is none, the operation is right.
+    /// The properties that the PTX does not keep. If it is empty, the operation is right.
     pub violations: Vec<Violation>,
     /// Remarks on PTX that is right.
     pub notes: Vec<Note>,
-    /// The lines of the PTX that stand for the operation, in ascending order. The first line of the text is 1.
+    /// The lines of the PTX that implement the operation, in ascending order. The first line of the text is 1.
     pub lines: Vec<u32>,
-    /// What those lines guarantee, whether it is asked for or not.
+    /// The guarantees of those lines, whether they are required or not.
     pub strength: Strength,
-    /// The state space that the instruction names, where the address of the operation is generic. Other memory is accessed where
-    /// the address is of another space.
+    /// The state space that the instruction names, if the address of the operation is generic. If the address is of
+    /// another space, other memory is accessed.
     pub named_space: Option<Space>,
-    /// No `fence.sc` of its scope stands in front of a sequentially consistent operation, before any access of another place. Whatever
-    /// its own place is, that fence also orders what is in front of it, so that no rewrite of the source excuses this.
+    /// No `fence.sc` of its scope precedes a sequentially consistent operation, without an access of another location
+    /// between. That fence also orders the accesses before it, whatever the location of the operation is, so no rewrite
+    /// of the source justifies its absence.
     pub lacks_seq_cst: bool,
 }
 
 impl Judgement {
-    /// What this code for an operation guarantees less than another one, in words, beyond its violations; nothing, if it is as
-    /// strong.
+    /// The guarantees that this code for an operation lacks in comparison with another one, in words, beyond its
+    /// violations; empty if it is as strong.
     pub fn less_than(&self, other: &Self) -> Vec<String> {
         match (self.lines.is_empty(), other.lines.is_empty()) {
             (_, true) => Vec::new(),
-            (true, false) => vec!["no instruction stands for it".into()],
+            (true, false) => vec!["no instruction implements it".into()],
             (false, false) => self.strength.less_than(&other.strength),
         }
     }
 
-    /// What is wrong where an instruction names a state space, and nothing says that the generic address is of it.
+    /// Adds the violation of an instruction that names a state space, if nothing shows that the generic address is of
+    /// that space.
     pub fn blame_space(&mut self) {
         if let Some(space) = self.named_space {
-            let reason = format!("`.{space}` is other memory where the address is not of that space");
+            let reason = format!("`.{space}` is other memory if the address is not in this space");
             self.lose(Violation::new(Loss::Effect, reason));
         }
     }
@@ -75,7 +77,7 @@ impl Judgement {
     }
 }
 
-/// A remark on PTX that keeps order and scope but may surprise a reader.
+/// A remark on PTX that keeps ordering and scope but may surprise a reader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Display, EnumIter, EnumMessage, IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
 #[non_exhaustive]
@@ -84,34 +86,34 @@ pub enum Note {
     #[strum(message = "the load is a read-modify-write, which fails on memory that is only readable")]
     LoadWrites,
     /// The update of a vector is as many atomic operations as it has elements.
-    #[strum(message = "each element of the vector is updated by itself")]
+    #[strum(message = "each element of the vector is updated separately")]
     ByElement,
     /// A fence or a release is inside of a compare-and-swap loop.
     #[strum(message = "a compare-and-swap loop pays for the ordering in every iteration")]
     OrderingInLoop,
-    /// No path through the source leads to the operation, so that nothing need stand for it.
+    /// No path through the source leads to the operation, so it needs no instruction.
     #[strum(message = "control does not reach it")]
     Unreachable,
     /// ptxas is not known to keep the ordering of an instruction: see [`FunctionJudgement::note_assembler`].
     #[strum(message = "ptxas makes a loop of it, and drops its ordering or puts it inside of the loop")]
     Misplaced,
-    /// It orders less than the source asks for, and no thread can tell: what the optimizer may do.
-    #[strum(message = "it orders less, which no thread can tell")]
+    /// It has a weaker ordering than the source, which no thread can observe: the optimizer may do that.
+    #[strum(message = "it orders less, which no thread can observe")]
     Optimized,
 }
 
 /// The judgement of a function.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FunctionJudgement {
-    /// One for each operation, in their order.
+    /// The judgement of each operation, in their order.
     pub operations: Vec<Judgement>,
-    /// What the code does besides: what no operation stands for, as far as it writes or is volatile. Part of it may be the
-    /// program's own, or that of a function that was inlined.
+    /// The accesses that implement no operation, as far as they write or are volatile. Some of them may belong to the
+    /// program, or to a function that was inlined.
     pub extras: Vec<Extra>,
 }
 
 impl FunctionJudgement {
-    /// Blames each operation for what was done besides in its place, where that is an effect which the source has not.
+    /// Attributes to each operation the extra accesses of its location that are effects which the source does not have.
     pub fn blame(&mut self, is_effect: impl Fn(&Extra, &Judgement) -> bool) {
         let operations = &mut self.operations;
         self.extras.retain(|extra| {
@@ -127,8 +129,8 @@ impl FunctionJudgement {
         });
     }
 
-    /// Notes what ptxas does on a family of GPUs to an ordering that the PTX has, and that an operation asks for:
-    /// [`Note::Misplaced`]. `blocks` and `function` are those of the judgement.
+    /// Notes an ordering in the PTX, required by an operation, that ptxas does not keep for a family of GPUs:
+    /// [`Note::Misplaced`]. `blocks` and `function` are the arguments of the judgement.
     pub fn note_assembler(&mut self, blocks: &[BasicBlock], function: &Function, family: Family) {
         let misplaced: HashSet<u32> = function
             .body
@@ -160,7 +162,7 @@ pub fn judge_function(blocks: &[BasicBlock], function: &Function) -> Result<Func
         .flat_map(|block| &block.operations)
         .filter(|op| matches!(op.operation, Operation::Load(_)))
         .collect();
-    // Of a weak load, nobody knows whether it is the program's.
+    // A weak load may belong to the program.
     let is_added = |node: usize| {
         let is_strong = MemoryEvent::of(&flow, node).is_some_and(|event| event.strong.is_some());
         is_strong && !loads.iter().any(|op| cost::of_match(op, &flow, node).is_some())
@@ -176,7 +178,7 @@ pub fn judge_function(blocks: &[BasicBlock], function: &Function) -> Result<Func
         let mut judgement = judge_operation(op, assignment.node, &flow, &is_added);
         if assignment.lacks_fence && judgement.violations.is_empty() {
             judgement.violations =
-                vec![Violation::new(Loss::Ordering, "the fence that it needs stands for another operation")];
+                vec![Violation::new(Loss::Ordering, "the fence that it needs implements another operation")];
         }
         judgement.named_space = judgement.named_space.filter(|_| !chooses);
         judgement.lacks_seq_cst &= !(alone && seq_cst_scope(op) == Some(Scope::Cta));
@@ -197,24 +199,25 @@ pub fn judge_function(blocks: &[BasicBlock], function: &Function) -> Result<Func
     Ok(FunctionJudgement { operations: judged, extras })
 }
 
-/// Whether a node finds out of which memory an address is. Local memory is left out: where that was found, no order is needed.
+/// Whether a node tests the state space of an address. Tests for local memory are left out: if the address is local, no
+/// ordering is needed.
 fn chooses_space(flow: &Flow<'_>, node: usize) -> bool {
     matches!(flow.instruction(node), Some(Instruction::Isspacep { space, .. }) if *space != Space::Local)
 }
 
-/// Whether a kernel says that its CTAs have one thread.
+/// Whether a kernel specifies that its CTAs have one thread.
 fn has_one_thread(function: &Function) -> bool {
     function.head.most_threads == Some(1)
 }
 
-/// Judges an operation by the access or fence that stands for it. `is_added` says whether a load that may end an exchange is the
-/// compiler's.
+/// Judges an operation by the access or fence that implements it. `is_added` tells whether the compiler added a load
+/// that may end an exchange.
 fn judge_operation(op: &AtomicOp, node: Option<usize>, flow: &Flow<'_>, is_added: &dyn Fn(usize) -> bool) -> Judgement {
     let lines = |nodes: &[usize]| nodes.iter().map(|node| flow.nodes[*node].line).collect();
     let lost = |loss, reason: &str| vec![Violation::new(loss, reason)];
     let Some(node) = node else {
         let violations =
-            if needs_instruction(op) { lost(Loss::Missing, "no instruction stands for it") } else { Vec::new() };
+            if needs_instruction(op) { lost(Loss::Missing, "no instruction implements it") } else { Vec::new() };
         return Judgement { violations, ..Judgement::default() };
     };
     if op.operation == Operation::Fence {
@@ -254,11 +257,12 @@ fn judge_operation(op: &AtomicOp, node: Option<usize>, flow: &Flow<'_>, is_added
     if let Some(Instruction::Atom(Atom { vec: Some(_), space, .. })) = instruction
         && !is_global(*space)
     {
-        violations.extend(lost(Loss::Undefined, "a vector `atom` takes global memory alone"));
+        violations.extend(lost(Loss::Undefined, "a vector `atom` takes only global memory"));
     }
-    // A fence anywhere after an `atom` acquires the value that it has read, but a fence never acquires the value of a `red`.
+    // A fence anywhere after an `atom` acquires the value that the `atom` has read, but a fence never acquires the
+    // value of a `red`.
     if matches!(instruction, Some(Instruction::Red(_))) && acquired_behind(flow, node) {
-        violations.extend(lost(Loss::Ordering, "a `red` in front of a fence that acquires"));
+        violations.extend(lost(Loss::Ordering, "a `red` before a fence that acquires"));
     }
     let notes = [
         (matches!(op.operation, Operation::Load(_)) && strength.writes, Note::LoadWrites),

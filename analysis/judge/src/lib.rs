@@ -1,9 +1,9 @@
 //! An independent check of atomics in PTX: the guarantees of the code, recomputed from its instructions alone.
 //!
-//! The judge knows neither the tables of the ABI nor the strategies that choose from them. It checks our own lowerings
-//! ([`Strength::of`] a [`Sequence`](ptx_lowering::Sequence)) and the PTX of any compiler ([`judge_function`]).
-//! For the latter it finds out which instruction stands for which operation of the source, and reads off the
-//! instructions and fences around it what they guarantee.
+//! The judge uses neither the tables of the ABI nor the strategies that choose from them. It checks this project's
+//! lowerings ([`Strength::of`] a [`Sequence`](ptx_lowering::Sequence)) and the PTX of any compiler
+//! ([`judge_function`]). For the latter it finds the instruction that implements each operation of the source, and
+//! derives the guarantees from that instruction and the fences around it.
 //!
 //! ```
 //! use ptx_judge::{BasicBlock, Loss, judge_function};

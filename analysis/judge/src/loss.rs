@@ -4,7 +4,7 @@ use std::fmt;
 
 use strum::{Display, EnumIter, EnumMessage, EnumString, IntoStaticStr};
 
-/// A property that an operation asks for and its PTX does not keep. The worst comes last.
+/// A property that an operation requires and its PTX does not keep. The worst comes last.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Display, EnumIter, EnumMessage, EnumString, IntoStaticStr,
 )]
@@ -14,7 +14,7 @@ pub enum Loss {
     /// A volatile access is not `.volatile`.
     #[strum(message = "volatile lost")]
     Volatile,
-    /// The load in front of a compare-and-swap loop is weak, and so races with the writes of other threads.
+    /// The load before a compare-and-swap loop is weak, and so races with the writes of other threads.
     #[strum(message = "weak load in a loop")]
     WeakLoadInLoop,
     /// A guarantee holds for fewer threads than the scope names.
@@ -26,13 +26,13 @@ pub enum Loss {
     /// The access is weak, of another width, or more than one access.
     #[strum(message = "not atomic")]
     NotAtomic,
-    /// Memory is accessed more often than the operation does, or other memory is.
+    /// Memory is accessed more often than by the operation, or other memory is accessed.
     #[strum(message = "other effect")]
     Effect,
     /// PTX does not define the instruction on this memory.
     #[strum(message = "undefined in PTX")]
     Undefined,
-    /// No instruction stands for the operation.
+    /// No instruction implements the operation.
     #[strum(message = "missing")]
     Missing,
 }

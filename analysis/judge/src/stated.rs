@@ -1,4 +1,4 @@
-//! The operations that PTX itself states, so that another text can be judged by them.
+//! The operations that PTX itself states, as a reference for the judgement of another text.
 
 use ptx_lowering::{
     Access, AtomicOp, Operation, Ordering, RmwOp, SyncScope, Type,
@@ -11,8 +11,8 @@ use crate::{
     flow::Flow,
 };
 
-/// Each strong access and each fence of a function as the operation that it is, in its control flow. What a compare-and-swap
-/// loop computes is not looked for: its `cas` is a compare and exchange.
+/// Each strong access and each fence of a function as an operation, in its control flow. Compare-and-swap loops are not
+/// analyzed: their `cas` is a compare and exchange.
 pub fn stated_operations(function: &Function) -> Vec<BasicBlock> {
     let flow = Flow::of_function(function);
     let order = flow.in_order();
@@ -80,7 +80,7 @@ mod tests {
         format!(".version 8.6\n.target sm_90\n.func f() {{\n{body}\n}}").parse().expect(body)
     }
 
-    /// Judges a second body by what the first one states.
+    /// Judges a second body by the operations that the first one states.
     fn check(stated: &str, body: &str, expected: &str) {
         let (stated, module) = (function(stated), function(body));
         let blocks = stated_operations(stated.functions().next().expect("a function"));

@@ -1,21 +1,21 @@
 //! The guarantees of an operation's code, recomputed from its instructions.
 //!
-//! The rules are the patterns of 'PTX ISA', section 8.7 to 8.9:
+//! The rules are the patterns of 'PTX ISA', sections 8.7 to 8.9:
 //!
-//! - A **release** pattern is an access with release semantics, or a releasing fence in front of a strong write.
-//! - An **acquire** pattern is an access with acquire semantics, or an acquiring fence behind a strong read. A `red` is
-//!   never one.
-//! - A pattern of a fence and an access reaches as far as the narrower of their scopes: both must be morally strong.
-//! - An operation is **sequentially consistent** if a `fence.sc` stands in front of it and it acquires what it reads.
+//! - A **release** pattern is an access with release semantics, or a releasing fence before a strong write.
+//! - An **acquire** pattern is an access with acquire semantics, or an acquiring fence after a strong read. A `red`
+//!   never is an acquire pattern.
+//! - A pattern of a fence and an access has the narrower of their two scopes: both must be morally strong.
+//! - An operation is **sequentially consistent** if a `fence.sc` precedes it and it acquires the value that it reads.
 //!
-//! A fence counts if it stands on every path from the read, or on every path to the write, and no access of another
-//! operation stands between. A guarded fence may not execute and does not count.
+//! A fence counts if it lies on every path from the read, or on every path to the write, and no access of another
+//! operation lies between. A guarded fence may not execute and does not count.
 //!
-//! The last read of an operation decides what it acquires. The first load of a compare-and-swap loop only guesses a
-//! value, but it must be strong: a weak one races. Where it ends a compare and exchange early, it decides: that one failed.
-//! What an exchange acquires if it succeeds, and if it fails, is computed apart.
+//! The last read of an operation decides its acquire. The first load of a compare-and-swap loop only guesses a value,
+//! but it must be strong: a weak load races. If it ends a compare and exchange early, that exchange has failed, and the
+//! load decides. The acquire of an exchange is computed separately for success and for failure.
 //!
-//! Shared memory is visible on one GPU only, so that scope gpu is as good as sys there.
+//! Shared memory is visible on one GPU only, so scope gpu is as strong as sys there.
 
 use itertools::Itertools;
 use ptx_lowering::{
@@ -38,25 +38,25 @@ use crate::{
 /// The guarantees of an operation's code. Each has the widest scope at which it holds, `None` if it does not hold.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Strength {
-    /// The operation acquires what it reads.
+    /// The operation acquires the value that it reads.
     pub acquire: Option<Scope>,
     /// The write releases earlier accesses.
     pub release: Option<Scope>,
     /// The operation is sequentially consistent.
     pub sc: Option<Scope>,
-    /// A `fence.sc` stands in front of every access that decides: all that a sequentially consistent store needs.
+    /// A `fence.sc` precedes every access that decides, which is enough for a sequentially consistent store.
     pub led: Option<Scope>,
-    /// Of an exchange where it succeeds.
+    /// The guarantees of an exchange that succeeds.
     pub success: Exchanged,
-    /// Of an exchange where it fails.
+    /// The guarantees of an exchange that fails.
     pub failure: Exchanged,
-    /// The operation also releases what it acquires, so that a later plain store of the same thread passes it on: the
-    /// release sequences of C++11 to C++17 need that of an rmw.
+    /// The operation also releases the accesses that it acquires, so that a later plain store of the same thread passes
+    /// them on: the release sequences of C++11 to C++17 require this of an rmw.
     pub relay: Option<Scope>,
-    /// Every access but a [`weak_load`](Self::weak_load) is strong, the narrowest at this scope. `None` also if there
-    /// is no access.
+    /// Every access except a [`weak_load`](Self::weak_load) is strong, the narrowest at this scope. `None` also if
+    /// there is no access.
     pub strong: Option<Scope>,
-    /// The load in front of a compare-and-swap loop is weak, so that it races.
+    /// The load before a compare-and-swap loop is weak, so that it races.
     pub weak_load: bool,
     /// Memory is read.
     pub reads: bool,
@@ -64,38 +64,38 @@ pub struct Strength {
     pub writes: bool,
     /// Every `ld` and `st` is volatile.
     pub volatile: bool,
-    /// How the read and the write belong together.
+    /// The atomicity of the read and the write.
     pub atomicity: Atomicity,
-    /// Nothing is written where that would change nothing.
+    /// The write is skipped if it would change nothing.
     pub skips_write: bool,
     /// Every iteration of a compare-and-swap loop has a fence or a release, which waits for earlier accesses. A
     /// compare-and-swap that acquires does not.
     pub ordering_in_loop: bool,
-    /// An access moves several elements, each of which is atomic by itself. Loads that only guess do not count.
+    /// An access moves several elements, and each element is atomic by itself. Loads that only guess do not count.
     pub by_element: bool,
-    /// The width in bits of each access but loads that only guess.
+    /// The width in bits of each access, except loads that only guess.
     widths: Vec<u32>,
     spaces: Vec<Space>,
 }
 
-/// What an exchange guarantees where it has one of its outcomes.
+/// The guarantees of an exchange with one of its outcomes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Exchanged {
-    /// It acquires what it reads.
+    /// It acquires the value that it reads.
     pub acquire: Option<Scope>,
     /// It is sequentially consistent.
     pub sc: Option<Scope>,
 }
 
-/// How the read and the write of an operation belong together.
+/// The atomicity of the read and the write of an operation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Atomicity {
-    /// They are apart, there is more than one write, or a write may not execute.
+    /// They are separate, there is more than one write, or a write may not execute.
     #[default]
     Separate,
-    /// One `atom` or `red`, which always writes, or two of which a branch chooses one.
+    /// One `atom` or `red`, which always writes, or two between which a branch chooses.
     Native,
-    /// A compare-and-swap, which writes where it succeeds.
+    /// A compare-and-swap, which writes if it succeeds.
     Cas(Retry),
 }
 
@@ -152,7 +152,7 @@ impl Strength {
         let own = OwnEvents { flow, group };
         let events: Vec<(usize, MemoryEvent)> =
             group.iter().filter_map(|node| MemoryEvent::of(flow, *node).map(|event| (*node, event))).collect();
-        // Among others, a `cas` that writes only what it finds is a load.
+        // In a group with other accesses, a `cas` that writes only the value that it finds is a load.
         let is_load = |node: usize| events.len() > 1 && cas_loop::keeps_value(flow, node);
         let as_load =
             |(node, event)| (node, if is_load(node) { MemoryEvent { writes: false, ..event } } else { event });
@@ -176,7 +176,7 @@ impl Strength {
             }
             _ => Atomicity::Separate,
         };
-        // A load that only guesses what a `cas` will find.
+        // A load that only guesses the value that a `cas` will find.
         let guesses = |event: &MemoryEvent| event.reads && !event.writes && cas.is_some();
         let weak = |event: &MemoryEvent| guesses(event) && event.strong.is_none();
         let deciding = || events().filter(|(_, event)| !weak(event));
@@ -241,11 +241,11 @@ impl Strength {
         }
     }
 
-    /// Compares a sequence of ours with its operation: it must keep all that the operation asks for, and access nothing
-    /// else.
+    /// Compares one of this project's sequences with its operation: it must keep everything that the operation
+    /// requires, and access nothing else.
     ///
     /// # Errors
-    /// Every guarantee that is missing and every access that is not the operation's, in words.
+    /// Every missing guarantee and every access that the operation does not have, in words.
     pub fn covers(&self, op: &AtomicOp) -> Result<(), Vec<String>> {
         let access = op.operation.access();
         let other_accesses = self.reads != op.operation.reads() || self.writes != op.operation.writes();
@@ -259,15 +259,16 @@ impl Strength {
         if reasons.is_empty() { Ok(()) } else { Err(reasons) }
     }
 
-    /// What this code guarantees less than another one for the same operation, in words; nothing, if it is as strong. What no
-    /// code for the operation may lack, such as one access, [`violations`](Self::violations) say.
+    /// The guarantees that this code lacks in comparison with another code for the same operation, in words; empty if
+    /// it is as strong. [`violations`](Self::violations) reports the properties that any code for the operation must
+    /// have, such as a single access.
     pub fn less_than(&self, other: &Self) -> Vec<String> {
-        // Where one of both is lost, so is both.
+        // If acquire or release is lost, the combination of both is lost, too.
         let relay = if self.acquire < other.acquire || self.release < other.release { None } else { other.relay };
         let reaches = [
             (self.acquire, other.acquire, "acquire"),
             (self.release, other.release, "release"),
-            (self.relay, relay, "release of what is acquired"),
+            (self.relay, relay, "release of acquired writes"),
             (self.sc, other.sc, "sequential consistency"),
             (self.strong, other.strong, "strong access"),
         ];
@@ -277,7 +278,7 @@ impl Strength {
             (self.success.sc, other.success.sc, "sequential consistency where it succeeds"),
             (self.failure.sc, other.failure.sc, "sequential consistency where it fails"),
         ];
-        // What is lost of both outcomes is said once.
+        // A loss of both outcomes is reported once.
         let of_exchange = of_exchange.into_iter().filter(|_| self.acquire >= other.acquire && self.sc >= other.sc);
         let orderings = reaches.into_iter().chain(of_exchange).filter_map(|(own, wanted, name)| match (own, wanted) {
             (None, Some(wanted)) => Some(format!("no {name}, which had scope {wanted}")),
@@ -291,22 +292,22 @@ impl Strength {
             Atomicity::Cas(_) | Atomicity::Native => 3,
         };
         let properties = [
-            // A load may become one by which nothing is written.
+            // A load may be weakened to code that writes nothing.
             (
                 self.reads && self.writes && rank(self.atomicity) < rank(other.atomicity),
                 "read and write are not one atomic operation",
             ),
             (self.weak_load && !other.weak_load, "the compare-and-swap loop begins with a weak load"),
-            (self.skips_write && !other.skips_write, "nothing is written where nothing changes"),
-            (self.by_element && !other.by_element, "each element of a vector is accessed by itself"),
+            (self.skips_write && !other.skips_write, "no write occurs if no value changes"),
+            (self.by_element && !other.by_element, "each element of a vector is accessed separately"),
         ];
         let properties = properties.into_iter().filter(|(holds, _)| *holds).map(|(_, words)| words.to_owned());
         orderings.chain(properties).collect()
     }
 
-    /// The properties that an operation asks for and the code does not keep.
+    /// The properties that an operation requires and the code does not keep.
     ///
-    /// Scope singlethread asks for nothing: another thread that accesses the memory meanwhile races in any case.
+    /// Scope singlethread requires nothing: an access of another thread at the same time races in any case.
     pub fn violations(&self, op: &AtomicOp) -> Vec<Violation> {
         let mut violations = Vec::new();
         let access = op.operation.access();
@@ -317,10 +318,10 @@ impl Strength {
         let SyncScope::Threads(scope) = op.scope else { return violations };
         if !is_private {
             violations.extend(self.atomicity_violations(op.operation, scope));
-            // What is not written releases nothing.
+            // A skipped write releases nothing.
             let may_skip = access.is_some_and(|access| access.may_skip_write) && !op.ordering.releases();
             if self.skips_write && matches!(op.operation, Operation::Rmw(..) | Operation::Store(_)) && !may_skip {
-                let reason = "nothing is written where nothing changes, which then releases nothing";
+                let reason = "no write occurs if no value changes, so no release occurs either";
                 violations.push(Violation::new(Loss::Ordering, reason));
             }
             violations.extend(self.ordering_violations(op, scope));
@@ -328,7 +329,7 @@ impl Strength {
         violations
     }
 
-    /// The accesses, compared with the one atomic access that the operation is.
+    /// Compares the accesses with the single atomic access of the operation.
     fn atomicity_violations(&self, operation: Operation, scope: Scope) -> Vec<Violation> {
         let mut violations = Vec::new();
         let mut lost = |loss, reason: String| violations.push(Violation::new(loss, reason));
@@ -339,7 +340,7 @@ impl Strength {
         let Some(access) = operation.access() else { return violations };
         let bits = access.ty.bits();
         let rmw = reads && writes;
-        // A part of a word is written by a `cas` of the word, and read with what is beside it.
+        // A part of a word is written by a `cas` of the word, and read with the rest of the word.
         let by_cas = matches!(self.atomicity, Atomicity::Cas(_));
         let in_word = bits < 32 && self.widths == [32] && (rmw || writes && by_cas);
         let within = reads && !self.writes && matches!(self.widths[..], [wider @ (16 | 32)] if bits < wider);
@@ -347,7 +348,7 @@ impl Strength {
             lost(Loss::NotAtomic, format!("an access that is not of {bits} bits"));
         }
         if !rmw && self.by_element {
-            lost(Loss::NotAtomic, "each element of a vector is accessed by itself".into());
+            lost(Loss::NotAtomic, "each element of a vector is accessed separately".into());
         }
         match self.strong {
             None => lost(Loss::NotAtomic, "a weak access".into()),
@@ -365,7 +366,7 @@ impl Strength {
             (Operation::Rmw(..), _) => false,
             (Operation::Store(_), Atomicity::Cas(retry)) => retry == Retry::UntilSuccess,
             (Operation::CmpXchg { .. }, Atomicity::Separate | Atomicity::Native) => false,
-            // A change of the other bytes of the word is no failure.
+            // A change of the other bytes of the word does not count as a failure.
             (Operation::CmpXchg { .. }, Atomicity::Cas(Retry::Never)) => !in_word,
             _ => true,
         };
@@ -375,7 +376,7 @@ impl Strength {
         violations
     }
 
-    /// The orderings, compared with what the operation asks for at its scope.
+    /// Compares the orderings with those that the operation requires at its scope.
     fn ordering_violations(&self, op: &AtomicOp, scope: Scope) -> Vec<Violation> {
         let ordering = op.ordering;
         let is_fence = op.operation == Operation::Fence;
@@ -392,11 +393,11 @@ impl Strength {
         let guarantees = [
             (reads && ordering.acquires(), acquire, "acquire"),
             (writes && ordering.releases(), self.release, "release"),
-            // An acquiring and a releasing fence are no fence of both: what is acquired must be released.
+            // An acquiring and a releasing fence do not make a fence of both: the acquired accesses must be released.
             (is_fence && ordering.acquires() && ordering.releases(), self.relay, "fence of acquire and release"),
             (ordering == Ordering::SeqCst, sc, "sequential consistency"),
         ];
-        // What is lost in the same way of both outcomes is said once.
+        // A loss that both outcomes have alike is reported once.
         let (success, failed) = (self.success, self.failure);
         let apart = |asked: bool, success, failed| !(asked && success == failed);
         let of_failure = failure.map(|failure| {
@@ -420,7 +421,8 @@ impl Strength {
     }
 }
 
-/// Whether every path through the code executes its write once, or skips it as it may. A loop executes it until it succeeds.
+/// Whether every path through the code executes its write once, or skips it where that is allowed. A loop executes it
+/// until it succeeds.
 fn executes_once(flow: &Flow<'_>, group: &[usize], atomicity: Atomicity) -> bool {
     let writes = |node: &usize| MemoryEvent::of(flow, *node).is_some_and(|event| event.writes);
     let writers: Vec<_> = group.iter().copied().filter(writes).collect();
@@ -440,8 +442,9 @@ fn executes_once(flow: &Flow<'_>, group: &[usize], atomicity: Atomicity) -> bool
             && (atomicity != Atomicity::Native || !writers.iter().any(again))
 }
 
-/// Whether a `fence.sc` of such a scope stands on every path to the accesses of an operation that write, or to the one that stands
-/// for it: the first of the group. Only accesses of the same place may lie between, as those of a loop that waits.
+/// Whether a `fence.sc` of at least this scope lies on every path to the writing accesses of an operation, or to the
+/// access that implements it: the first of the group. Only accesses of the same location may lie between, such as those
+/// of a loop that waits.
 pub(crate) fn is_led(flow: &Flow<'_>, group: &[usize], scope: Scope) -> bool {
     let own = OwnEvents { flow, group };
     let place = |node: usize| {
@@ -462,7 +465,8 @@ pub(crate) fn is_led(flow: &Flow<'_>, group: &[usize], scope: Scope) -> bool {
     deciding.map(|(_, node)| *node).all(is_found)
 }
 
-/// Whether a fence is a `fence.sc` of such a scope, or has one beside it on every path, without an access between.
+/// Whether a fence is a `fence.sc` of at least this scope, or has one next to it on every path, without an access
+/// between.
 pub(crate) fn is_beside_seq_cst(flow: &Flow<'_>, node: usize, scope: Scope) -> bool {
     let is_one = |node| matches!(fence(flow, node), Some((FenceSem::Sc, reached)) if reached >= scope);
     let visit = |node| match node {
@@ -474,7 +478,7 @@ pub(crate) fn is_beside_seq_cst(flow: &Flow<'_>, node: usize, scope: Scope) -> b
         || [Direction::Backward, Direction::Forward].iter().any(|direction| flow.always(node, *direction, visit))
 }
 
-/// The nodes of one operation among all others.
+/// The nodes of one operation among all nodes.
 struct OwnEvents<'f, 'p> {
     flow: &'f Flow<'p>,
     group: &'f [usize],
@@ -489,7 +493,7 @@ impl OwnEvents<'_, '_> {
         self.group.contains(&node) && MemoryEvent::of(self.flow, node).is_some_and(|event| event.reads)
     }
 
-    /// Whether control can leave the operation behind this read, without another read of it.
+    /// Whether control can leave the operation after this read without another read of it.
     fn is_final(&self, read: usize) -> bool {
         !self.flow.always(read, Direction::Forward, |node| match node {
             _ if self.is_read(node) => Visit::Found,
@@ -498,8 +502,8 @@ impl OwnEvents<'_, '_> {
         })
     }
 
-    /// Whether such a fence stands behind a read, on every path on which it is the last read: of an exchange, on those of an
-    /// outcome.
+    /// Whether such a fence follows a read on every path on which it is the last read; for an exchange, on the paths of
+    /// an outcome.
     fn fenced_behind(
         &self,
         read: usize,
@@ -514,7 +518,7 @@ impl OwnEvents<'_, '_> {
             _ => Visit::Continue,
         };
         let Some(outcome) = outcome else { return self.flow.always(read, Direction::Forward, visit) };
-        // Without any fence and any further round, the paths of both outcomes are alike.
+        // Without any fence and any further iteration, the paths of both outcomes are alike.
         let ends = |node| self.is_foreign(node) || node == read;
         let reached = self.flow.reached(read, Direction::Forward, ends);
         let differ = (0..reached.len()).any(|node| reached[node] && (counts(node) || self.is_read(node)));
@@ -522,7 +526,7 @@ impl OwnEvents<'_, '_> {
             || differ && cas_loop::always_behind(self.flow, read, outcome, visit)
     }
 
-    /// Whether such a fence stands in front of an access, on every path to it, behind the accesses of other operations.
+    /// Whether such a fence precedes an access on every path to it, after the accesses of other operations.
     fn fenced_before(&self, node: usize, scope: Scope, holds: &dyn Fn(FenceSem) -> bool) -> bool {
         self.flow.always(node, Direction::Backward, |node| match fence(self.flow, node) {
             Some((sem, reached)) if holds(sem) && reached >= scope => Visit::Found,
@@ -544,7 +548,7 @@ impl OwnEvents<'_, '_> {
     }
 }
 
-/// The widest scope at which something holds.
+/// The widest scope at which a predicate holds.
 fn widest(holds: impl Fn(Scope) -> bool) -> Option<Scope> {
     Scope::iter().rev().find(|scope| holds(*scope))
 }
@@ -594,7 +598,7 @@ mod tests {
         check("fence.sc.sys; membar.gl; st.volatile.shared.b32 [%a], %b;", "- sys sys -");
     }
 
-    /// Where the address is local, no other thread takes part.
+    /// No other thread can access a local address.
     #[test]
     fn paths_of_local_addresses_do_not_count() {
         let with = |test: &str| {
@@ -610,7 +614,7 @@ mod tests {
         check("isspacep.local %p, %a; @%p ld.b32 %d, [%a]; @!%p ld.acquire.gpu.b32 %d, [%a];", "gpu - - -");
     }
 
-    /// ISA2 with the fence in the middle: what is acquired must be released.
+    /// ISA2 with the fence in the middle: the acquired accesses must be released.
     #[test]
     fn two_one_sided_fences_are_no_fence_of_both() {
         let op = |ordering| AtomicOp { operation: Operation::Fence, ordering, scope: SyncScope::Threads(Scope::Gpu) };

@@ -7,7 +7,7 @@ use std::collections::HashSet;
 
 use crate::cost::Fit;
 
-/// A row, which one of the columns may match.
+/// A row, which may match one of the columns.
 pub struct TableRow<'a> {
     pub candidates: Candidates<'a>,
     /// The cost of leaving the row without a column.
@@ -41,8 +41,8 @@ enum Move {
 }
 
 /// The column that matches each row in the cheapest alignment. `columns` are in the order in which they are aligned;
-/// `skipping` has the cost of leaving each of them without a row. Between equal costs, a match goes before skipping
-/// the column, and that before leaving the row.
+/// `skipping` has the cost of leaving each of them without a row. Among equal costs, a match is preferred to skipping
+/// the column, and that to leaving the row.
 pub fn cheapest(rows: &[TableRow<'_>], columns: &[usize], skipping: &[u32]) -> Vec<Option<usize>> {
     let width = columns.len() + 1;
     let mut moves = vec![Move::Skip; (rows.len() + 1) * width];

@@ -1,4 +1,4 @@
-//! Programs of which some threads run on the host, and the others on the GPU.
+//! The check of programs whose threads run partly on the host and partly on the GPU.
 
 use ptx_memory_model::{
     place::Scope,
@@ -16,29 +16,29 @@ use crate::{
     verify::{EXPANSIONS, Found, on_all_cores},
 };
 
-/// What came of programs of which some threads run on the host.
+/// The result for programs with some threads on the host.
 #[derive(Default)]
 pub struct Report {
     pub programs: u64,
     pub undefined: u64,
-    /// Choices of the threads that run on the host.
+    /// The number of choices of threads that run on the host.
     pub mixtures: u64,
-    /// Different programs of both processors.
+    /// The number of different programs with both processors.
     pub lowered: u64,
-    /// Executions that were looked at, of both models.
+    /// The number of examined executions, of both models.
     pub candidates: u64,
-    /// By the number of the mapping of the host.
+    /// The results by the number of the host mapping.
     pub cells: Vec<Cell>,
 }
 
-/// What came of one mapping of the host.
+/// The result for one mapping of the host.
 #[derive(Clone, Default)]
 pub struct Cell {
-    /// Choices of the host's threads and of a mapping for the others.
+    /// Choices of the host's threads and of a mapping for the GPU's threads.
     pub mixtures: u64,
     pub not_kept: u64,
     pub unknown: u64,
-    /// A smallest program that is not kept.
+    /// A smallest program that is not preserved.
     pub example: Option<Found>,
 }
 
@@ -64,7 +64,7 @@ impl Cell {
 }
 
 impl Report {
-    /// Adds what came of other programs.
+    /// Adds the result for further programs.
     pub fn add(&mut self, other: Self) {
         self.programs += other.programs;
         self.undefined += other.undefined;
@@ -76,11 +76,11 @@ impl Report {
     }
 }
 
-/// Checks mappings of the host beside mappings of the GPU on a set of programs, at scope sys: every choice of the threads that run
-/// on the host, with at least one of them; of every `shard.1` programs, number `shard.0`.
+/// Checks mappings of the host together with mappings of the GPU on a set of programs, at scope sys. Every nonempty
+/// choice of threads runs on the host. Of every `shard.1` programs, only number `shard.0` is checked.
 ///
 /// # Errors
-/// If a mapping has instructions that the model does not know.
+/// If a mapping has instructions that the model lacks.
 pub fn beside(
     hosts: &[HostMapping],
     mappings: &[Mapping<'_>],
@@ -91,10 +91,10 @@ pub fn beside(
     each(hosts, mappings, rules, shard, &|shard, check| programs::each(set, EXPANSIONS[0].values(), shard, check))
 }
 
-/// The same for programs that are given.
+/// The same for given programs.
 ///
 /// # Errors
-/// As of [`beside`].
+/// See [`beside`].
 pub fn beside_these(
     hosts: &[HostMapping],
     mappings: &[Mapping<'_>],
@@ -189,7 +189,7 @@ impl Beside<'_> {
         Ok(())
     }
 
-    /// The whole program on the GPU; nothing where the mapping has nothing for one of its operations.
+    /// The whole program on the GPU; `None` if the mapping lacks one of its operations.
     fn lowered(&mut self, program: &Program<Cpp>, mapping: &Mapping<'_>) -> Result<Option<Program<Ptx>>, NoProgram> {
         let mut numbers = Vec::new();
         for (op, read) in operations(program, EXPANSIONS[0].access())? {
@@ -203,7 +203,7 @@ impl Beside<'_> {
     }
 }
 
-/// The program with these threads on the host, by the bits of a number.
+/// The program with these threads on the host: a bit mask selects the threads.
 fn with_host(
     source: &Program<Cpp>,
     lowered: &Program<Ptx>,
@@ -219,7 +219,7 @@ fn with_host(
     Ok(program)
 }
 
-/// The program with every scope that of the system.
+/// The program with all scopes widened to the system.
 fn at_scope_sys(program: &Program<Cpp>) -> Program<Cpp> {
     let mut program = program.clone();
     for statement in program.threads.iter_mut().flat_map(|thread| &mut thread.code) {

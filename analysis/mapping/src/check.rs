@@ -1,4 +1,4 @@
-//! Whether a lowering admits only what its source program admits.
+//! The soundness check of lowerings: a lowered program must not have an outcome that its source forbids.
 
 use std::{borrow::Cow, collections::HashMap};
 
@@ -20,34 +20,34 @@ use crate::{
     translate::{Mapping, NoProgram, in_words, inline, operations},
 };
 
-/// What is taken for granted beyond PTX's manual.
+/// An assumption beyond the PTX manual.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Display)]
 #[strum(serialize_all = "snake_case")]
 pub enum Assumption {
-    /// An access of an aligned word is one access of all its bytes, and morally strong with an access of one of them that both
-    /// are strong and in each other's scopes. The manual leaves races of accesses that overlap in part without any guarantee
-    /// (section 8.7.2).
+    /// An access of an aligned word is a single access of all its bytes. It is morally strong with an access of one of
+    /// them if both are strong and in each other's scopes. The manual gives no guarantee for races of accesses that
+    /// overlap in part (section 8.7.2).
     BytesOfOneWord,
 }
 
-/// What became of a program under a mapping.
+/// The verdict on a program under a mapping.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Soundness {
     Sound,
     SoundIf(Assumption),
-    /// The lowered program ends in states that the source has not; without any, it never ends.
+    /// The lowered program has final states that the source lacks; if the list is empty, it never ends.
     Unsound(Vec<State>),
     Unknown(Limit),
 }
 
-/// The bounds of the searches for a program and what a lowering makes of it.
+/// The bounds of the searches for a program and its lowering.
 ///
-/// A loop of a lowering goes round again only where the variable was changed since the loop last read it. Each operation of
-/// the source changes it once, and those of the loop's own thread do not come between. Where all operations reach all threads,
-/// what a loop reads of the variable does not go back in coherence order. So one round more than there are writes of other
-/// threads is enough.
+/// A loop of a lowering iterates again only if the variable was changed since the loop last read it. Each operation of
+/// the source changes the variable once, and operations of the loop's own thread do not interleave. If all operations
+/// reach all threads, successive reads of the loop do not go back in coherence order. The number of writes of other
+/// threads plus one is therefore a sufficient number of iterations.
 ///
-/// Of a program with loops of its own, the search finds out how often they may go round.
+/// For a program with loops of its own, the search determines the number of iterations.
 pub fn bounded(program: &Program<Cpp>, limits: Limits) -> Limits {
     if program.threads.iter().any(has_loop) {
         return Limits { rounds: OF_LOOPS, ..limits };
@@ -72,12 +72,13 @@ pub fn bounded(program: &Program<Cpp>, limits: Limits) -> Limits {
     Limits { rounds: 1 + all.map(of_others).max().unwrap_or(0), rounds_suffice: true, ..limits }
 }
 
-/// The bounds of the search for the source. What it may do in more rounds is not looked for: that excuses nothing.
+/// The bounds of the search for the source. Outcomes that need more iterations are not searched, so they justify no
+/// outcome of the lowering.
 pub(crate) fn of_source(limits: Limits) -> Limits {
     Limits { rounds_suffice: true, ..limits }
 }
 
-/// How often a loop of a source program is tried to go round.
+/// The number of iterations that the search tries for a loop of a source program.
 const OF_LOOPS: usize = 6;
 
 fn has_loop(thread: &Thread<Cpp>) -> bool {
@@ -88,8 +89,8 @@ fn has_loop(thread: &Thread<Cpp>) -> bool {
     })
 }
 
-/// Judges a lowered program, whose states are laid out like those of the source; and the number of executions that were
-/// looked at.
+/// Judges a lowered program, whose states have the layout of the source's states. Also returns the number of examined
+/// executions.
 pub fn judge(source: &SourceOutcomes, lowered: &ptx::Program, limits: Limits) -> (Soundness, u64) {
     if source.undefined {
         return (Soundness::Sound, 0);
@@ -115,49 +116,50 @@ pub fn judge(source: &SourceOutcomes, lowered: &ptx::Program, limits: Limits) ->
     (verdict, found.candidates)
 }
 
-/// Lowers programs by several mappings, and judges what differs among the results once.
+/// Lowers programs by several mappings, and judges each distinct result once.
 pub struct Checker<'m, 'l> {
     mappings: &'m [Mapping<'l>],
-    /// What each mapping makes of an operation, as a number; nothing if the target has no lowering.
+    /// The number of the sequence of each operation, by mapping; `None` if the target has no lowering.
     known: Vec<HashMap<(AtomicOp, bool), Option<usize>>>,
     sequences: Numbers,
     rules: Rules,
     limits: Limits,
     pub counts: Counts,
-    /// The defined programs that each rewrite of the optimizer applies to.
+    /// The defined programs to which each rewrite of the optimizer applies.
     pub rewritten: HashMap<Rewrite, u64>,
 }
 
-/// A program as a mapping lowers it: behind the optimizer another one.
+/// A program as a mapping lowers it; with an optimizer, the optimized program.
 struct Version<'p> {
     mapping: usize,
     program: Cow<'p, Program<Cpp>>,
-    /// The numbers of its sequences; nothing if the target has no lowering.
+    /// The numbers of its sequences; `None` if the target has no lowering.
     numbers: Option<Vec<usize>>,
 }
 
-/// How much was checked.
+/// The extent of a check.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     pub programs: u64,
-    /// Programs with an operation of the expansion.
+    /// Programs that use the expansion.
     pub expanded: u64,
-    /// Programs that race: C++ makes them undefined.
+    /// Programs with a data race, which are undefined in C++.
     pub racing: u64,
     /// Programs that are undefined.
     pub undefined: u64,
     /// Pairs of a program and a mapping.
     pub pairs: u64,
-    /// Different PTX programs among these.
+    /// Distinct PTX programs among these pairs.
     pub lowered: u64,
     /// Executions that the searches of both models completed.
     pub candidates: u64,
-    /// Pairs that the target has no lowering for.
+    /// Pairs without a lowering for the target.
     pub unsupported: u64,
     pub unsound: u64,
-    /// Pairs that are not kept behind the optimizer, and without it end in the same states: the mapping itself does not keep them.
+    /// Pairs that are unsound with the optimizer but have the same final states without it: the fault lies in the
+    /// mapping.
     pub inherited: u64,
-    /// Pairs that are kept under [`Assumption::BytesOfOneWord`].
+    /// Pairs that are sound under [`Assumption::BytesOfOneWord`].
     pub assumed: u64,
     pub unknown: u64,
 }
@@ -179,7 +181,7 @@ impl std::ops::AddAssign for Counts {
     }
 }
 
-/// A program that a mapping does not keep.
+/// A program that a mapping does not preserve.
 #[derive(Clone, Debug)]
 pub struct Counterexample {
     /// The index of the mapping.
@@ -195,10 +197,11 @@ impl<'m, 'l> Checker<'m, 'l> {
         Self { mappings, known, sequences: Numbers::default(), rules: rules.into(), limits, counts, rewritten }
     }
 
-    /// Checks a program under every mapping; under one behind the optimizer where that changes it.
+    /// Checks a program under every mapping; under a mapping with an optimizer only if the optimizer changes the
+    /// program.
     ///
     /// # Errors
-    /// If a lowering has instructions that the model does not know.
+    /// If a lowering has instructions that the model lacks.
     pub fn check(&mut self, program: &Program<Cpp>) -> Result<Vec<Counterexample>, NoProgram> {
         self.counts.programs += 1;
         let (versions, rewrites) = self.versions(program)?;
@@ -253,7 +256,7 @@ impl<'m, 'l> Checker<'m, 'l> {
         Ok(found)
     }
 
-    /// Whether a mapping behind the optimizer ends in these states of a program without it, too.
+    /// Whether a mapping with an optimizer also has these final states without the optimizer.
     fn inherits(
         &mut self,
         program: &Program<Cpp>,
@@ -272,7 +275,7 @@ impl<'m, 'l> Checker<'m, 'l> {
         Ok(matches!(verdict, Soundness::Unsound(known) if states.iter().all(|state| known.contains(state))))
     }
 
-    /// What each mapping lowers, but those behind an optimizer that changes nothing; and all rewrites that change something.
+    /// The lowerings of each mapping, except if its optimizer changes nothing; and all rewrites that change something.
     fn versions<'p>(&mut self, program: &'p Program<Cpp>) -> Result<(Vec<Version<'p>>, Vec<Rewrite>), NoProgram> {
         let mut versions = Vec::with_capacity(self.mappings.len());
         let mut rewrites = Vec::new();
@@ -297,7 +300,7 @@ impl<'m, 'l> Checker<'m, 'l> {
         Ok((versions, rewrites.into_iter().unique().collect()))
     }
 
-    /// The numbers of the sequences that a mapping has for operations.
+    /// The numbers of a mapping's sequences for the given operations.
     fn numbers(&mut self, operations: Vec<(AtomicOp, bool)>, mapping: usize) -> Result<Option<Vec<usize>>, NoProgram> {
         let mut numbers = Vec::with_capacity(operations.len());
         for (op, read) in operations {

@@ -1,4 +1,4 @@
-//! The optimizer without one of its conditions, each: some program must show what it is there for.
+//! A test of the optimizer's conditions: without each condition, some program must be broken.
 
 use std::{cell::LazyCell, num::NonZero, thread};
 
@@ -19,23 +19,24 @@ use crate::{
     verify::{EXPANSIONS, Expansion, Found, MAXIMUM},
 };
 
-/// A condition that is left out.
+/// A dropped condition.
 pub struct LeftOut {
     pub condition: Condition,
     pub shown: Shown,
 }
 
-/// What shows that a condition is needed.
+/// The evidence that a condition is needed.
 pub enum Shown {
-    /// The optimizer without it makes this of a program of this set.
+    /// Without the condition, the optimizer breaks a program of this set.
     By(Set, Box<Found>),
-    /// The model has no words for it.
+    /// The model cannot express the reason for the condition.
     Beyond(&'static str),
-    /// It changes what becomes of so many programs, and all are kept.
+    /// The condition affects this many programs, and all of them are preserved.
     Nothing { programs: u64 },
 }
 
-/// Where the programs are looked for that show it, until all are found: of so many programs of a set, one.
+/// The sets in which programs are searched until all conditions are shown. The number n means that one of n programs is
+/// tried.
 const SETS: [(Set, &Expansion, usize); 12] = [
     (Set::Waiting, &EXPANSIONS[0], 20),
     (Set::Fenced, &EXPANSIONS[0], 100),
@@ -51,28 +52,28 @@ const SETS: [(Set, &Expansion, usize); 12] = [
     (Set::CyclesMixed, &EXPANSIONS[0], 400_000),
 ];
 
-/// The families of targets that orderings are spelled for in different ways: with one fence for both of its halves, and with
-/// one for each, which costs less on some.
+/// The families of targets with different spellings of orderings: one fence for both halves, or one fence for each
+/// half, which costs less on some targets.
 const MAPPED: [(Strategy, &str, PtxVersion); 3] = [
     (Strategy::Recommended, "sm_70", PtxVersion(6, 0)),
     (Strategy::Recommended, "sm_90", PtxVersion(8, 6)),
     (Strategy::Auto, "sm_100", PtxVersion(8, 8)),
 ];
 
-/// Why the model does not show what a condition is for.
+/// The reason why the model cannot show the need for a condition.
 fn beyond(condition: Condition) -> Option<&'static str> {
     match condition {
-        Condition::OneGrid => Some("the model has one grid, and nothing in front of it or behind it"),
-        Condition::Kernel => Some("each thread of the model is a kernel, and calls nothing"),
-        Condition::NothingUnknown => Some("source programs start nothing that completes beside a thread"),
+        Condition::OneGrid => Some("the model has one grid, and no grid before or after it"),
+        Condition::Kernel => Some("each thread of the model is a kernel, and calls no function"),
+        Condition::NothingUnknown => Some("source programs start no asynchronous operation"),
         _ => None,
     }
 }
 
-/// Each condition, left out.
+/// Drops each condition in turn.
 ///
 /// # Errors
-/// If a lowering has instructions that the model does not know.
+/// If a lowering has instructions that the model lacks.
 pub fn leave_out() -> Result<Vec<LeftOut>, NoProgram> {
     let left_out = |condition| {
         let shown = beyond(condition).map_or(Shown::Nothing { programs: 0 }, Shown::Beyond);
@@ -86,7 +87,7 @@ pub fn leave_out() -> Result<Vec<LeftOut>, NoProgram> {
             break;
         }
         for hunted in hunt(set, expansion, sample, &open)? {
-            let of = all.iter_mut().find(|of| of.condition == hunted.condition).expect("it is one of these");
+            let of = all.iter_mut().find(|of| of.condition == hunted.condition).expect("the condition is in the list");
             match (&mut of.shown, hunted.found) {
                 (shown, Some((_, found))) => *shown = Shown::By(set, found),
                 (Shown::Nothing { programs }, None) => *programs += hunted.programs,
@@ -97,26 +98,26 @@ pub fn leave_out() -> Result<Vec<LeftOut>, NoProgram> {
     Ok(all)
 }
 
-/// A condition that is looked for.
+/// A condition that the search tries to show.
 struct Hunted {
     condition: Condition,
-    /// The programs of which it changes what becomes.
+    /// The number of programs that the condition affects.
     programs: u64,
-    /// The first one that is not kept, with its number.
+    /// The first program that is not preserved, with its number.
     found: Option<(u64, Box<Found>)>,
 }
 
 fn mappings(access: Access) -> Vec<(Mapping<'static>, Options)> {
     let mapping = |(strategy, sm, ptx): (Strategy, &str, PtxVersion)| {
         let sm = sm.parse().expect("a GPU");
-        let target = Target::new(sm, Some(ptx)).expect("the versions are those of the GPUs");
+        let target = Target::new(sm, Some(ptx)).expect("the GPU has the version");
         let policy = Policy::from(strategy);
         (Mapping::new(policy, target, access, format!("{strategy} for {target}")), Options::new(policy, target))
     };
     MAPPED.map(mapping).into()
 }
 
-/// Looks for conditions with one in so many programs of a set, on all cores.
+/// Searches one of every `sample` programs of a set for the conditions, on all cores.
 fn hunt(set: Set, expansion: &Expansion, sample: usize, open: &[Condition]) -> Result<Vec<Hunted>, NoProgram> {
     let threads = thread::available_parallelism().map_or(1, NonZero::get);
     let nothing = |condition: &Condition| Hunted { condition: *condition, programs: 0, found: None };
@@ -150,7 +151,7 @@ fn hunt(set: Set, expansion: &Expansion, sample: usize, open: &[Condition]) -> R
     Ok(all)
 }
 
-/// A program that conditions are looked for with.
+/// A program on which conditions are tried.
 struct Tried<'p> {
     name: &'p str,
     program: &'p Program<Cpp>,
@@ -159,7 +160,7 @@ struct Tried<'p> {
 }
 
 impl Tried<'_> {
-    /// Looks which conditions it shows.
+    /// Determines the conditions that the program shows.
     fn show(&self, mappings: &[(Mapping<'_>, Options)], hunted: &mut [Hunted]) -> Result<(), NoProgram> {
         let admitted = LazyCell::new(|| {
             let rules = Rules { sequences: ReleaseSequences::Cpp20, races: Races::Llvm };

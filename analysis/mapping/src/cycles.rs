@@ -1,9 +1,10 @@
-//! Critical cycles: programs of which every access is needed for one order of all to be broken (Shasha and Snir, 1988, and the
-//! generator diy of Alglave, Maranget, Sarkar and Sewell, 2010).
+//! Critical cycles: programs in which every access is needed to violate sequential consistency (Shasha and Snir, 1988,
+//! and the generator diy of Alglave, Maranget, Sarkar and Sewell, 2010).
 //!
-//! Threads stand in a ring. The last access of each thread and the first one of the next are of one location, and one of the two
-//! writes. A thread has two accesses, of two locations, or one alone: a write that the next thread reads. Small programs over
-//! two variables have none of three locations, where what one pair of threads cannot see orders two others.
+//! The threads form a ring. The last access of each thread and the first access of the next thread have the same
+//! location, and one of the two is a write. A thread has two accesses to two locations, or a single access: a write
+//! that the next thread reads. The small programs over two variables lack cycles over three locations, in which an
+//! access that one pair of threads cannot observe orders two further accesses.
 
 use itertools::{Itertools, iproduct};
 use ptx_memory_model::{
@@ -18,7 +19,7 @@ use crate::{
     templates::{Placed, program},
 };
 
-/// What an access does.
+/// The kind of an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Access {
     Read,
@@ -40,12 +41,12 @@ impl Access {
 /// The accesses of each thread.
 pub type Ring = Vec<Vec<Access>>;
 
-/// Between two accesses of a thread.
+/// The choices of a fence between two accesses of a thread.
 const FENCES: [&str; 5] = ["", "acq", "rel", "ar", "sc"];
 
 const UPDATES: [&str; 5] = ["rlx", "acq", "rel", "ar", "sc"];
 
-/// Every ring of so many threads. Of those that differ in where they begin there is one.
+/// Every ring of `threads` threads. Of the rotations of a ring, only one is listed.
 fn rings(threads: usize) -> Vec<Ring> {
     let two = iproduct!([Read, Store], [Read, Store]).map(|(first, last)| vec![first, last]);
     let of_thread = two.chain([vec![Store]]).collect_vec();
@@ -53,7 +54,7 @@ fn rings(threads: usize) -> Vec<Ring> {
         ring.iter().circular_tuple_windows().all(|(this, next)| {
             let (last, first) = (this[this.len() - 1], next[0]);
             let orders = (last, first) != (Read, Read);
-            // Of writes of one location the first does what both do, unless the second is read.
+            // The next thread must read the write of a single-access thread.
             orders && (this.len() == 2 || first == Read)
         })
     };
@@ -64,7 +65,8 @@ fn rings(threads: usize) -> Vec<Ring> {
     rings.filter(|ring| meets(ring) && crosses(ring) && is_first(ring)).collect()
 }
 
-/// The number of the location of each access: the last one of a thread is the first one of the next.
+/// The number of the location of each access: the last access of a thread shares its location with the first access of
+/// the next thread.
 fn locations(ring: &Ring) -> Vec<Vec<usize>> {
     let count = ring.iter().filter(|thread| thread.len() == 2).count();
     let mut location = 0;
@@ -85,26 +87,27 @@ fn variable(location: usize) -> char {
     ['x', 'y', 'z', 'w'][location]
 }
 
-/// Cycles, by numbers.
+/// Families of cycles, indexed by numbers.
 pub enum Cycles {
-    /// All of so many threads: every ring, with each ordering of each access, each fence or none between two, and each scope and
-    /// placement of which the scope reaches all threads. One scope is that of all operations.
+    /// All cycles of a number of threads: every ring, with each ordering of each access, each fence or none between two
+    /// accesses, and each scope and placement for which the scope includes all threads. All operations have the same
+    /// scope.
     All { rings: Vec<Ring>, placed: Vec<Placed> },
-    /// Cycles of two to four threads with what else a program may have: a scope for each operation, reads and writes as updates or as
-    /// loops that wait, fences anywhere, and accesses of what no other thread accesses. Each access has every thread in its scope
-    /// that accesses the location.
+    /// Cycles of two to four threads with other elements of programs: a scope for each operation, reads and writes as
+    /// updates or as waiting loops, fences anywhere, and accesses to locations that no other thread accesses. The scope
+    /// of each access includes every thread that accesses the location.
     Mixed,
 }
 
 impl Cycles {
-    /// All of so many threads.
+    /// All cycles of a number of threads.
     pub fn all(threads: usize) -> Self {
         let of_places = |places: Vec<Place>| reaching(&places).into_iter().map(move |scope| (scope, places.clone()));
         let placed = placements(threads).into_iter().flat_map(of_places).collect();
         Self::All { rings: rings(threads), placed }
     }
 
-    /// How many there are.
+    /// The number of cycles.
     pub fn count(&self) -> u64 {
         match self {
             Self::All { rings, placed } => rings.iter().map(|ring| of_ring(ring, placed)).sum(),
@@ -112,8 +115,8 @@ impl Cycles {
         }
     }
 
-    /// Calls `each` for the part `shard.0`, from 1 on, of `shard.1`, with their names. Where there are more than `MOST_ORDERINGS`,
-    /// there is no program.
+    /// Calls `each` with the name and program of each cycle in part `shard.0` (from 1 on) of `shard.1`. Cycles with
+    /// more than `MOST_ORDERINGS` orderings are skipped.
     pub fn each(&self, (k, n): (usize, usize), each: &mut dyn FnMut(&str, &Program<Cpp>)) {
         let count = self.count();
         for index in (k as u64 - 1..count).step_by(n) {
@@ -129,22 +132,24 @@ impl Cycles {
     }
 }
 
-/// Before sm_70 each ordering is a fence of the order of all, and a search goes through these orders.
+/// Before sm_70, each ordering becomes a sequentially consistent fence, and a search enumerates all orders of these
+/// fences.
 const MOST_ORDERINGS: usize = 7;
 
-/// The operations of a program that order.
+/// The number of operations in a program that have an ordering.
 fn orderings(code: &str) -> usize {
     let relaxed = |operation: &&str| operation.contains(".rlx.") || operation.contains(".rlx/rlx.");
     let operations = code.split([';', '|']).filter(|operation| operation.contains('.'));
     operations.filter(|operation| !relaxed(operation)).count()
 }
 
-/// A number below `count` for each: neighbours differ in one operation, so that those that follow at equal distances would be alike.
+/// A permutation of the numbers below `count`. Neighboring cycles differ in one operation, so an equidistant sample
+/// without it would be too uniform.
 fn scattered(index: u64, count: u64) -> u64 {
     let bits = u64::BITS - (count - 1).leading_zeros();
     let mask = u64::MAX >> (u64::BITS - bits);
     let mut number = index;
-    // Each step is one to one among the numbers of so many bits.
+    // Each step is a bijection on the numbers of this many bits.
     loop {
         for factor in [0x9E37_79B9_7F4A_7C15, 0xBF58_476D_1CE4_E5B9] {
             number = number.wrapping_mul(factor) & mask;
@@ -156,19 +161,19 @@ fn scattered(index: u64, count: u64) -> u64 {
     }
 }
 
-/// A name, the threads as a text, and where they are.
+/// A name, the threads as text, and their placement.
 type Made = (String, String, Vec<Place>);
 
 fn reaches(scope: Scope, places: &[Place]) -> bool {
     iproduct!(places, places).all(|(from, to)| from.includes(scope, *to))
 }
 
-/// The scopes that reach all of these places from each of them.
+/// The scopes that include all of these places from each of them.
 fn reaching(places: &[Place]) -> Vec<Scope> {
     Scope::iter().filter(|scope| reaches(*scope, places)).collect()
 }
 
-/// How many cycles have this ring.
+/// The number of cycles with this ring.
 fn of_ring(ring: &Ring, placed: &[Placed]) -> u64 {
     let of_thread = |thread: &Vec<Access>| match thread.len() {
         1 => 3,
@@ -234,18 +239,19 @@ fn mixed(number: u64) -> Made {
     (name_of(ring), code, places.clone())
 }
 
-/// Makes the code of threads.
+/// Generates the code of threads.
 struct Maker {
     chance: Chance,
     /// The scope of most operations.
     usual: Scope,
-    /// Whether fences may have a narrower scope. Then no update both acquires and releases: see [`crate::programs::Set::PassedOn`].
+    /// Whether fences may have a narrower scope. If so, no update both acquires and releases: see
+    /// [`crate::programs::Set::PassedOn`].
     narrow: bool,
-    /// Of each location, those that reach every thread with an access of it.
+    /// For each location, the scopes that include every thread that accesses it.
     scopes: Vec<Vec<Scope>>,
-    /// How many values were written.
+    /// The number of values written so far.
     values: u64,
-    /// How many loops there may still be.
+    /// The number of loops that may still be added.
     loops: usize,
 }
 
@@ -271,7 +277,7 @@ impl Maker {
         code.join("; ")
     }
 
-    /// The usual one, if it is among these, more often than not.
+    /// The usual scope in most cases if it is among these, otherwise any of them.
     fn scope(&mut self, scopes: &[Scope]) -> Scope {
         let other = *self.chance.of(scopes);
         if self.chance.once_in(4) || !scopes.contains(&self.usual) { other } else { self.usual }
@@ -311,7 +317,7 @@ impl Maker {
     }
 }
 
-/// Choices that a number decides (SplitMix64, Steele, Lea and Flood, 2014).
+/// Choices determined by a seed (SplitMix64, Steele, Lea and Flood, 2014).
 struct Chance(u64);
 
 impl Chance {

@@ -1,8 +1,8 @@
-//! C++ on the host: the standard mappings to x86-64 and AArch64.
+//! The standard mappings of C++ to x86-64 and AArch64, for threads on the host.
 //!
-//! The rows are those of GCC and LLVM: <https://www.cl.cam.ac.uk/~pes20/cpp/cpp0xmappings.html> for x86-64, and for AArch64 with LSE the
-//! instructions that the Arm manual has for each order. Of x86-64 there are two, by what stands for a store of order seq_cst; of AArch64
-//! two, by what stands for a load that acquires.
+//! GCC and LLVM use these rows: <https://www.cl.cam.ac.uk/~pes20/cpp/cpp0xmappings.html> for x86-64, and for AArch64
+//! with LSE the instructions that the Arm manual specifies for each ordering. There are two mappings for x86-64, which
+//! differ in the seq_cst store, and two for AArch64, which differ in the acquiring load.
 
 use ptx_memory_model::{
     host::{Dmb, HostFence},
@@ -15,7 +15,7 @@ use ptx_memory_model::{
 
 use crate::translate::{NoProgram, plain};
 
-/// What an operation is.
+/// The kind of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, strum::Display)]
 #[strum(serialize_all = "lowercase")]
 pub enum Kind {
@@ -25,19 +25,19 @@ pub enum Kind {
     Fence,
 }
 
-/// An instruction that an operation becomes, or is part of.
+/// An instruction in the implementation of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     /// The access itself.
     Access(Semantics),
-    /// A read-modify-write that stands for a store: its result is not read.
+    /// A read-modify-write that implements a store: its result is not read.
     Exchange(Semantics),
-    /// A read-modify-write of which nothing is read: what AArch64 makes of an atomic whose result goes nowhere.
+    /// A read-modify-write without a result: the AArch64 implementation of an atomic whose result is unused.
     Discarding(Semantics),
     Barrier(HostFence),
 }
 
-/// What an operation of these orders becomes.
+/// The implementation of operations of one kind with these orderings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
     pub kind: Kind,
@@ -45,7 +45,7 @@ pub struct Row {
     pub steps: Vec<Step>,
 }
 
-/// How C++ is compiled for the host.
+/// A mapping of C++ to the host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HostMapping {
     pub name: String,
@@ -110,17 +110,17 @@ const AARCH64: &Table = &[
     (Kind::Fence, &[SeqCst],                    &[DMB_ISH]),
 ];
 
-/// A row in the place of another one.
+/// A row that replaces another row.
 type Change = (&'static str, Kind, &'static [Order], &'static [Step]);
 
-/// Other mappings that are right.
+/// Further mappings that are sound.
 #[rustfmt::skip]
 const VARIANTS: [(Processor, Change); 2] = [
     (Processor::X86,     ("x86 with MOV; MFENCE", Kind::Store, &[SeqCst],  &[MOV, MFENCE])),
     (Processor::AArch64, ("aarch64 with LDAPR",   Kind::Load,  &[Acquire], &[LDAPR])),
 ];
 
-/// Mappings that are wrong, each in one row.
+/// Unsound mappings, each wrong in one row.
 #[rustfmt::skip]
 const WRONG: [(Processor, Change); 15] = [
     (Processor::X86,     ("a seq_cst store without MFENCE",       Kind::Store, &[SeqCst],          &[MOV])),
@@ -143,7 +143,7 @@ const WRONG: [(Processor, Change); 15] = [
 ];
 
 impl HostMapping {
-    /// The mapping of most compilers for a processor; nothing for a GPU.
+    /// The mapping of most compilers for a processor; `None` for a GPU.
     pub fn standard(processor: Processor) -> Option<Self> {
         let table = match processor {
             Processor::X86 => X86,
@@ -162,14 +162,14 @@ impl HostMapping {
         Some(mapping)
     }
 
-    /// All mappings for a processor that are right.
+    /// All sound mappings for a processor.
     pub fn right(processor: Processor) -> Vec<Self> {
         let others =
             VARIANTS.iter().filter(|(of, _)| *of == processor).filter_map(|&(of, change)| Self::with(of, change));
         Self::standard(processor).into_iter().chain(others).collect()
     }
 
-    /// Mappings for a processor with one row that is wrong.
+    /// Mappings for a processor with one unsound row.
     pub fn wrong(processor: Processor) -> Vec<Self> {
         WRONG.iter().filter(|(of, _)| *of == processor).filter_map(|&(of, change)| Self::with(of, change)).collect()
     }
@@ -182,7 +182,7 @@ impl HostMapping {
     /// A thread of the source on the host.
     ///
     /// # Errors
-    /// If it has what no language has.
+    /// If the thread has a construct that no source language has.
     pub fn thread(&self, source: &Thread<Cpp>) -> Result<Thread<Ptx>, NoProgram> {
         let register = |(index, of): (usize, &RegisterDeclaration)| RegisterDeclaration {
             name: self.register(index),
@@ -202,7 +202,7 @@ impl HostMapping {
         Ok(thread)
     }
 
-    /// The name of a register with a number.
+    /// The name of a register with a given number.
     fn register(&self, index: usize) -> String {
         const NAMES: [&str; 8] = ["RAX", "RBX", "RCX", "RDX", "RSI", "RDI", "R8", "R9"];
         match self.processor {
@@ -231,7 +231,7 @@ fn unmodelled(of: &Instruction<Cpp>) -> NoProgram {
     NoProgram::Unmodelled(format!("{of:?}"))
 }
 
-/// One order for a compare and exchange that succeeds or fails.
+/// One ordering for a compare-and-exchange that covers success and failure.
 fn joined(success: Order, failure: Order) -> Order {
     match (success, failure) {
         (SeqCst, _) | (_, SeqCst) => SeqCst,
@@ -242,7 +242,7 @@ fn joined(success: Order, failure: Order) -> Order {
 }
 
 fn spelled(step: Step, of: &Instruction<Cpp>, thread: &mut Thread<Ptx>) -> Result<ptx::Instruction, NoProgram> {
-    // An atomic gives its result to some register, unless that is what discards it.
+    // An atomic returns its result in some register, unless the instruction discards it.
     let mut some = |d: Option<Register>| d.or_else(|| Some(register(thread, "%unread")));
     Ok(match (step, of) {
         (Step::Barrier(of), _) => Instruction::Fence(Fence::Host(of)),

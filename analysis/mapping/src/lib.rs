@@ -1,8 +1,8 @@
-//! Every lowering against the memory models: what a program may do after it, its source may do as well.
+//! The check of every lowering against the memory models: a lowered program has no outcome that its source forbids.
 //!
-//! [`translate`] lowers a scoped C++ program with the crate that lowers, and reads the sequences as a PTX program of the model;
-//! [`check`] compares the final states of both. [`programs`] makes the programs. Behind the optimizer, [`optimize`] makes it
-//! another source program first.
+//! [`translate`] lowers a scoped C++ program with the lowering crate, and converts the sequences to a PTX program of
+//! the model; [`check`] compares the final states of both. [`programs`] generates the programs. If the optimizer is
+//! enabled, [`optimize`] first transforms the source program.
 
 pub mod beside;
 pub mod check;

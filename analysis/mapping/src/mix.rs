@@ -1,4 +1,4 @@
-//! Programs of which parts are compiled by different mappings and then linked: mix testing (Geeson and others, OOPSLA 2024).
+//! Mix testing: programs whose parts are compiled by different mappings and then linked (Geeson et al., OOPSLA 2024).
 
 use std::collections::HashMap;
 
@@ -20,20 +20,20 @@ use crate::{
     verify::{EXPANSIONS, Found, on_all_cores},
 };
 
-/// What all mappings are compared on: a target that has every fence and every scope.
+/// The target on which all mappings are compared: it has every fence and every scope.
 pub const TARGET: (&str, PtxVersion) = ("sm_90", PtxVersion(8, 6));
 
-/// The names of our strategies.
+/// The names of the project's strategies.
 pub fn strategies() -> impl Iterator<Item = &'static str> {
     Strategy::iter().map(Into::into)
 }
 
-/// The names of all mappings: our strategies, then those of others.
+/// The names of all mappings: the project's strategies, then third-party mappings.
 pub fn names() -> Vec<&'static str> {
     strategies().chain(OTHERS.iter().map(|other| other.name)).collect()
 }
 
-/// The mapping of this name.
+/// The mapping with this name.
 pub fn mapping(name: &str) -> Option<Mapping<'static>> {
     let target = Target::new(TARGET.0.parse().ok()?, Some(TARGET.1)).ok()?;
     let access = EXPANSIONS[0].access();
@@ -44,41 +44,42 @@ pub fn mapping(name: &str) -> Option<Mapping<'static>> {
     Some(Mapping::new(Policy::from(strategy), target, access, name.to_owned()))
 }
 
-/// What one mapping compiles.
+/// The unit that one mapping compiles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
-    /// A thread: what is linked are kernels.
+    /// A thread: linked programs consist of kernels.
     Thread,
-    /// An operation: a thread calls what others have compiled.
+    /// An operation: a thread calls functions that other mappings have compiled.
     Operation,
 }
 
-/// What came of two mappings, or of one alone.
+/// The result for two mappings, or for one alone.
 #[derive(Clone, Debug, Default)]
 pub struct Cell {
-    /// Defined programs with units of both.
+    /// The number of defined programs with units of both mappings.
     pub programs: u64,
-    /// Choices of a mapping for each unit.
+    /// The number of choices of a mapping for each unit.
     pub mixtures: u64,
-    /// Mixtures that end as the source does not.
+    /// The number of mixtures with a final state that the source forbids.
     pub not_kept: u64,
-    /// Those of which the program is kept by each of the two alone.
+    /// The number of these mixtures whose program each of the two mappings alone preserves.
     pub together: u64,
     pub unknown: u64,
-    /// A smallest mixture that is not kept: of those that are kept by each of the two alone, if there are any.
+    /// A smallest mixture that is not preserved, preferably of a program that each mapping alone preserves.
     pub example: Option<Example>,
 }
 
-/// A mixture that is not kept.
+/// A mixture that is not preserved.
 #[derive(Clone, Debug)]
 pub struct Example {
-    /// Whether each of the two alone keeps the program.
+    /// Whether each of the two mappings alone preserves the program.
     pub together: bool,
     pub found: Found,
 }
 
 impl Example {
-    /// Whether it says more than another one: by the same programs in any order, the same one is chosen.
+    /// Whether this example is preferable to another. The order is total, so the choice does not depend on the order of
+    /// the programs.
     fn is_better(&self, other: &Self) -> bool {
         let size = |example: &Self| {
             let threads = &example.found.source.program.threads;
@@ -108,21 +109,21 @@ impl Cell {
     }
 }
 
-/// What came of sets of programs: a cell for each mapping, and for each two.
+/// The result for sets of programs: a cell for each mapping, and for each pair.
 #[derive(Default)]
 pub struct Report {
     pub programs: u64,
     pub undefined: u64,
-    /// Different PTX programs.
+    /// The number of different PTX programs.
     pub lowered: u64,
-    /// Executions that were looked at, of both models.
+    /// The number of examined executions, of both models.
     pub candidates: u64,
-    /// By the numbers of two mappings, the smaller one first.
+    /// The cells by the numbers of two mappings, the smaller number first.
     pub cells: HashMap<(usize, usize), Cell>,
 }
 
 impl Report {
-    /// Adds what came of other programs.
+    /// Adds the result for further programs.
     pub fn add(&mut self, other: Self) {
         self.programs += other.programs;
         self.undefined += other.undefined;
@@ -134,10 +135,11 @@ impl Report {
     }
 }
 
-/// Checks every two of these mappings, and each alone, on a set of programs; of every `shard.1` programs, number `shard.0`.
+/// Checks every pair of these mappings, and each alone, on a set of programs. Of every `shard.1` programs, only number
+/// `shard.0` is checked.
 ///
 /// # Errors
-/// If a mapping has instructions that the model does not know.
+/// If a mapping has instructions that the model lacks.
 pub fn mix(
     mappings: &[Mapping<'_>],
     unit: Unit,
@@ -148,10 +150,10 @@ pub fn mix(
     each(mappings, unit, rules, shard, &|shard, check| programs::each(set, EXPANSIONS[0].values(), shard, check))
 }
 
-/// The same for programs that are given.
+/// The same for given programs.
 ///
 /// # Errors
-/// As of [`mix`].
+/// See [`mix`].
 pub fn mix_these(mappings: &[Mapping<'_>], unit: Unit, sources: &[Source], rules: Rules) -> Result<Report, NoProgram> {
     each(mappings, unit, rules, (1, 1), &|(k, n), check| {
         sources.iter().skip(k - 1).step_by(n).for_each(|source| check(&source.name, &source.program));
@@ -270,22 +272,22 @@ impl Mixer<'_> {
     }
 }
 
-/// The sequences of a unit by each mapping; nothing where the mapping has none for one of its operations.
+/// The sequences of a unit by mapping; `None` if the mapping lacks one of its operations.
 type ByMapping = Vec<Option<Vec<usize>>>;
 
-/// A program, and what became of it so far.
+/// A program, with the judged lowerings so far.
 struct Mixed<'p> {
     program: &'p Program<Cpp>,
     admitted: SourceOutcomes,
     limits: Limits,
     units: Vec<ByMapping>,
-    /// By the sequences of the whole program, which one it is of those that were judged.
+    /// By the sequences of the whole program: the index of the judged lowering.
     known: HashMap<Vec<usize>, usize>,
     judged: Vec<(Soundness, Program<Ptx>)>,
 }
 
 impl Mixed<'_> {
-    /// Judges the program with a mapping for each unit, if each mapping has what its unit needs.
+    /// Judges the program with a mapping for each unit, if each mapping has the operations of its unit.
     fn judge(&mut self, choice: &[usize], numbers: &Numbers, report: &mut Report) -> Result<Option<usize>, NoProgram> {
         let sequences = choice.iter().zip(&self.units).map(|(&mapping, unit)| unit[mapping].as_deref());
         let Some(sequences) = sequences.collect::<Option<Vec<_>>>().map(|units| units.concat()) else {
@@ -304,12 +306,12 @@ impl Mixed<'_> {
     }
 }
 
-/// Every mapping with itself and with each that follows it.
+/// Every pair of mappings, including each mapping with itself.
 pub fn pairs(mappings: usize) -> impl Iterator<Item = (usize, usize)> {
     (0..mappings).flat_map(move |a| (a..mappings).map(move |b| (a, b)))
 }
 
-/// Every choice of one of two mappings for each unit that chooses both.
+/// Every choice of one of two mappings for each unit in which both mappings occur.
 fn choices(a: usize, b: usize, units: usize) -> Vec<Vec<usize>> {
     if a == b {
         return vec![vec![a; units]];

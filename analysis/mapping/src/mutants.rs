@@ -1,5 +1,5 @@
-//! Wrong lowerings, made from the right ones: each fence left out or weakened, each scope narrowed, each ordering weakened, each
-//! loop left too early or too late. A check of mappings is worth what it catches of them.
+//! Unsound lowerings, derived from the sound ones: each fence removed or weakened, each scope narrowed, each ordering
+//! weakened, each loop left too early or too late. They measure the strength of a mapping check.
 
 use std::{
     cell::LazyCell,
@@ -30,7 +30,7 @@ use crate::{
     verify::{Expansion, Mapped},
 };
 
-/// A lowering of one operation that is wrong, or of which it is to be shown that nothing is lost.
+/// A changed lowering of one operation. It is unsound, or the change is known to be harmless.
 #[derive(Clone, Debug)]
 pub struct Mutant {
     pub strategy: Strategy,
@@ -40,12 +40,12 @@ pub struct Mutant {
     pub found: Found,
 }
 
-/// What the programs show of a mutant.
+/// The result of the programs for a mutant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Found {
-    /// The first program that is not kept is in this set.
+    /// The first program that is not preserved is in this set.
     Caught(Set),
-    /// Each of these programs is kept, but for those of which the answer is not known.
+    /// Each of these programs is preserved, except `unknown` programs without an answer.
     Kept { programs: usize, unknown: usize },
 }
 
@@ -62,27 +62,26 @@ impl fmt::Display for Mutant {
     }
 }
 
-/// What no program can show, because nothing is lost.
+/// A change that no program can reveal, because it is harmless.
 pub struct Superfluous {
     pub what: &'static str,
     pub why: &'static str,
     applies: fn(&Mutant) -> bool,
 }
 
-/// The mutants that are right.
+/// The harmless mutants.
 pub const SUPERFLUOUS: [Superfluous; 5] = [
     Superfluous {
         what: "the first load of a compare-and-swap loop: weak, narrower or left out",
-        why: "what it reads is only a guess: the compare-and-swap reads again what it replaces",
+        why: "its value is only a guess: the compare-and-swap reads again the value that it replaces",
         applies: |mutant| {
             matches!(mutant.op.operation, Operation::Rmw(..) | Operation::CmpXchg { .. })
                 && matches!(mutant.edit.before.instruction(), Some(Instruction::Ld(_)))
         },
     },
     Superfluous {
-        what: "the loop around a compare and exchange of 8 or 16 bits: left after one round",
-        why: "it goes round again only where another byte of the word has changed, which no program here does; the test of \
-              values does it",
+        what: "the loop around a compare and exchange of 8 or 16 bits: one iteration only",
+        why: "the loop repeats only if another byte of the word has changed, which no program here does; the test of values does it",
         applies: |mutant| {
             matches!(mutant.op.operation, Operation::CmpXchg { .. })
                 && mutant.edit.after.is_none()
@@ -93,8 +92,8 @@ pub const SUPERFLUOUS: [Superfluous; 5] = [
         },
     },
     Superfluous {
-        what: "before sm_70: the result of an `atom` that nobody reads left out",
-        why: "a `red` begins no acquire pattern, but there all orders are those of `membar`, which is a `fence.sc`",
+        what: "before sm_70: the unread result of an `atom` left out",
+        why: "a `red` begins no acquire pattern, but `membar`, which is a `fence.sc`, gives every order there",
         applies: |mutant| {
             let in_loop = |before: &Instruction| matches!(before, Instruction::Atom(Atom { op: AtomOp::Cas, .. }));
             mutant.edit.unread
@@ -105,13 +104,13 @@ pub const SUPERFLUOUS: [Superfluous; 5] = [
     Superfluous {
         what: "`proven`: the release of a compare and exchange that is lowered by both of its orders joined",
         why: "the joined order is acq_rel or seq_cst, while the source, if it succeeds, does not both acquire and release; \
-              what precedes it is released by the fence in front",
+              the fence before it releases the earlier accesses",
         applies: |mutant| {
             let joined = match mutant.op.operation {
                 Operation::CmpXchg { failure, .. } => mutant.op.ordering.join(failure),
                 _ => mutant.op.ordering,
             };
-            // Only a fence in front releases in place of the access.
+            // Only a preceding fence releases instead of the access.
             let in_front =
                 joined == Ordering::SeqCst || !matches!(mutant.edit.before.instruction(), Some(Instruction::Atom(_)));
             let after = mutant.edit.after.as_ref().and_then(Statement::instruction);
@@ -124,7 +123,7 @@ pub const SUPERFLUOUS: [Superfluous; 5] = [
     },
     Superfluous {
         what: "`proven`: the `st.release` of a seq_cst store as `st.relaxed`",
-        why: "the `fence.sc` in front begins every release pattern that the store begins",
+        why: "the `fence.sc` before it begins every release pattern that the store begins",
         applies: |mutant| {
             mutant.strategy == Strategy::Proven
                 && matches!(mutant.op.operation, Operation::Store(_))
@@ -138,7 +137,7 @@ pub const SUPERFLUOUS: [Superfluous; 5] = [
     },
 ];
 
-/// Whether an acq_rel instruction has become an acquire one.
+/// Whether an acq_rel instruction has become an acquire instruction.
 fn acquires_only(before: Option<&Instruction>, after: &Instruction) -> bool {
     match (before, after) {
         (Some(Instruction::Atom(before)), Instruction::Atom(after)) => {
@@ -152,7 +151,7 @@ fn acquires_only(before: Option<&Instruction>, after: &Instruction) -> bool {
 }
 
 impl Mutant {
-    /// Why it is right, if it is known to be.
+    /// The reason why the mutant is sound, if it is known to be.
     pub fn superfluous(&self) -> Option<&'static Superfluous> {
         SUPERFLUOUS.iter().find(|superfluous| (superfluous.applies)(self))
     }
@@ -162,9 +161,9 @@ impl Mutant {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Edit {
     pub before: Statement,
-    /// Nothing if the statement is left out.
+    /// `None` if the statement is removed.
     pub after: Option<Statement>,
-    /// Whether it is made only where the result of the operation is not read.
+    /// Whether the edit applies only if the result of the operation is not read.
     pub unread: bool,
 }
 
@@ -181,7 +180,7 @@ impl fmt::Display for Edit {
     }
 }
 
-/// The instruction with weaker semantics, each.
+/// All variants of an instruction with weaker semantics.
 fn weaker(instruction: &Instruction) -> Vec<Instruction> {
     match instruction {
         Instruction::Fence(fence) => {
@@ -226,13 +225,13 @@ fn weaker(instruction: &Instruction) -> Vec<Instruction> {
     }
 }
 
-/// The instruction at scope cta, if it reaches further.
+/// The instruction at scope cta, if its scope is wider.
 fn narrower(instruction: &Instruction) -> Option<Instruction> {
     let mut narrow = instruction.clone();
     match &mut narrow {
         Instruction::Fence(fence) => fence.scope = Scope::Cta,
         Instruction::Membar(level) => *level = MembarLevel::Cta,
-        // Without a scope it reaches the GPU.
+        // Without a scope, the instruction has the scope of the GPU.
         Instruction::Atom(Atom { scope, .. }) | Instruction::Red(Red { scope, .. }) => *scope = Some(Scope::Cta),
         Instruction::Ld(Ld { scope: Some(scope), .. }) | Instruction::St(St { scope: Some(scope), .. }) => {
             *scope = Scope::Cta;
@@ -242,7 +241,7 @@ fn narrower(instruction: &Instruction) -> Option<Instruction> {
     Some(narrow).filter(|narrow| narrow != instruction)
 }
 
-/// What may be wrong about a statement.
+/// The edits of a statement.
 fn edits(statement: &Statement) -> Vec<Edit> {
     let Statement::Instruction { guard, instruction } = statement else { return Vec::new() };
     let with = |guard: &Option<Guard>, instruction| Statement::Instruction { guard: guard.clone(), instruction };
@@ -251,7 +250,8 @@ fn edits(statement: &Statement) -> Vec<Edit> {
         .chain(narrower(instruction))
         .map(|instruction| Some(with(guard, instruction)))
         .collect();
-    // What computes values is the interpreter's to check, but not what decides whether a loop goes on.
+    // The interpreter's test covers instructions that compute values. Instructions that decide whether a loop continues
+    // are edited here.
     let is_value = matches!(instruction, Instruction::Alu { .. } | Instruction::Cvt { .. });
     if !is_value {
         after.push(None);
@@ -276,7 +276,7 @@ fn edits(statement: &Statement) -> Vec<Edit> {
     edits
 }
 
-/// A sequence with each edit of each of its statements that the target has the words for.
+/// A sequence with each edit of each of its statements that is legal on the target.
 fn edited(sequence: &Sequence, target: &Target) -> Vec<(Edit, Sequence)> {
     let statements = sequence.statements();
     let at = |(index, statement): (usize, &Statement)| {
@@ -293,7 +293,7 @@ fn edited(sequence: &Sequence, target: &Target) -> Vec<(Edit, Sequence)> {
     statements.iter().enumerate().flat_map(at).collect()
 }
 
-/// A mutant that is looked for.
+/// A mutant that the search tries to catch.
 struct Hunted {
     mapping: usize,
     /// The number of its sequence.
@@ -308,25 +308,26 @@ struct Hunted {
 /// All mutants of an expansion.
 struct Hunt<'e> {
     expansion: &'e Expansion,
-    /// For each mapping, the number of its rules.
+    /// For each mapping, the index of its rules.
     rules: Vec<usize>,
     numbers: Numbers,
-    /// By each mapping: what becomes of an operation, whose result is read or not; nothing if the target has no lowering.
+    /// For each mapping, the sequence of an operation by whether its result is read; `None` if the target has no
+    /// lowering.
     lowered: Vec<HashMap<(AtomicOp, bool), Option<usize>>>,
     mutants: Vec<Hunted>,
     of_op: HashMap<AtomicOp, Vec<usize>>,
 }
 
-/// The rules of LLVM, and those that the strategy `proven` keeps besides.
+/// The rules of LLVM, and the stronger rules that only the strategy `proven` satisfies.
 const RULES: [Rules; 2] = [
     Rules { sequences: ReleaseSequences::Cpp20, races: Races::Llvm },
     Rules { sequences: ReleaseSequences::Cpp11, races: Races::Llvm },
 ];
 
-/// Of the programs, those that a mutant is judged on that is known to be right: one of so many.
+/// A mutant that is known to be sound is judged on one of this many programs.
 const OF_SUPERFLUOUS: usize = 20;
 
-/// The sets that show all mutants that are wrong: of so many programs of each, one.
+/// The sets that reveal all unsound mutants. The number n means that one of n programs is tried.
 pub const SETS: [(Set, usize); 5] =
     [(Set::Two, 1), (Set::Accesses, 1), (Set::Exchanges, 1), (Set::Rmws, 20), (Set::Fences, 40)];
 
@@ -334,19 +335,19 @@ pub const SETS: [(Set, usize); 5] =
 pub const PLAIN_SETS: [(Set, usize); 4] =
     [(Set::PlainAccesses, 1), (Set::PlainExchanges, 1), (Set::PlainRmws, 1), (Set::PlainFences, 20)];
 
-/// Every mutant of every strategy on every family of targets, with an expansion, none of them looked for.
+/// All mutants of every strategy on every family of targets, with an expansion, without a search.
 ///
 /// # Errors
-/// If a lowering has instructions that the model does not know.
+/// If a lowering has instructions that the model lacks.
 pub fn mutants(expansion: &Expansion) -> Result<Vec<Mutant>, NoProgram> {
     hunt(expansion, &[])
 }
 
-/// Every mutant of every strategy on every family of targets, with an expansion, and what these parts of sets show of it: of so
-/// many programs of a set, one.
+/// All mutants of every strategy on every family of targets, with an expansion, and the result of the given parts of
+/// sets for each: `(set, n)` tries one of n programs.
 ///
 /// # Errors
-/// If a lowering has instructions that the model does not know.
+/// If a lowering has instructions that the model lacks.
 pub fn hunt(expansion: &Expansion, sets: &[(Set, usize)]) -> Result<Vec<Mutant>, NoProgram> {
     let mut hunt = Hunt::new(expansion, &expansion.mapped())?;
     for &(set, sample) in sets {
@@ -430,7 +431,7 @@ impl<'e> Hunt<'e> {
         Ok(())
     }
 
-    /// Looks for the mutants with one in so many programs of a set, on all cores.
+    /// Tries one of every `sample` programs of a set on the mutants, on all cores.
     fn through(&self, set: Set, sample: usize) -> Result<(), NoProgram> {
         let threads = thread::available_parallelism().map_or(1, NonZero::get);
         let work = |worker: usize| {
@@ -449,7 +450,7 @@ impl<'e> Hunt<'e> {
         })
     }
 
-    /// Looks for the mutants of the operations of a program that are not caught yet; with or without those that are right.
+    /// Tries the uncaught mutants of a program's operations, with or without the mutants that are known to be sound.
     fn show(&self, program: &Program<Cpp>, superfluous: bool) -> Result<(), NoProgram> {
         let operations = operations(program, self.expansion.access())?;
         let mut distinct: Vec<AtomicOp> = operations.iter().map(|(op, _)| *op).collect();

@@ -1,4 +1,4 @@
-//! Sequences by their numbers: programs are compared by these.
+//! Numbers for sequences, so that programs can be compared by numbers.
 
 use std::collections::HashMap;
 
@@ -18,7 +18,7 @@ impl Numbers {
         })
     }
 
-    /// The sequences of these numbers.
+    /// The sequences with these numbers.
     pub fn all<'s>(&'s self, numbers: &'s [usize]) -> Vec<&'s Sequence> {
         numbers.iter().map(|&number| &self.sequences[number]).collect()
     }

@@ -1,8 +1,9 @@
-//! A source program as the optimizer sees it, and what the optimizer makes of it.
+//! The conversion of a source program to the optimizer's graph and back.
 //!
-//! Each thread is a kernel. A location that only threads of one CTA access may be in its shared memory, one that only those of
-//! a cluster access in that of the cluster, and one that only those of a GPU access is known to the GPU alone. So scopes are
-//! narrowed as often as a program allows. A thread that no other one shares its CTA with is alone in it.
+//! Each thread is a kernel. A location that only threads of one CTA access may be in its shared memory. A location that
+//! only threads of a cluster access may be in the cluster's shared memory. A location that only threads of a GPU access
+//! is accessible to that GPU alone. So scopes are narrowed as often as a program allows. A thread whose CTA has no
+//! other thread is alone in it.
 
 use std::ops::Range;
 
@@ -20,10 +21,10 @@ use ptx_optimize::{Address, Atomic, Block, End, Event, EventKind, Function, Opti
 
 use crate::translate::{NoProgram, operation};
 
-/// A program behind the optimizer.
+/// A program after the optimizer.
 pub struct Optimized {
     pub program: Program<Cpp>,
-    /// What its atomic operations and fences ask for, in its order, and whether the result is read.
+    /// Its atomic operations and fences in program order, and whether each result is read.
     pub operations: Vec<(AtomicOp, bool)>,
     pub remarks: Vec<Remark>,
 }
@@ -31,7 +32,7 @@ pub struct Optimized {
 /// Optimizes each thread.
 ///
 /// # Errors
-/// If the program has what no language has.
+/// If the program has a construct that no source language has.
 pub fn optimized(program: &Program<Cpp>, access: Access, options: &Options) -> Result<Optimized, NoProgram> {
     let mut optimized = Optimized {
         program: Program { locations: program.locations.clone(), threads: Vec::with_capacity(program.threads.len()) },
@@ -55,14 +56,14 @@ pub fn optimized(program: &Program<Cpp>, access: Access, options: &Options) -> R
     Ok(optimized)
 }
 
-/// The narrowest scope that has all threads of a program.
+/// The narrowest scope that includes all threads of a program.
 pub fn within(program: &Program<Cpp>) -> Scope {
     let first = program.threads[0].place;
     let has_all = |scope: &Scope| program.threads.iter().all(|thread| first.includes(*scope, thread.place));
     [Scope::Cta, Scope::Gpu, Scope::Sys].into_iter().find(has_all).unwrap_or(Scope::Sys)
 }
 
-/// The threads that can name each location, and the state space that says so.
+/// The scope of the threads that can access each location, and a state space with that scope.
 fn reaches(program: &Program<Cpp>, options: &Options) -> Vec<(Scope, Space)> {
     let mut narrowest = vec![(Scope::Sys, Space::Global); program.locations.len()];
     let has_clusters = options.target.meets(Form::ClusterScope.requirement());
@@ -97,20 +98,20 @@ fn accessed(instruction: &Instruction<Cpp>) -> Option<usize> {
 /// A basic block of a thread.
 struct Basic {
     statements: Range<usize>,
-    /// The block that its branch leads to.
+    /// The target of its branch.
     branch: Option<usize>,
-    /// The block that comes next, if this one can get there.
+    /// The next block, if control can reach it from this block.
     next: Option<usize>,
 }
 
 impl Basic {
-    /// The edges out of it.
+    /// The outgoing edges.
     fn edges(&self) -> impl Iterator<Item = usize> {
         chain!(self.branch, self.next).dedup()
     }
 }
 
-/// The basic blocks. Nothing leads into the first one, and the last one is the end.
+/// The basic blocks. The first block has no predecessor, and the last block is the end.
 fn basics(thread: &Thread<Cpp>) -> Result<Vec<Basic>, NoProgram> {
     let end = thread.code.len();
     let starts = thread.code.iter().enumerate().filter_map(|(index, statement)| match statement.instruction {
@@ -130,7 +131,7 @@ fn basics(thread: &Thread<Cpp>) -> Result<Vec<Basic>, NoProgram> {
         Ok(match last {
             Some(branch @ Instruction::Branch { when, target }) => {
                 let to = starts_at(*target);
-                let to = to.ok_or_else(|| NoProgram::Unmodelled(format!("{branch:?}, which leads nowhere")))?;
+                let to = to.ok_or_else(|| NoProgram::Unmodelled(format!("{branch:?}, which has no target")))?;
                 Basic { statements, branch: Some(to), next: next.filter(|_| when.is_some()) }
             }
             Some(Instruction::Stop(_)) => Basic { statements, branch: None, next: None },
@@ -163,7 +164,7 @@ fn function(
                 _ => false,
             };
             if guard.is_some() {
-                return Err(NoProgram::Unmodelled(format!("{instruction:?} behind a predicate")));
+                return Err(NoProgram::Unmodelled(format!("{instruction:?} with a predicate")));
             }
             let kind = if plain {
                 EventKind::Plain
@@ -196,8 +197,8 @@ fn atomic(
     Ok(Atomic { op, address: Some(Address { value, block: None, reach }), success, can_acquire: true })
 }
 
-/// Of a compare and exchange: whether the branch at the end of its block is taken if it succeeds, where that is what the branch
-/// compares.
+/// For a compare-and-exchange: whether the branch at the end of its block is taken on success; `None` if the branch
+/// compares something else.
 fn success(thread: &Thread<Cpp>, block: &Range<usize>, index: usize) -> Option<bool> {
     let Instruction::Rmw { op: RmwOp::Atom(AtomOp::Cas), d: Some(d), b: expected, .. } = thread.code[index].instruction
     else {
@@ -216,20 +217,20 @@ fn success(thread: &Thread<Cpp>, block: &Range<usize>, index: usize) -> Option<b
     (compared && !overwritten).then_some(*cmp == Cmp::Eq)
 }
 
-/// A statement, and what it asks for if it is an atomic operation or a fence.
+/// A statement, and its atomic operation or fence, if it is one.
 type Line = (Statement<Cpp>, Option<(AtomicOp, bool)>);
 
-/// A thread whose code is put together again.
+/// A thread whose code is reassembled.
 struct Rebuilt<'t> {
     thread: &'t Thread<Cpp>,
     function: &'t Function,
     labels: Vec<String>,
     code: Vec<Line>,
-    /// Behind all other code: what is on edges that branches take.
+    /// The code on edges of taken branches, which follows all other code.
     behind: Vec<Line>,
 }
 
-/// The thread as the optimizer left it, and what its atomic operations and fences ask for.
+/// The thread after the optimizer, with its atomic operations and fences.
 fn rebuilt(thread: &Thread<Cpp>, basics: &[Basic], function: &Function) -> (Thread<Cpp>, Vec<(AtomicOp, bool)>) {
     let (code, behind) = (Vec::with_capacity(thread.code.len()), Vec::new());
     let mut rebuilt = Rebuilt { thread, function, labels: thread.labels.clone(), code, behind };
@@ -269,7 +270,7 @@ impl Rebuilt<'_> {
                 Instruction::Label(_) | Instruction::Alu { .. } | Instruction::Stop(_) => {
                     self.code.push((statement.clone(), None));
                 }
-                // An event that is gone is left out.
+                // A removed event is left out.
                 _ => {
                     if let Some(at) = events.iter().position(|event| event.id == Some(index)) {
                         let (here, rest) = events.split_at(at + 1);
@@ -289,7 +290,7 @@ impl Rebuilt<'_> {
         self.code.extend(lines);
     }
 
-    /// What stands on an edge.
+    /// The code on an edge.
     fn on_edge(&self, from: usize, to: Option<usize>) -> Vec<Line> {
         let blocks = &self.function.blocks;
         for &next in &blocks[from].next {
@@ -305,7 +306,7 @@ impl Rebuilt<'_> {
         Vec::new()
     }
 
-    /// Puts code behind all other, which goes on at a label; the label that leads there.
+    /// Appends code that continues at a label after all other code. Returns the label of the appended code.
     fn aside(&mut self, lines: Vec<Line>, target: Label) -> Label {
         let there = self.label();
         self.behind.push((Instruction::Label(there).into(), None));
@@ -320,7 +321,7 @@ impl Rebuilt<'_> {
     }
 }
 
-/// The statement of an event, with the order and the scope that it has now.
+/// The statement of an event, with its current ordering and scope.
 fn line(thread: &Thread<Cpp>, event: &Event) -> Line {
     let original = event.id.map(|index| thread.code[index].instruction.clone());
     let Some(Atomic { op, .. }) = event.atomic() else {

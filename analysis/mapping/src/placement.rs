@@ -1,9 +1,10 @@
-//! Where the threads of a program run.
+//! The placement of a program's threads.
 
 use itertools::Itertools;
 use ptx_memory_model::place::Place;
 
-/// Every placement of threads, the first one at the origin: in the same CTA, cluster, or GPU as another, or in none.
+/// Every placement of threads, the first at the origin: each thread is in the same CTA, cluster, or GPU as another
+/// thread, or in a separate GPU.
 pub fn placements(threads: usize) -> Vec<Vec<Place>> {
     let places = |number: u32| {
         let place = |gpu, cluster, cta| Place { gpu, cluster: Some(cluster), cta, ..Place::default() };

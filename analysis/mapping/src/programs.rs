@@ -1,4 +1,5 @@
-//! The programs that are checked: the classical shapes, and all small programs; each also with plain data behind guards.
+//! The generation of test programs: the classical shapes, and all small programs; each also with plain data under
+//! guards.
 
 use itertools::{Itertools, iproduct};
 use ptx_memory_model::{
@@ -18,12 +19,12 @@ use crate::{
     translate::typed,
 };
 
-/// An operation, but for where and at what scope it is done, and the value that it writes.
+/// An operation without its location, its scope, and the value that it writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Op {
     Load(Order),
     Store(Order),
-    /// A read-modify-write, of which the result is read or not.
+    /// A read-modify-write whose result is read or not.
     Rmw {
         order: Order,
         read: bool,
@@ -36,11 +37,11 @@ pub enum Op {
     Fence(Order),
 }
 
-/// What a compare and exchange expects.
+/// The value that a compare-and-exchange expects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Expects {
     Initial,
-    /// What it finds where the threads run one after the other.
+    /// The value that the operation finds if the threads run one after another.
     Found,
 }
 
@@ -75,13 +76,13 @@ impl Op {
         matches!(self, Self::Fence(_))
     }
 
-    /// Whether it is an access of plain data.
+    /// Whether the operation is an access of plain data.
     fn is_plain(self) -> bool {
         matches!(self, Self::Load(Order::NonAtomic) | Self::Store(Order::NonAtomic))
     }
 }
 
-/// Every compare and exchange.
+/// Every compare-and-exchange.
 fn exchanges(expects: Expects) -> impl Iterator<Item = Op> {
     iproduct!(RMW_ORDERS, LOAD_ORDERS).map(move |(success, failure)| Op::Cas { success, failure, expects })
 }
@@ -89,7 +90,7 @@ fn exchanges(expects: Expects) -> impl Iterator<Item = Op> {
 /// Accesses of plain data.
 const PLAIN: [Op; 2] = [Op::Load(Order::NonAtomic), Op::Store(Order::NonAtomic)];
 
-/// What read-modify-writes do, and how wide the values are.
+/// The update that read-modify-writes perform, and the type of the values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Values {
     pub update: RmwOp,
@@ -97,18 +98,18 @@ pub struct Values {
     pub loops: Loops,
 }
 
-/// Which operations the lowering makes loops of.
+/// The operations that the lowering expands to loops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Loops {
     None,
     Updates,
-    /// Compare and exchanges.
+    /// Compare-and-exchanges.
     Exchanges,
     All,
 }
 
 impl Loops {
-    /// The most loops of a program: with each one more, a search takes many times as long.
+    /// The largest number of loops of a program: each additional loop multiplies the search time.
     const MOST: usize = 2;
 
     fn has(self, op: Op) -> bool {
@@ -119,18 +120,18 @@ impl Loops {
         }
     }
 
-    /// Whether a program has no more loops than a search ends with.
+    /// Whether a program has few enough loops for a search to complete.
     fn are_few<'a>(self, letters: impl IntoIterator<Item = &'a Letter>) -> bool {
         letters.into_iter().filter(|letter| self.has(letter.op)).count() <= Self::MOST
     }
 }
 
 impl Values {
-    /// Exchanges of 32 bits: no other operation tells more about the order.
+    /// Exchanges of 32 bits: no other operation reveals more about orderings.
     pub const EXCHANGE: Self = Self { update: RmwOp::Atom(AtomOp::Exch), ty: Type::U32, loops: Loops::None };
 }
 
-/// A program of these threads. Each write writes a value of its own, 1, 2 and so on.
+/// A program of these threads. Each write writes a distinct value: 1, 2 and so on.
 pub fn program(threads: &[(Place, Vec<Letter>)], values: Values) -> Program<Cpp> {
     let letters = || threads.iter().flat_map(|(_, letters)| letters);
     let locations =
@@ -190,7 +191,7 @@ pub fn program(threads: &[(Place, Vec<Letter>)], values: Values) -> Program<Cpp>
     let threads = threads.collect();
     let mut program = Program { locations: (0..locations).map(variable).collect(), threads };
     let order: Vec<usize> = (0..program.threads.len()).collect();
-    // What one expects decides what those behind it find.
+    // The expected value of an exchange decides the values that later exchanges find.
     for (thread, (index, letter)) in letters_of_threads {
         if !matches!(letter.op, Op::Cas { expects: Expects::Found, .. }) {
             continue;
@@ -203,9 +204,9 @@ pub fn program(threads: &[(Place, Vec<Letter>)], values: Values) -> Program<Cpp>
     program
 }
 
-/// The program with its plain data behind guards: what a thread has read before, by atomics, must be what it reads where the
-/// threads run one after the other. There is one for each order of the threads in which they read otherwise; and in each, either
-/// the plain data alone stands behind the guards, or all that follows what is read.
+/// The program with its plain data under guards. A guard compares the values that the thread has read from atomics with
+/// the values of a sequential run of the threads. One program is generated for each order of the threads with different
+/// values; in each, the guards enclose either the plain data alone, or all code after the atomic read.
 pub fn guarded(program: &Program<Cpp>) -> Vec<Program<Cpp>> {
     let threads = program.threads.len();
     let mut programs: Vec<Program<Cpp>> = Vec::new();
@@ -220,7 +221,7 @@ pub fn guarded(program: &Program<Cpp>) -> Vec<Program<Cpp>> {
     programs
 }
 
-/// What each register of each thread of a program without branches holds in the end, where the threads run in this order.
+/// The final register values of each thread of a program without branches, if the threads run in this order.
 fn one_after_the_other(program: &Program<Cpp>, order: &[usize]) -> Vec<Vec<Value>> {
     let mut memory: Vec<Value> = program.locations.iter().map(|variable| variable.initial).collect();
     let mut registers: Vec<Vec<Value>> = program.threads.iter().map(|thread| vec![0; thread.registers.len()]).collect();
@@ -251,7 +252,7 @@ fn one_after_the_other(program: &Program<Cpp>, order: &[usize]) -> Vec<Vec<Value
     registers
 }
 
-/// Whether a statement accesses plain data, and the register that it reads into.
+/// Whether a statement accesses plain data, and its destination register.
 fn reads(statement: &Statement<Cpp>) -> (bool, Option<Register>) {
     match statement.instruction {
         Instruction::Load { d, access, .. } => (access.order == Order::NonAtomic, Some(d)),
@@ -261,7 +262,7 @@ fn reads(statement: &Statement<Cpp>) -> (bool, Option<Register>) {
     }
 }
 
-/// A branch over what follows, unless the register has its value, to a new label.
+/// Adds a branch to a new label that skips the following code unless the register has its value.
 fn guard(thread: &mut Thread<Cpp>, register: Register, values: &[Value]) -> Label {
     let target = Label(thread.labels.len() as u16);
     thread.labels.push(format!("end{}", target.0));
@@ -309,12 +310,12 @@ fn guarded_rest(program: &Program<Cpp>, values: &[Vec<Value>]) -> Program<Cpp> {
     program
 }
 
-/// CTAs of one GPU.
+/// Each thread in its own CTA of one GPU.
 pub fn on_one_gpu(thread: usize) -> Place {
     Place { cta: thread as u32, ..Place::default() }
 }
 
-/// Reads (`R`), writes (`W`) and read-modify-writes (`U`) of each thread, as the literature names them.
+/// Reads (`R`), writes (`W`) and read-modify-writes (`U`) of each thread, with the names of the literature.
 const SHAPES: [(&str, &str); 22] = [
     ("SB", "Wx Ry | Wy Rx"),
     ("MP", "Wx Wy | Ry Rx"),
@@ -337,7 +338,7 @@ const SHAPES: [(&str, &str); 22] = [
     ("CoWR", "Wx Rx | Wx"),
     ("CoRW", "Rx Wx | Wx"),
     ("CoWW", "Wx Wx | Rx Rx"),
-    // Figure 12 of the paper: does a release sequence go on behind an update?
+    // Figure 12 of the paper: whether a release sequence continues after an update.
     ("MP+rs", "Wx Wy | Uy Wy | Ry Rx"),
 ];
 
@@ -347,32 +348,32 @@ pub struct Named {
     pub threads: Vec<(Place, Vec<Letter>)>,
 }
 
-/// How the accesses of a shape are done.
+/// The variants of the accesses of a shape.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Variants {
     /// Loads and stores, with each ordering.
     Accesses,
     /// Relaxed loads and stores, with each fence or none between two of them.
     Fences,
-    /// Loads, stores and read-modify-writes with each ordering, and compare and exchanges that fail.
+    /// Loads, stores and read-modify-writes with each ordering, and failing compare-and-exchanges.
     Rmws,
-    /// Loads and stores with each ordering, and one compare and exchange with each pair of orderings.
+    /// Loads and stores with each ordering, and one compare-and-exchange with each pair of orderings.
     Exchanges,
 }
 
-/// Every shape of at most so many accesses, with each variant at one scope and the threads at these places.
+/// Every shape of at most this many accesses, in each variant, at one scope and one placement.
 pub fn shapes(variants: Variants, accesses: usize, scope: Scope, place: &dyn Fn(usize) -> Place) -> Vec<Named> {
     let shapes = parsed(accesses).flat_map(|(name, threads)| variants_of(name, &threads, variants, &[], scope, place));
     shapes.collect()
 }
 
-/// As [`shapes`], with some of the variables plain, but not all: each choice.
+/// Like [`shapes`], with each choice of plain variables, at least one variable plain and one atomic.
 fn plain_shapes(variants: Variants, accesses: usize, scope: Scope, place: &dyn Fn(usize) -> Place) -> Vec<Named> {
     let shapes = parsed(accesses).flat_map(|(name, threads)| {
         let slots = || threads.iter().flatten();
         let variables = slots().map(|&(_, variable)| variable).sorted().dedup().collect_vec();
         let choices = variables.iter().copied().powerset().filter(|plain| (1..variables.len()).contains(&plain.len()));
-        // An update is atomic.
+        // An update must be atomic.
         let updated = |plain: &[usize]| slots().any(|(access, variable)| *access == "U" && plain.contains(variable));
         let choices = choices.filter(|plain| !updated(plain)).collect_vec();
         choices.into_iter().flat_map(|plain| variants_of(name, &threads, variants, &plain, scope, place)).collect_vec()
@@ -383,7 +384,7 @@ fn plain_shapes(variants: Variants, accesses: usize, scope: Scope, place: &dyn F
 /// An access, and the number of its variable.
 type Slot = (&'static str, usize);
 
-/// The shapes of at most so many accesses.
+/// The shapes of at most this many accesses.
 fn parsed(accesses: usize) -> impl Iterator<Item = (&'static str, Vec<Vec<Slot>>)> {
     let slot = |slot: &'static str| (&slot[..1], "xyz".find(&slot[1..]).unwrap_or_default());
     let shapes = SHAPES.into_iter().map(move |(name, text)| {
@@ -412,7 +413,7 @@ fn variants_of(
         })
         .collect();
     let mut found = Vec::new();
-    // Each choice is an operation, with what may stand in front of it.
+    // Each choice is an operation, possibly with a preceding fence.
     for chosen in choices.iter().map(|of| of.iter()).multi_cartesian_product() {
         let exchanges = chosen.iter().flat_map(|ops| *ops).filter(|op| matches!(op, Op::Cas { .. })).count();
         if variants == Variants::Exchanges && exchanges != 1 {
@@ -422,7 +423,7 @@ fn variants_of(
         let with = |(index, slots): (usize, &Vec<Slot>)| {
             let letters = slots.iter().enumerate().flat_map(|(number, (_, location))| {
                 let ops = chosen.next().map(|ops| &ops[..]).unwrap_or_default();
-                // A fence in front of the first access orders nothing.
+                // A fence before the first access orders nothing.
                 let ops = if number == 0 { &ops[ops.len() - 1..] } else { ops };
                 let letter = |op: &Op| Letter { op: *op, location: if op.is_fence() { 0 } else { *location }, scope };
                 ops.iter().map(letter).collect_vec()
@@ -435,13 +436,13 @@ fn variants_of(
     found
 }
 
-/// An operation with each fence in front of it, or none.
+/// An operation with each preceding fence, or none.
 fn fenced(op: Op) -> Vec<Vec<Op>> {
     let fences = FENCE_ORDERS.map(|order| vec![Op::Fence(order), op]);
     [vec![op]].into_iter().chain(fences).collect()
 }
 
-/// What may stand for an access of a shape: an operation, with a fence in front of it or none.
+/// The choices for an access of a shape: an operation, possibly with a preceding fence.
 fn stand_ins(variants: Variants, access: &str) -> Vec<Vec<Op>> {
     let rmws = |read| RMW_ORDERS.map(|order| vec![Op::Rmw { order, read }]).into_iter();
     let (plain, orders): (fn(Order) -> Op, _) = match access {
@@ -452,7 +453,7 @@ fn stand_ins(variants: Variants, access: &str) -> Vec<Vec<Op>> {
         }
         _ => return rmws(true).collect(),
     };
-    // An update whose result is not read observes with what it leaves in memory.
+    // The value that an update leaves in memory reveals its read if its result is not read.
     let reads = access == "R";
     match variants {
         Variants::Accesses => orders.map(|order| vec![plain(order)]).to_vec(),
@@ -476,7 +477,7 @@ fn stand_ins(variants: Variants, access: &str) -> Vec<Vec<Op>> {
     }
 }
 
-/// Orderings of a compare and exchange, of success and failure.
+/// Success and failure orderings of a compare-and-exchange.
 const FAILURES: [(Order, Order); 5] = [
     (Order::Relaxed, Order::Acquire),
     (Order::Relaxed, Order::SeqCst),
@@ -485,8 +486,9 @@ const FAILURES: [(Order, Order); 5] = [
     (Order::SeqCst, Order::SeqCst),
 ];
 
-/// Calls `each` for every program of so many operations on at most two variables, with fences between accesses. Among them is
-/// one for each class of programs that differ in the names of variables and the order of threads, which [`is_one_of_all`] knows.
+/// Calls `each` for every program of this many operations on at most two variables, with fences between accesses. The
+/// programs include exactly one of each class of programs that differ only in the names of variables and the order of
+/// threads; [`is_one_of_all`] recognizes it.
 fn all(operations: usize, alphabet: &[Op], each: &mut dyn FnMut(&[Vec<Letter>])) {
     let letters: Vec<Letter> = alphabet
         .iter()
@@ -497,7 +499,7 @@ fn all(operations: usize, alphabet: &[Op], each: &mut dyn FnMut(&[Vec<Letter>]))
         .sorted()
         .collect();
     for lengths in partitions(operations, operations) {
-        // A thread alone has nobody to be surprised by.
+        // A single thread has no concurrent outcomes.
         if lengths.len() > 1 {
             let mut threads = Vec::new();
             extend(&lengths, &letters, &mut threads, each);
@@ -505,7 +507,7 @@ fn all(operations: usize, alphabet: &[Op], each: &mut dyn FnMut(&[Vec<Letter>]))
     }
 }
 
-/// The sums of a number, the greatest part first.
+/// The partitions of a number, the greatest part first.
 fn partitions(number: usize, greatest: usize) -> Vec<Vec<usize>> {
     if number == 0 {
         return vec![Vec::new()];
@@ -520,7 +522,7 @@ fn partitions(number: usize, greatest: usize) -> Vec<Vec<usize>> {
 fn extend(lengths: &[usize], letters: &[Letter], threads: &mut Vec<Vec<Letter>>, each: &mut dyn FnMut(&[Vec<Letter>])) {
     let last = threads.last().map_or(0, Vec::len);
     if threads.is_empty() || last == lengths[threads.len() - 1] {
-        // Of threads of one length, the lesser ones come first.
+        // Threads of equal length are in ascending order.
         if let [.., before, this] = &threads[..]
             && before.len() == this.len()
             && before > this
@@ -540,11 +542,11 @@ fn extend(lengths: &[usize], letters: &[Letter], threads: &mut Vec<Vec<Letter>>,
         if letter.op.is_fence() && (last == 0 || last + 1 == length) {
             continue;
         }
-        // The variable that is used first is the first one.
+        // The variable that is used first is number 0.
         if letter.location == 1 && !threads.iter().flatten().any(|letter| !letter.op.is_fence()) {
             continue;
         }
-        // A variable is plain or atomic.
+        // A variable is either plain or atomic.
         let otherwise = |other: &&Letter| {
             !other.op.is_fence() && other.location == letter.location && other.op.is_plain() != letter.op.is_plain()
         };
@@ -557,12 +559,12 @@ fn extend(lengths: &[usize], letters: &[Letter], threads: &mut Vec<Vec<Letter>>,
     }
 }
 
-/// Whether the program is the one of its class, and its threads communicate.
+/// Whether the program represents its class, and its threads communicate.
 fn is_one_of_all(threads: &[Vec<Letter>]) -> bool {
     communicates(threads) && is_canonical(threads)
 }
 
-/// Whether each thread shares a variable with another one, and one of the two writes it.
+/// Whether each thread shares a variable with another thread, and one of the two writes it.
 fn communicates(threads: &[Vec<Letter>]) -> bool {
     let shares = |a: &[Letter], b: &[Letter]| {
         iproduct!(a, b).any(|(a, b)| {
@@ -574,7 +576,7 @@ fn communicates(threads: &[Vec<Letter>]) -> bool {
     })
 }
 
-/// Whether the program, whose threads are in order, comes before the one with the other names of the variables.
+/// Whether the program, whose threads are sorted, precedes the program with the variables renamed.
 fn is_canonical(threads: &[Vec<Letter>]) -> bool {
     let first =
         |threads: &[Vec<Letter>]| threads.iter().flatten().find(|letter| !letter.op.is_fence()).map(|l| l.location);
@@ -587,60 +589,61 @@ fn is_canonical(threads: &[Vec<Letter>]) -> bool {
     first(threads) == Some(0) && (first(&other) != Some(0) || threads <= &other[..])
 }
 
-/// Programs that belong together.
+/// A set of programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Display, EnumIter, EnumString, IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
 pub enum Set {
     /// All programs of two operations.
     Two,
     Three,
-    /// All of four, with the failure orderings of a compare and exchange that differ.
+    /// All programs of four operations; of compare-and-exchanges only distinctive failure orderings.
     Four,
-    /// All of five of a small alphabet: what an unread update and the fences around it can go wrong with.
+    /// All programs of five operations over a small alphabet, for unread updates with fences around them.
     Five,
-    /// The shapes, of loads and stores.
+    /// The shapes, with loads and stores.
     Accesses,
     /// The shapes, with fences.
     Fences,
     /// The shapes, with read-modify-writes.
     Rmws,
-    /// The shapes, with a compare and exchange.
+    /// The shapes, with a compare-and-exchange.
     Exchanges,
     /// The shapes of two and three threads, at every scope and every placement of the threads.
     Placements,
-    /// All programs of four operations, of which one variable is plain and the other atomic.
+    /// All programs of four operations with one plain and one atomic variable.
     PlainFour,
-    /// As [`Set::Accesses`], with plain data behind guards.
+    /// Like [`Set::Accesses`], with plain data under guards.
     PlainAccesses,
-    /// As [`Set::Fences`], with plain data behind guards.
+    /// Like [`Set::Fences`], with plain data under guards.
     PlainFences,
-    /// As [`Set::Rmws`], with plain data behind guards.
+    /// Like [`Set::Rmws`], with plain data under guards.
     PlainRmws,
-    /// As [`Set::Exchanges`], with plain data behind guards.
+    /// Like [`Set::Exchanges`], with plain data under guards.
     PlainExchanges,
-    /// Loops that wait, in place of an access of the shapes.
+    /// The shapes with waiting loops instead of some accesses.
     Waiting,
     /// The same at every scope and every placement of the threads.
     WaitingPlacements,
-    /// Fences beside fences, beside operations that order, and at the ends of threads.
+    /// Fences next to fences, next to operations with orderings, and at the ends of threads.
     Fenced,
     /// The same at every scope and every placement of the threads.
     FencedPlacements,
-    /// Updates that change nothing.
+    /// Updates that do not change the value.
     Unwritten,
-    /// Updates that pass on what they acquire to threads that acquire it by a fence of a narrower scope. For the optimizer alone:
-    /// what splits an update, as the strategy `fence` does, passes on nothing then.
+    /// Updates that pass on acquired values to threads that acquire them by a fence of a narrower scope. Only for the
+    /// optimizer: a strategy that splits an update, such as `fence`, does not pass them on.
     PassedOn,
-    /// Updates whose ordering is for their own read and write. For the optimizer alone: a rewrite that splits an update into a fence and a relaxed
-    /// one does not keep them.
+    /// Updates whose ordering applies to their own read and write. Only for the optimizer: a strategy that splits an
+    /// update into a fence and a relaxed update does not preserve them.
     Own,
-    /// All critical cycles of two threads, at every scope and every placement that it reaches.
+    /// All critical cycles of two threads, at every scope and every placement that the scope includes.
     CyclesTwo,
-    /// Those of three threads.
+    /// The same for three threads.
     CyclesThree,
-    /// Those of four threads.
+    /// The same for four threads.
     CyclesFour,
-    /// Critical cycles with a scope for each operation, updates, loops that wait, more fences, and accesses of a thread's own.
+    /// Critical cycles with a scope for each operation, updates, waiting loops, more fences, and thread-private
+    /// accesses.
     CyclesMixed,
 }
 
@@ -653,27 +656,27 @@ impl Set {
         )
     }
 
-    /// Whether read-modify-writes are what the programs are about.
+    /// Whether the programs test read-modify-writes.
     pub fn has_updates(self) -> bool {
         matches!(self, Self::Two | Self::Rmws | Self::PlainRmws | Self::Unwritten)
     }
 
-    /// Whether compare and exchanges are.
+    /// Whether the programs test compare-and-exchanges.
     pub fn has_exchanges(self) -> bool {
         matches!(self, Self::Two | Self::Exchanges | Self::PlainExchanges)
     }
 
-    /// Whether the programs are made for what the optimizer rewrites.
+    /// Whether the programs are designed for the optimizer's rewrites.
     pub fn is_for_the_optimizer(self) -> bool {
         self.templates().is_some()
     }
 
-    /// Whether strategies need not keep them, but only what the optimizer makes of them.
+    /// Whether only the optimizer must preserve the programs, and strategies need not.
     pub fn is_for_the_optimizer_alone(self) -> bool {
         matches!(self, Self::PassedOn | Self::Own)
     }
 
-    /// The templates of its programs, if it has any, and whether their threads are placed.
+    /// The templates of the programs, if there are any, and whether their threads are placed.
     fn templates(self) -> Option<(&'static [Template], bool)> {
         match self {
             Self::Waiting => Some((&templates::WAITING, false)),
@@ -687,7 +690,7 @@ impl Set {
         }
     }
 
-    /// One program in so many is a sample of about a thousand.
+    /// The sampling interval for about a thousand programs.
     pub fn sample(self) -> usize {
         match self {
             Self::Two => 1,
@@ -711,8 +714,8 @@ impl Set {
         }
     }
 
-    /// One program in so many is all that a run of the whole set takes: 1, but of the cycles that are too many, of which it is a
-    /// hundred thousand.
+    /// The sampling interval of a run of the whole set: 1, except for the large sets of cycles, from which a run takes
+    /// a hundred thousand programs.
     pub fn whole(self) -> usize {
         const MOST: u64 = 100_000;
         self.cycles().map_or(1, |cycles| (cycles.count() / MOST).max(1) as usize)
@@ -729,8 +732,8 @@ impl Set {
     }
 }
 
-/// Calls `each` for the programs of a set, with their names; the part `shard.0`, from 1 on, of `shard.1`. Of programs with more
-/// loops than two, which no search ends with, there is none.
+/// Calls `each` for the programs of a set, with their names, in part `shard.0` (from 1 on) of `shard.1`. Programs with
+/// more than two loops are skipped, because no search completes on them.
 pub fn each(set: Set, values: Values, shard: (usize, usize), each: &mut dyn FnMut(&str, &Program<Cpp>)) {
     if let Some(cycles) = set.cycles() {
         return cycles.each(shard, &mut |name, program| {
@@ -740,7 +743,8 @@ pub fn each(set: Set, values: Values, shard: (usize, usize), each: &mut dyn FnMu
     let mut number = 0;
     let mut take = |name: &str, make: &dyn Fn() -> Vec<Program<Cpp>>| {
         number += 1u64;
-        // Neighbours differ in one operation: the numbers are scattered, so that every shard has some of all.
+        // Neighboring programs differ in one operation: the numbers are scattered, so that every shard is
+        // representative.
         let scattered = number.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32;
         if scattered as usize % shard.1 == shard.0 - 1 {
             make().iter().for_each(|program| each(name, program));
@@ -749,13 +753,13 @@ pub fn each(set: Set, values: Values, shard: (usize, usize), each: &mut dyn FnMu
     if let Some((templates, placed)) = set.templates() {
         let placed = |threads| match placed {
             false => vec![(Scope::Gpu, (0..threads).map(on_one_gpu).collect())],
-            // At scopes that reach all threads; what races at others is what the other placements are for.
+            // Only scopes that include all threads; the other placement sets cover the rest.
             true => iproduct!(Scope::iter(), placements(threads))
                 .filter(|(scope, places)| iproduct!(places, places).all(|(from, to)| from.includes(*scope, *to)))
                 .collect(),
         };
         templates::each(templates, values.update, &placed, &mut |name, program| {
-            // They are of types that hold all their values.
+            // The types can hold all values of the programs.
             take(name, &|| vec![typed(&program(), values.ty).expect("the values are small")]);
         });
         return;
@@ -810,8 +814,8 @@ pub fn each(set: Set, values: Values, shard: (usize, usize), each: &mut dyn FnMu
     }
 }
 
-/// Every operation, but of the compare and exchanges those of which the failure ordering is no part of the success ordering,
-/// and one of each success ordering.
+/// Every operation, except compare-and-exchanges whose failure ordering is implied by the success ordering; of these,
+/// one for each success ordering remains.
 fn some_failures() -> Vec<Op> {
     let differs = |op: &Op| match op {
         Op::Cas { success, failure, .. } => {

@@ -1,8 +1,8 @@
-//! Programs as texts with choices, for what the optimizer rewrites: loops that wait, and fences beside fences and at the ends of
-//! threads.
+//! Programs as texts with choices, for the optimizer's rewrites: waiting loops, and fences next to fences and at the
+//! ends of threads.
 //!
-//! `[a|b]` is a choice, which may have choices inside. A word with `%` stands for what `WORDS` says of it; `%data` is the same
-//! throughout a program. Threads are separated by `||`.
+//! `[a|b]` is a choice, and choices may be nested. A word with `%` is replaced by its text in `WORDS`; `%data` is the
+//! same throughout a program. `||` separates threads.
 
 use ptx_memory_model::{
     place::{Place, Scope},
@@ -10,9 +10,9 @@ use ptx_memory_model::{
     source::{Cpp, read::sources},
 };
 
-/// What words stand for, where a word may have words below it.
+/// The texts of words. A text may use words that follow it.
 const WORDS: [(&str, &str); 21] = [
-    // Loops that wait until y is 1; %taken are those that make it 2 then.
+    // Loops that wait until y is 1; %taken are the loops that then set it to 2.
     ("%wait", "[%read|%taken|%other]"),
     (
         "%read",
@@ -26,14 +26,14 @@ const WORDS: [(&str, &str); 21] = [
          |do { do { r0=%load y } while r0 != 1; r0=%cas y 1 2 } while r0 != 1\
          |do { r0=%cas y 1 2 } while r0 != 2]",
     ),
-    // What else there may be in a loop.
+    // Further operations in a loop.
     (
         "%other",
         "[do { r0=%load y; r1=ld.%data x } while r0 == 0\
          |do { r1=ld.[rlx|acq].cta y; r0=%load y } while r0 == 0\
          |do { r0=%load y; %fence} while r0 == 0]",
     ),
-    // Loops that wait for nothing, and make y 2.
+    // Loops that wait for nothing and set y to 2.
     (
         "%update",
         "[do { r1=%load y; r0=%cas y r1 2 } while r0 != r1\
@@ -50,7 +50,7 @@ const WORDS: [(&str, &str); 21] = [
          |do { do { r0=ld.rlx.gpu y } while r0 != 0; r0=%cas y 0 1 } while r0 != 0]",
     ),
     ("%unlock", "[st.[rlx|rel|sc].gpu y 0|r7=rmw.exch.rel.gpu y 0|fence.[rel|ar].gpu; st.rlx.gpu y 0]"),
-    // How y becomes 1, and is looked at; each may order.
+    // Ways to set y to 1 and to read it; each may have an ordering.
     ("%set", "[%store y 1|fence.[rel|sc].gpu; st.rlx.gpu y 1|r7=rmw.exch.rel.gpu y 1]"),
     ("%get", "[r8=%load y; |r8=ld.rlx.gpu y; fence.[acq|sc].gpu; ]"),
     // Two fences, or one.
@@ -71,7 +71,7 @@ const WORDS: [(&str, &str); 21] = [
 /// A name, and the threads.
 pub type Template = (&'static str, &'static str);
 
-/// Loops that wait, in place of an access of the shapes.
+/// The shapes with waiting loops instead of some accesses.
 pub const WAITING: [Template; 12] = [
     ("MP", "st.%data x 1; %set || %wait; %acquires r9=ld.%data x"),
     ("LB", "r9=ld.%data x; %set || %wait; %acquires st.%data x 1"),
@@ -101,7 +101,7 @@ pub const WAITING: [Template; 12] = [
     ("lock", "%lock; r8=ld.%data x; st.%data x 1; %unlock || %lock; r8=ld.%data x; st.%data x 2; st.rel.gpu y 0"),
 ];
 
-/// Fences beside fences, beside operations that order, and at the ends of threads.
+/// Fences next to fences, next to operations with orderings, and at the ends of threads.
 pub const FENCED: [Template; 14] = [
     ("MP", "st.%data x 1; %two %write || %get if r8 == 1 { r9=ld.%data x }"),
     ("MP", "st.%data x 1; %fence %store z 1; %fence %store y 1 || %get if r8 == 1 { r9=ld.%data x }"),
@@ -117,7 +117,7 @@ pub const FENCED: [Template; 14] = [
         "SB",
         "%store x 1; %two [r8=%load y|r8=rmw.add.%any.gpu y 10] || %seq_y [fence.sc.gpu; r9=ld.rlx.gpu|r9=ld.sc.gpu] x",
     ),
-    // Next to what no other thread sees.
+    // Fences next to accesses that no other thread observes.
     (
         "SB",
         "[r7=ld.rlx.gpu z; |]st.rlx.gpu x 1; %fence [st.rlx.gpu z 1; |]r8=ld.rlx.gpu y || %seq_y [fence.sc.gpu; r9=ld.rlx.gpu|r9=ld.sc.gpu] x",
@@ -129,7 +129,7 @@ pub const FENCED: [Template; 14] = [
     ),
 ];
 
-/// Updates that change nothing.
+/// Updates that do not change the value.
 pub const UNWRITTEN: [Template; 3] = [
     (
         "MP",
@@ -145,7 +145,7 @@ pub const UNWRITTEN: [Template; 3] = [
     ),
 ];
 
-/// Updates that pass on what they acquire to threads that acquire it at a narrower scope.
+/// Updates that pass on acquired values to threads that acquire them at a narrower scope.
 pub const PASSED_ON: [Template; 4] = [
     (
         "WWC",
@@ -159,7 +159,7 @@ pub const PASSED_ON: [Template; 4] = [
          || r0=ld.rlx.gpu x; fence.acq.cta; st.rlx.gpu y 1 \
          || st.rlx.gpu y 2; fence.rel.gpu; st.rlx.gpu x 3",
     ),
-    // An update carries a release on to where the scope of the store, or of the load, does not reach.
+    // An update carries a release on to threads beyond the scope of the store or the load.
     (
         "MP, carried on",
         "st.%data x 1; fence.[rel|ar].gpu; st.rlx.cta y 1 || r0=rmw.add.rlx.gpu y 1 \
@@ -172,7 +172,7 @@ pub const PASSED_ON: [Template; 4] = [
     ),
 ];
 
-/// Updates whose ordering is for their own read and write: another thread also accesses the location plainly.
+/// Updates whose ordering applies to their own read and write: another thread also accesses the location plainly.
 pub const OWN: [Template; 3] = [
     (
         "own read",
@@ -188,14 +188,14 @@ pub const OWN: [Template; 3] = [
     ),
 ];
 
-/// Where the threads of a program are, and the scope of its operations.
+/// The scope of a program's operations, and the placement of its threads.
 pub type Placed = (Scope, Vec<Place>);
 
-/// What makes a program.
+/// A function that creates a program.
 pub type Made<'m> = &'m dyn Fn() -> Program<Cpp>;
 
-/// Calls `each` for every program of the templates, with its name and what makes it. `update` stands for `rmw.update`, and
-/// `placed` says where so many threads are.
+/// Calls `each` for every program of the templates, with its name and a function that creates it. `update` replaces
+/// `rmw.update`, and `placed` gives the placements for a number of threads.
 pub fn each(
     templates: &[Template],
     update: RmwOp,
@@ -216,7 +216,7 @@ pub fn each(
     }
 }
 
-/// Every text that the choices give, the rest of which is still to be made.
+/// Expands the choices of `rest`, appended to `made`, and calls `each` with every text.
 fn expand(data: &str, made: String, rest: &str, each: &mut dyn FnMut(&str)) {
     let Some(at) = rest.find(['%', '[']) else { return each(&(made + rest)) };
     let (before, rest) = rest.split_at(at);

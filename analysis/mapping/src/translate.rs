@@ -1,4 +1,5 @@
-//! A source program as PTX: each operation as the crate that lowers gives it, instruction by instruction.
+//! The translation of a source program to PTX: each operation becomes the sequence of the lowering crate, instruction
+//! by instruction.
 
 use std::collections::HashMap;
 
@@ -18,32 +19,32 @@ use ptx_memory_model::{
 };
 use ptx_optimize::Options;
 
-/// Why there is no PTX program to check.
+/// The reason why no PTX program can be checked.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoProgram {
     #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
     Unsupported(Vec<Unsupported>),
-    #[error("`{mapping}` has nothing for {operation}")]
+    #[error("`{mapping}` has no sequence for {operation}")]
     NoRow { mapping: &'static str, operation: String },
     #[error("the model does not know {0}")]
     Unmodelled(String),
     #[error("{} does not fit into {bits} bits", ptx_memory_model::litmus::number(*value))]
     Value { value: u64, bits: u32 },
-    #[error("no program has an operation for the expansion `{0}`: nothing would be checked")]
+    #[error("no program has an operation for the expansion `{0}`: the check would be empty")]
     NotExpanded(&'static str),
     #[error("{0}: {1}")]
     Named(String, Box<Self>),
 }
 
-/// What makes a [`Sequence`] of an operation, of which the result is read or not.
+/// A function that lowers an operation, whose result is read or not, to a [`Sequence`].
 type Lower<'l> = Box<dyn Fn(&AtomicOp, bool) -> Result<Sequence, NoProgram> + Sync + 'l>;
 
-/// How every operation is lowered, on values of one type.
+/// A lowering of every operation, on values of one type.
 pub struct Mapping<'l> {
     pub name: String,
-    /// What all atomics access. The values of a program must fit.
+    /// The type and space of all atomics. The values of a program must fit.
     pub access: Access,
-    /// How programs are optimized before; nothing if they are not.
+    /// The options of the optimizer that runs before; `None` without an optimizer.
     pub optimizer: Option<Options>,
     lower: Lower<'l>,
 }
@@ -57,7 +58,7 @@ impl<'l> Mapping<'l> {
         Self { name, access, optimizer: None, lower: Box::new(lower) }
     }
 
-    /// The mapping of somebody else: its rows as they are.
+    /// A third-party mapping, with its rows unchanged.
     pub fn other(other: &'static Other, target: Target, access: Access) -> Self {
         let lower = move |op: &AtomicOp, read: bool| {
             let steps = steps(other, op).ok_or_else(|| NoProgram::NoRow {
@@ -74,12 +75,12 @@ impl<'l> Mapping<'l> {
         Self { name: other.name.into(), access, optimizer: None, lower: Box::new(lower) }
     }
 
-    /// The same behind the optimizer.
+    /// The same mapping after the optimizer.
     pub fn optimized(self, optimizer: Options) -> Self {
         Self { optimizer: Some(optimizer), ..self }
     }
 
-    /// The same, but for what `change` makes of some sequences.
+    /// The same mapping with some sequences replaced by the result of `change`.
     pub fn changed(self, name: String, change: impl Fn(&AtomicOp, bool, Sequence) -> Sequence + Sync + 'l) -> Self {
         let lower = self.lower;
         Self {
@@ -90,7 +91,7 @@ impl<'l> Mapping<'l> {
         }
     }
 
-    /// What implements an operation, of which the result is read or not.
+    /// The sequence for an operation whose result is read or not.
     ///
     /// # Errors
     /// If the target has no lowering.
@@ -101,19 +102,19 @@ impl<'l> Mapping<'l> {
     /// The program in PTX.
     ///
     /// # Errors
-    /// If an operation has no lowering, or one with instructions that the model does not know.
+    /// If an operation has no lowering, or its lowering has instructions that the model lacks.
     pub fn translate(&self, source: &Program<Cpp>) -> Result<Program<Ptx>, NoProgram> {
         self.lower(source, &operations(source, self.access)?)
     }
 
-    /// The program in PTX, of whose operations it is said what they ask for.
+    /// The program in PTX; `asked` lists its operations.
     pub(crate) fn lower(&self, source: &Program<Cpp>, asked: &[(AtomicOp, bool)]) -> Result<Program<Ptx>, NoProgram> {
         let sequences = asked.iter().map(|(op, read)| self.sequence(op, *read)).collect::<Result<Vec<_>, _>>()?;
         inline(source, &sequences.iter().collect::<Vec<_>>())
     }
 }
 
-/// The steps of the row that a mapping has for an operation.
+/// The steps of a mapping's row for an operation.
 fn steps(other: &Other, op: &AtomicOp) -> Option<&'static [Step]> {
     let SyncScope::Threads(scope) = op.scope else { return None };
     let (kind, ordering) = match op.operation {
@@ -129,7 +130,8 @@ fn steps(other: &Other, op: &AtomicOp) -> Option<&'static [Step]> {
     other.scopes.contains(&scope).then_some(row.sequences[0])
 }
 
-/// A sequence without the results that nobody reads, where a `red` has the ordering: an `atom` without a result may be one.
+/// A sequence without unused results: the assembler may turn an `atom` without a result into a `red` if `red` has the
+/// ordering.
 fn reduced(sequence: Sequence) -> Sequence {
     let reduce = |mut statement: asm::Statement| {
         if let asm::Statement::Instruction { instruction: Asm::Atom(atom), .. } = &mut statement
@@ -143,10 +145,11 @@ fn reduced(sequence: Sequence) -> Sequence {
     sequence.statements().iter().cloned().map(reduce).collect()
 }
 
-/// What the atomic operations and fences of a program ask for, in its order, on such memory; and whether the result is read.
+/// The atomic operations and fences of a program in program order, on memory of this kind; and whether each result is
+/// read.
 ///
 /// # Errors
-/// If the program has what no language has.
+/// If the program has a construct that no source language has.
 pub fn operations(source: &Program<Cpp>, access: Access) -> Result<Vec<(AtomicOp, bool)>, NoProgram> {
     let code = source.threads.iter().flat_map(|thread| &thread.code);
     code.filter(|statement| plain(&statement.instruction).is_none())
@@ -157,11 +160,11 @@ pub fn operations(source: &Program<Cpp>, access: Access) -> Result<Vec<(AtomicOp
         .collect()
 }
 
-/// The program with these sequences in place of its [`operations`]. Its registers are those of the source, in the same order,
-/// and more that no outcome has.
+/// The program with these sequences instead of its [`operations`]. Its registers are the registers of the source, in
+/// the same order, followed by registers that no outcome includes.
 ///
 /// # Errors
-/// If a sequence has instructions that the model does not know.
+/// If a sequence has instructions that the model lacks.
 pub fn inline(source: &Program<Cpp>, sequences: &[&Sequence]) -> Result<Program<Ptx>, NoProgram> {
     let mut sequences = sequences.iter();
     let variable = |v: &Variable<Cpp>| Variable::new(v.name.clone(), v.initial);
@@ -178,7 +181,7 @@ pub fn inline(source: &Program<Cpp>, sequences: &[&Sequence]) -> Result<Program<
                 thread.code.push(Statement { guard: *guard, instruction });
                 continue;
             }
-            // The memory has no part in the operands.
+            // The memory kind does not affect the operands.
             let (_, operands) = operation(instruction, Access::new(asm::Space::Global, Type::I32))?;
             let sequence = sequences.next().expect("one for each operation");
             Inliner { thread: &mut thread, operands, names: HashMap::new(), labels: HashMap::new() }
@@ -189,8 +192,8 @@ pub fn inline(source: &Program<Cpp>, sequences: &[&Sequence]) -> Result<Program<
     Ok(Program { locations: source.locations.iter().map(variable).collect(), threads })
 }
 
-/// The program with each access of less than a word made one of the word, in which all other bits are 0. That is no program that
-/// does the same: it shows what the order of its accesses allows, whatever their sizes.
+/// The program with each sub-word access widened to the word, in which all other bits are 0. The result is not
+/// equivalent: it shows the outcomes that the order of the accesses allows, whatever their sizes.
 pub fn in_words(program: &Program<Ptx>) -> Program<Ptx> {
     let mut program = program.clone();
     for statement in program.threads.iter_mut().flat_map(|thread| &mut thread.code) {
@@ -218,7 +221,7 @@ pub fn in_words(program: &Program<Ptx>) -> Program<Ptx> {
 /// The program on values of this type.
 ///
 /// # Errors
-/// If a constant is none of the type.
+/// If a constant does not fit the type.
 pub fn typed(source: &Program<Cpp>, ty: asm::Type) -> Result<Program<Cpp>, NoProgram> {
     let mut program = source.clone();
     for statement in program.threads.iter_mut().flat_map(|thread| &mut thread.code) {
@@ -226,7 +229,7 @@ pub fn typed(source: &Program<Cpp>, ty: asm::Type) -> Result<Program<Cpp>, NoPro
             Instruction::Load { ty: of, .. } => (Some(of), Vec::new()),
             Instruction::Store { b, ty: of, .. } => (Some(of), vec![b]),
             Instruction::Rmw { b, c, ty: of, .. } => (Some(of), vec![b, c]),
-            // What is compared is what was read.
+            // A branch compares a value that was read.
             Instruction::Branch { when: Some((_, a, b)), .. } => (None, vec![a, b]),
             _ => continue,
         };
@@ -246,7 +249,7 @@ pub fn typed(source: &Program<Cpp>, ty: asm::Type) -> Result<Program<Cpp>, NoPro
     Ok(program)
 }
 
-/// An instruction that is no atomic operation, as PTX has it.
+/// The PTX form of an instruction that is not an atomic operation.
 pub(crate) fn plain(instruction: &Instruction<Cpp>) -> Option<Instruction<Ptx>> {
     Some(match instruction {
         Instruction::Load { d, a, ty, access } if access.order == Order::NonAtomic => {
@@ -265,7 +268,7 @@ pub(crate) fn plain(instruction: &Instruction<Cpp>) -> Option<Instruction<Ptx>> 
     })
 }
 
-/// What an atomic operation or fence asks for, and with what.
+/// The atomic operation or fence of an instruction, and its operands.
 pub(crate) fn operation(instruction: &Instruction<Cpp>, access: Access) -> Result<(AtomicOp, Operands), NoProgram> {
     let none = Operand::Immediate(0);
     let of = |a: &Address| location(*a).map(Some).ok_or_else(|| unmodelled(&instruction));
@@ -291,7 +294,7 @@ pub(crate) fn operation(instruction: &Instruction<Cpp>, access: Access) -> Resul
     Ok((AtomicOp { operation, ordering: ordering(order), scope: SyncScope::Threads(scope) }, operands))
 }
 
-/// What stands for the slots of a sequence.
+/// The values for the slots of a sequence.
 pub(crate) struct Operands {
     d: Option<Register>,
     a: Option<Location>,
@@ -320,7 +323,7 @@ fn ordering(order: Order) -> Ordering {
     }
 }
 
-/// LLVM's operation; nothing for a compare and exchange.
+/// The LLVM operation; `None` for a compare-and-exchange.
 fn rmw(op: model::RmwOp, ty: asm::Type) -> Option<RmwOp> {
     match op {
         model::RmwOp::Sub => Some(RmwOp::Sub),
@@ -328,7 +331,7 @@ fn rmw(op: model::RmwOp, ty: asm::Type) -> Option<RmwOp> {
     }
 }
 
-/// Puts a sequence into a thread.
+/// Inserts a sequence into a thread.
 struct Inliner<'t> {
     thread: &'t mut Thread<Ptx>,
     operands: Operands,
@@ -353,7 +356,7 @@ impl Inliner<'_> {
         Ok(())
     }
 
-    /// A register that is written, or read if it is no slot.
+    /// The register with a name. Only names that are not slots create a register.
     fn register(&mut self, name: &asm::Name) -> Register {
         if let Some(d) = self.operands.d.filter(|_| *name == D) {
             return d;
@@ -398,7 +401,7 @@ impl Inliner<'_> {
         Ok(Address { base: self.source(&asm::Operand::Register(address.base.clone()))?, offset: address.offset })
     }
 
-    /// The same instruction in the model, whose words are those of PTX.
+    /// The same instruction in the model, which uses the terms of PTX.
     fn instruction(&mut self, instruction: &Asm) -> Result<Instruction<Ptx>, NoProgram> {
         let none = Operand::Immediate(0);
         let translated = match instruction {
@@ -413,7 +416,7 @@ impl Inliner<'_> {
                 Instruction::Store { a: self.address(&st.a)?, b: self.source(&st.b)?, ty: st.ty, access }
             }
             Asm::Atom(atom) if atom.vec.is_none() => {
-                // The manual lets an `atom` whose result is discarded be a `red`.
+                // The manual permits an `atom` whose result is discarded to be a `red`.
                 let d = match &atom.d {
                     asm::Operand::Sink => None,
                     d => Some(self.destination(d)?),

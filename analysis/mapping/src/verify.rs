@@ -1,4 +1,4 @@
-//! The whole check: every strategy on every family of targets, with every expansion, against sets of programs.
+//! The complete check: every strategy on every family of targets, with every expansion, against sets of programs.
 
 use std::{collections::HashMap, num::NonZero, thread};
 
@@ -24,8 +24,8 @@ use crate::{
     translate::{Mapping, NoProgram, typed},
 };
 
-/// A GPU and a PTX version of each family that lowers differently: by `membar`, with the memory model, with scope cluster, with
-/// one-sided fences; and of each for which `auto` may choose otherwise.
+/// A GPU and a PTX version of each family with a different lowering: by `membar`, with the memory model, with scope
+/// cluster, with one-sided fences; and of each family for which `auto` may choose differently.
 pub const TARGETS: [(&str, PtxVersion); 8] = [
     ("sm_60", PtxVersion(6, 0)),
     ("sm_70", PtxVersion(6, 0)),
@@ -37,7 +37,7 @@ pub const TARGETS: [(&str, PtxVersion); 8] = [
     ("sm_120", PtxVersion(8, 8)),
 ];
 
-/// What atomics are done on, and by which operation: each expansion that the models can follow.
+/// A type and an operation of the atomics in programs: each expansion that the models can follow.
 #[derive(Clone, Copy, Debug)]
 pub struct Expansion {
     pub name: &'static str,
@@ -45,11 +45,11 @@ pub struct Expansion {
     volatile: bool,
     update: RmwOp,
     loops: Loops,
-    /// How often a thread may go round a loop before the answer is unknown.
+    /// The number of loop iterations of a thread after which the answer is unknown.
     rounds: usize,
-    /// Whether programs go through the optimizer first.
+    /// Whether programs pass through the optimizer first.
     optimized: bool,
-    /// Whether it is told of all threads that there are.
+    /// Whether the optimizer knows all threads of a program.
     alone: bool,
 }
 
@@ -72,17 +72,17 @@ pub const EXPANSIONS: [Expansion; 8] = [
     looped("word around the value, exchanged", Type::I8, RmwOp::Atom(AtomOp::Exch), Loops::All),
 ];
 
-/// A loop that need not write where the variable is as large already.
+/// A loop that need not write if the variable already has at least the value.
 pub const MAXIMUM: Expansion =
     looped("maximum of a byte, in a loop", Type::I8, RmwOp::Atom(AtomOp::Max), Loops::All).optimized();
 
 impl Expansion {
-    /// The same behind the optimizer.
+    /// The same expansion with the optimizer.
     pub const fn optimized(self) -> Self {
         Self { optimized: true, ..self }
     }
 
-    /// The same behind the optimizer, which knows all threads of each program.
+    /// The same expansion with an optimizer that knows all threads of each program.
     pub const fn alone(self) -> Self {
         Self { optimized: true, alone: true, ..self }
     }
@@ -97,12 +97,12 @@ impl Expansion {
         Values { update: self.update, ty, loops: self.loops }
     }
 
-    /// Whether it is about one read-modify-write, and not about all operations.
+    /// Whether the expansion is for one read-modify-write only, and not for all operations.
     fn is_of_updates(&self) -> bool {
         self.update == RmwOp::Sub || self.ty.is_sub_word() || self.loops != Loops::None
     }
 
-    /// Whether an operation is done by it.
+    /// Whether the expansion applies to an operation.
     fn does(&self, instruction: &Instruction<Cpp>) -> bool {
         match instruction {
             Instruction::Rmw { op: RmwOp::Atom(AtomOp::Cas), .. } => !self.is_of_updates() || self.ty.is_sub_word(),
@@ -115,18 +115,18 @@ impl Expansion {
         }
     }
 
-    /// Whether some operation of a program is done by it.
+    /// Whether the expansion applies to some operation of a program.
     pub(crate) fn expands(&self, program: &Program<Cpp>) -> bool {
         let mut code = program.threads.iter().flat_map(|thread| &thread.code);
         code.any(|statement| self.does(&statement.instruction))
     }
 
-    /// Whether the programs of a set have operations that it does.
+    /// Whether the programs of a set have operations to which the expansion applies.
     pub fn is_in(&self, set: Set) -> bool {
         set.has_updates() || !self.is_of_updates() || (set.has_exchanges() && self.ty.is_sub_word())
     }
 
-    /// The program with its operation in place of other read-modify-writes.
+    /// The program with the expansion's operation instead of other read-modify-writes.
     fn put_into(&self, program: &Program<Cpp>) -> Program<Cpp> {
         let mut program = program.clone();
         for statement in program.threads.iter_mut().flat_map(|thread| &mut thread.code) {
@@ -144,7 +144,7 @@ impl Expansion {
         Limits { rounds: self.rounds, ..Limits::default() }
     }
 
-    /// What the atomics access.
+    /// The type and space of the atomics.
     pub(crate) fn access(&self) -> Access {
         Access { volatile: self.volatile, ..Access::new(Space::Global, self.ty) }
     }
@@ -153,7 +153,7 @@ impl Expansion {
     pub(crate) fn mapped(&self) -> Vec<Mapped> {
         let mapped = |(strategy, (sm, ptx)): (Strategy, (&str, PtxVersion))| {
             let sm = sm.parse().expect("a GPU");
-            let target = Target::new(sm, Some(ptx)).expect("the versions are those of the GPUs");
+            let target = Target::new(sm, Some(ptx)).expect("the GPU has the version");
             let policy = Policy::from(strategy);
             let mapping = Mapping::new(policy, target, self.access(), format!("{strategy} for {target}"));
             let options = Options { one_grid: self.alone, ..Options::new(policy, target) };
@@ -176,16 +176,16 @@ pub(crate) struct Mapped {
     pub mapping: Mapping<'static>,
 }
 
-/// What came of a set of programs.
+/// The result for a set of programs.
 pub struct Report {
     pub counts: Counts,
-    /// The defined programs that each rewrite of the optimizer applies to.
+    /// The defined programs to which each rewrite of the optimizer applies.
     pub rewritten: HashMap<Rewrite, u64>,
-    /// The first program that each mapping does not keep.
+    /// The first program that each mapping does not preserve.
     pub found: Vec<Found>,
 }
 
-/// A program that is not kept.
+/// A program that is not preserved.
 #[derive(Clone, Debug)]
 pub struct Found {
     pub mapping: String,
@@ -194,20 +194,20 @@ pub struct Found {
 }
 
 impl Found {
-    /// The lowered program, with an outcome that the source does not have as its condition.
+    /// The lowered program, with an outcome that the source forbids as its condition.
     pub fn litmus(&self) -> Litmus {
         let program = self.example.lowered.clone();
         let formula = self.example.states.first().map_or(Formula::True, |state| state_formula(&program, state));
         Litmus {
             name: self.source.name.replace(' ', "-"),
-            comments: vec![format!("{}; the source does not end so", self.mapping)],
+            comments: vec![format!("{}; the source forbids this outcome", self.mapping)],
             program,
             condition: Condition { quantifier: Quantifier::Exists, formula },
         }
     }
 }
 
-/// The conjunction of what a final state has.
+/// The conjunction of the values of a final state.
 fn state_formula(program: &Program<Ptx>, state: &[u64]) -> Formula {
     let layout = Layout::new(program);
     let registers = layout.registers().iter().map(|&(thread, register)| {
@@ -221,10 +221,11 @@ fn state_formula(program: &Program<Ptx>, state: &[u64]) -> Formula {
     equal.reduce(|all, one| Formula::And(Box::new(all), Box::new(one))).unwrap_or(Formula::True)
 }
 
-/// Checks a set of programs with one expansion, on all cores; of every `shard.1` programs, number `shard.0`.
+/// Checks a set of programs with one expansion, on all cores. Of every `shard.1` programs, only number `shard.0` is
+/// checked.
 ///
 /// # Errors
-/// If a lowering has instructions that the model does not know, or if no program has an operation of the expansion.
+/// If a lowering has instructions that the model lacks, or if no program has an operation of the expansion.
 pub fn verify(
     set: Set,
     expansion: &Expansion,
@@ -237,10 +238,11 @@ pub fn verify(
     run(expansion, rules.into(), shard, &each)
 }
 
-/// Checks programs that are given, with one expansion: if that is about one read-modify-write, it stands for all others.
+/// Checks given programs with one expansion. If the expansion is for one read-modify-write, that operation replaces
+/// every other read-modify-write.
 ///
 /// # Errors
-/// As of [`verify`], and if a constant is none of the type.
+/// See [`verify`]; also if a constant does not fit the type.
 pub fn verify_these(sources: &[Source], expansion: &Expansion, rules: impl Into<Rules>) -> Result<Report, NoProgram> {
     let ty = expansion.values().ty;
     let typed = |Source { name, program }: &Source| {

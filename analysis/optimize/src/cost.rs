@@ -1,7 +1,8 @@
-//! What operations cost on the target, by the machine code that its assembler was measured to make of them.
+//! The costs of operations on a target, from measurements of the machine code that its assembler generates.
 //!
-//! A cost compares; it is no time. The weights keep the order of what was measured and published: what waits for the system
-//! takes longer than what waits for the GPU, and that longer than what waits for the CTA.
+//! Costs are for comparison and are not times. The weights follow the order of measured and published times: a barrier
+//! that waits for the system takes longer than a barrier that waits for the GPU, which takes longer than a barrier that
+//! waits for the CTA.
 
 use std::cell::RefCell;
 
@@ -18,10 +19,10 @@ use crate::{
     options::Options,
 };
 
-/// How often a loop is taken to go round.
+/// The assumed number of iterations of a loop.
 pub const ROUNDS: u64 = 8;
 
-/// The weight of an opcode by how it begins.
+/// The weight of an opcode, by its prefix.
 const WEIGHTS: [(&str, u64); 7] = [
     ("MEMBAR.ALL.SYS", 16),
     ("MEMBAR.SC.SYS", 16),
@@ -35,7 +36,7 @@ const WEIGHTS: [(&str, u64); 7] = [
 /// The weights of the other barriers.
 const BARRIERS: [(&str, u64); 3] = [("ERRBAR", 1), ("CGAERRBAR", 1), ("CCTL", 4)];
 
-/// A cost, with every loop counted once, and with its rounds.
+/// A cost, with every loop counted once, and with its iterations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cost {
     once: u64,
@@ -43,22 +44,23 @@ pub struct Cost {
 }
 
 impl Cost {
-    /// Whether this is less: the first round must not cost more either, since most loops that wait do so once.
+    /// Whether this cost is less. The first iteration must not cost more either, since most waiting loops have one
+    /// iteration.
     pub fn is_less_than(self, other: Self) -> bool {
         self.once <= other.once && self.looped < other.looped
     }
 
-    /// With every loop counted once.
+    /// The cost with every loop counted once.
     pub fn once(self) -> u64 {
         self.once
     }
 
-    /// With the rounds of loops.
+    /// The cost with the iterations of loops.
     pub fn looped(self) -> u64 {
         self.looped
     }
 
-    /// The cost within so many loops.
+    /// The cost within `depth` nested loops.
     pub fn in_loops(self, depth: u32) -> Self {
         Self { looped: self.looped * ROUNDS.pow(depth.min(6)), ..self }
     }
@@ -78,7 +80,7 @@ impl std::iter::Sum for Cost {
     }
 }
 
-/// What operations cost, each computed once.
+/// The costs of operations, each computed once.
 pub struct Costs<'o> {
     options: &'o Options,
     known: RefCell<FxHashMap<AtomicOp, Option<Cost>>>,
@@ -89,7 +91,7 @@ impl<'o> Costs<'o> {
         Self { options, known: RefCell::default() }
     }
 
-    /// The cost of an operation. `None` if the target has no lowering of it, or nothing was measured.
+    /// The cost of an operation; `None` if the target has no lowering of it or no measurement exists.
     pub fn of(&self, op: &AtomicOp) -> Option<Cost> {
         if let Some(known) = self.known.borrow().get(op) {
             return *known;
@@ -104,18 +106,18 @@ impl<'o> Costs<'o> {
         self.of(op).is_some_and(|cost| cost != Cost::default())
     }
 
-    /// Whether one operation costs less than another, where both stand in the same place.
+    /// Whether one operation costs less than another in the same loop depth.
     pub fn is_less(&self, new: &AtomicOp, old: &AtomicOp) -> bool {
         self.of(new).zip(self.of(old)).is_some_and(|(new, old)| new.is_less_than(old))
     }
 
-    /// Whether the lowering of an operation is another.
+    /// Whether the lowerings of two operations differ.
     pub fn differs(&self, new: &AtomicOp, old: &AtomicOp) -> bool {
         let sequence = |op| lower(op, &self.options.policy, &self.options.target).map(|lowering| lowering.sequence);
         matches!((sequence(new), sequence(old)), (Ok(new), Ok(old)) if new != old)
     }
 
-    /// The cost of all operations of a function. `None` if one was not measured.
+    /// The cost of all operations of a function; `None` if an operation has no measurement.
     pub fn of_function(&self, function: &Function) -> Option<Cost> {
         let (_, depths) = graph::loops(function, &graph::predecessors(function));
         let of_block = |(block, &depth): (&Block, &u32)| -> Option<Cost> {
@@ -137,7 +139,7 @@ impl<'o> Costs<'o> {
     }
 }
 
-/// An operation that was measured, with the same barriers.
+/// A measured operation with the same barriers.
 fn typical(op: &AtomicOp) -> Option<AtomicOp> {
     let typed = |mut access: ptx_lowering::Access| {
         access.ty = Type::I32;
@@ -153,7 +155,7 @@ fn typical(op: &AtomicOp) -> Option<AtomicOp> {
     (operation != op.operation).then_some(AtomicOp { operation, ..*op })
 }
 
-/// The weight of what a loop of the sequence itself repeats.
+/// The weight of the instructions that a loop within the sequence repeats.
 fn in_own_loop(sequence: &Sequence, family: Family) -> u64 {
     let label = |statement: &Statement| matches!(statement, Statement::Label(_));
     let statements = sequence.statements();

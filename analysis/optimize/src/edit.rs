@@ -1,4 +1,4 @@
-//! Changes of a function, each with its remark.
+//! Edits of a function, each with its remark.
 
 use ptx_lowering::AtomicOp;
 
@@ -10,18 +10,18 @@ use crate::{
     remark::Remark,
 };
 
-/// Where an event stands: its block, and its index there.
+/// The position of an event: its block, and its index in the block.
 pub type EventPlace = (usize, usize);
 
-/// What becomes of an atomic operation or fence.
+/// The change of an atomic operation or fence.
 pub enum Change {
-    /// It becomes this one.
+    /// The operation is replaced by this one.
     To(AtomicOp, String),
-    /// It goes away.
+    /// The operation is removed.
     Remove(String),
 }
 
-/// A function, while one rewrite changes it.
+/// A function during one rewrite.
 pub struct Editor<'e> {
     pub function: &'e mut Function,
     pub options: &'e Options,
@@ -30,12 +30,12 @@ pub struct Editor<'e> {
 }
 
 impl Editor<'_> {
-    /// Says what was done to an event, or what stood in the way.
+    /// Records that a rewrite changed an event, or why it did not.
     pub fn remark(&mut self, id: Option<usize>, rewrite: Rewrite, applied: bool, message: impl Into<String>) {
         self.remarks.extend(id.map(|id| Remark { id, rewrite, applied, message: message.into() }));
     }
 
-    /// Changes operations where the new one costs less. Whether any was.
+    /// Applies the changes that reduce the cost. Returns whether there was one.
     pub fn apply(&mut self, rewrite: Rewrite, changes: Vec<(EventPlace, Change)>) -> bool {
         let mut removed = Vec::new();
         let mut changed = false;
@@ -66,7 +66,8 @@ impl Editor<'_> {
     }
 }
 
-/// What is decided of each atomic operation and fence by what holds in front of it. What is volatile stays as it is.
+/// The changes that `decide` makes from the facts before each atomic operation and fence. Volatile operations stay
+/// unchanged.
 pub fn from_the_front<F: Fact>(
     function: &Function,
     facts: &[Option<F>],
@@ -85,7 +86,7 @@ pub fn from_the_front<F: Fact>(
     changes
 }
 
-/// The same by what holds behind it.
+/// The changes that `decide` makes from the facts after each atomic operation and fence.
 pub fn from_the_back<F: Fact>(
     function: &Function,
     facts: &[F],

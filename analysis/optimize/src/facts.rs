@@ -1,10 +1,10 @@
-//! What is ordered already at a place, and what is ordered again behind it.
+//! The orderings that already hold before a point of a function, and the orderings that follow after it.
 //!
-//! An acquire is for the atomic reads in front of it: each is seen by a scope, its own, and was acquired up to some scope
-//! since. A release is for the atomic writes behind it, in the same way. Where one fence is to do for another, no access may
-//! lie between the two that only the other one orders.
+//! An acquire applies to the preceding atomic reads: each read is visible up to the scope of the read, and later fences
+//! have acquired it up to some scope. A release applies to the following atomic writes in the same way. One fence can
+//! replace another only if no access between the two is ordered by the second alone.
 //!
-//! Plain accesses carry no synchronization: in the models of C++ and of PTX alike, only atomic (strong) ones do.
+//! Plain accesses carry no synchronization: in the memory models of C++ and PTX, only atomic (strong) accesses do.
 
 use crate::{
     function::{Atomic, Block, End, Event, EventKind, Function},
@@ -14,7 +14,8 @@ use crate::{
 };
 use ptx_lowering::{Operation, Ordering};
 
-/// Operations on one side of a place, by the scope up to which they are ordered already: the widest scope that sees one.
+/// The operations on one side of a point, by the scope up to which they are ordered: for each, the widest scope in
+/// which an operation is visible.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Carriers([Level; LEVELS]);
 
@@ -29,7 +30,7 @@ impl Carriers {
         self.0[ordered] = self.0[ordered].max(seen);
     }
 
-    /// All are ordered up to this scope, by a fence.
+    /// A fence orders all operations up to this scope.
     fn order(&mut self, scope: Level) {
         for ordered in 0..scope {
             let seen = std::mem::take(&mut self.0[ordered]);
@@ -37,7 +38,8 @@ impl Carriers {
         }
     }
 
-    /// The narrowest scope at which a fence does for them what it does at `scope`; 0 if that is nothing.
+    /// The narrowest scope at which a fence has the same effect on these operations as at `scope`; 0 if it has no
+    /// effect.
     pub fn needed(&self, scope: Level) -> Level {
         let seen = self.0.iter().enumerate().map(|(ordered, seen)| (ordered, (*seen).min(scope)));
         seen.filter(|(ordered, seen)| seen > ordered).map(|(_, seen)| seen).max().unwrap_or(0)
@@ -50,12 +52,12 @@ impl Carriers {
     }
 }
 
-/// The scope of fences between a place and the first access on a side of it, by what they order; 0 without one.
+/// The scopes of the fences between a point and the first access on one side, by kind; 0 without such a fence.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Adjacent {
-    /// Of those that acquire, or release: the one that counts on this side.
+    /// Fences that acquire, or that release: the kind that matters on this side.
     pub one_sided: Level,
-    /// Of those that are sequentially consistent.
+    /// Sequentially consistent fences.
     pub seq_cst: Level,
 }
 
@@ -67,34 +69,34 @@ impl Adjacent {
     }
 }
 
-/// What holds in front of a place, on every path from the entry; or behind it, on every path to an end.
+/// The facts before a point, on every path from the entry; or after it, on every path to an end.
 #[derive(Clone, Debug)]
 pub struct Facts<'o> {
     side: Side,
-    /// The atomic reads in front of the place, or the atomic writes behind it.
+    /// The atomic reads before the point, or the atomic writes after it.
     pub carriers: Carriers,
-    /// In front of the place fences that release; behind it those that acquire.
+    /// The adjacent fences: before the point the releasing fences, after it the acquiring fences.
     pub adjacent: Adjacent,
-    /// Whether there may be a fence that releases.
+    /// Whether a releasing fence may be present.
     pub released: bool,
     options: &'o Options,
 }
 
-/// What is known of the code around a function.
+/// The facts about the code around a function.
 #[derive(Clone, Copy, Debug)]
 pub struct Border {
-    /// The thread has no access there.
+    /// Whether the thread has no access there.
     pub alone: bool,
-    /// The widest scope of which no thread has an access there; 0 if that is not known.
+    /// The widest scope in which no thread has an access there; 0 if unknown.
     pub grid: Level,
 }
 
 impl Border {
-    /// Of a function that is called from anywhere.
+    /// The border of a function that any code may call.
     pub const UNKNOWN: Self = Self { alone: false, grid: 0 };
 
-    /// Of a kernel: what its grid does is all between the launch and the end. Other kernels and the host are in the wider
-    /// scopes, and may have anything in front of the launch or behind the end.
+    /// The border of a function. For a kernel, the accesses of its grid all lie between launch and end. Other kernels
+    /// and the host are in wider scopes only, and may access memory before the launch and after the end.
     pub fn of(function: &Function, options: &Options) -> Self {
         let grid = if options.met(Condition::OneGrid, options.one_grid) { ALL } else { GRID };
         if options.met(Condition::Kernel, function.kernel) { Self { alone: true, grid } } else { Self::UNKNOWN }
@@ -114,12 +116,12 @@ impl PartialEq for Facts<'_> {
 }
 
 impl<'o> Facts<'o> {
-    /// What holds at the entry of a function.
+    /// The facts at the entry of a function.
     pub fn at_entry(border: Border, options: &'o Options) -> Self {
         Self::at_border(Side::Before, border, options)
     }
 
-    /// What holds at the end of a block that none follows.
+    /// The facts at the end of a block without a successor.
     pub fn at_end(block: &Block, border: Border, options: &'o Options) -> Self {
         let border = match block.end {
             End::Return => border,
@@ -138,7 +140,7 @@ impl<'o> Facts<'o> {
         }
     }
 
-    /// What holds in front of an end that is never reached: everything.
+    /// The facts before an end that is never reached: every fact holds.
     pub fn never(options: &'o Options) -> Self {
         let adjacent = Adjacent { one_sided: ALL, seq_cst: ALL };
         Self { side: Side::After, carriers: Carriers::default(), adjacent, released: false, options }
@@ -148,7 +150,7 @@ impl<'o> Facts<'o> {
         self.options.met(condition, is_met)
     }
 
-    /// An access lies on this side.
+    /// Records an access on this side.
     fn access(&mut self) {
         if !self.met(Condition::NoAccessBetween, false) {
             self.adjacent = Adjacent::default();
@@ -165,7 +167,7 @@ impl<'o> Facts<'o> {
         if orders {
             self.carriers.order(scope);
         }
-        // What is acquired is passed on by a release behind it, and so must not move behind that; what is released, likewise.
+        // A later release passes on acquired values, so an acquire must not move after the release; and vice versa.
         if orders && !self.met(Condition::NoOtherHalfBetween, false) {
             self.adjacent.one_sided = 0;
         }
@@ -194,7 +196,7 @@ impl<'o> Facts<'o> {
     }
 }
 
-/// Whether it acquires, whatever comes of it.
+/// Whether the operation acquires whatever its result.
 fn always_acquires(atomic: &Atomic) -> bool {
     match atomic.op.operation {
         Operation::CmpXchg { failure, .. } => atomic.op.ordering.acquires() && failure.acquires(),

@@ -1,28 +1,28 @@
-//! A function as the optimizer sees it: a control-flow graph of what touches memory or orders it.
+//! The optimizer's view of a function: a control-flow graph of memory accesses and orderings.
 
 use ptx_lowering::{AtomicOp, Operation, ptx::Scope};
 
 /// A function of a GPU program.
 ///
-/// What it leaves out touches no memory that another thread sees, and orders nothing: arithmetic, and accesses of local or
-/// constant memory.
+/// The graph leaves out instructions that neither access memory visible to other threads nor order anything:
+/// arithmetic, and accesses to local or constant memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Function {
-    /// The blocks. The first is the entry.
+    /// The blocks. The first block is the entry.
     pub blocks: Vec<Block>,
-    /// Whether it is a kernel: nothing of its threads runs before its entry, or after it returns.
+    /// Whether the function is a kernel: its threads execute nothing before its entry or after its return.
     pub kernel: bool,
-    /// Whether a CTA is stated to have one thread.
+    /// Whether the source declares that a CTA has one thread.
     pub single_thread: bool,
-    /// What keeps locations in shared memory from being known to the threads of one CTA alone, in words that follow
-    /// "because"; nothing if nothing does.
+    /// The reason why threads outside the CTA may access its shared memory, in words that follow "because"; `None` if
+    /// they cannot.
     pub shared_obstacle: Option<String>,
-    /// The narrowest scope that has all threads which access the same memory at the same time.
+    /// The narrowest scope that includes all threads that access the same memory at the same time.
     pub within: Scope,
 }
 
 impl Default for Function {
-    /// A function without blocks, of which nothing is known.
+    /// A function without blocks and without known properties.
     fn default() -> Self {
         Self { blocks: Vec::new(), kernel: false, single_thread: false, shared_obstacle: None, within: Scope::Sys }
     }
@@ -31,45 +31,47 @@ impl Default for Function {
 /// A basic block.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Block {
-    /// In program order.
+    /// The events, in program order.
     pub events: Vec<Event>,
-    /// The blocks that may follow. None where the function ends.
+    /// The possible successors; none where the function ends.
     pub next: Vec<usize>,
-    /// The edge that the block stands on, from block to block of the original, where the optimizer made it.
+    /// The edge between two original blocks for which the optimizer created this block.
     pub on_edge: Option<(usize, usize)>,
-    /// Why the function ends here, where no block follows.
+    /// How the function ends here, if no block follows.
     pub end: End,
 }
 
-/// How a block without a successor ends.
+/// The end of a block without a successor.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum End {
     /// The function returns.
     #[default]
     Return,
-    /// It is not left: a trap, or unreachable.
+    /// Control never leaves the block: a trap, or unreachable code.
     Never,
 }
 
-/// Something that touches memory or orders it.
+/// An access to memory, or an ordering.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// The number by which whoever made the function knows it. Nothing if the optimizer made it: it is then a fence.
+    /// The number that the creator of the function gave the event. `None` for an event of the optimizer, which is
+    /// always a fence.
     pub id: Option<usize>,
-    /// What it is.
+    /// The kind of the event.
     pub kind: EventKind,
 }
 
-/// What an event is.
+/// The kind of an event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EventKind {
     /// An atomic operation or a fence.
     Atomic(Atomic),
-    /// An access of plain data, at an address of which nothing is known.
+    /// An access of plain data at an unknown address.
     Plain,
-    /// A barrier of the CTA or the cluster. Programs put a fence in front of it for an atomic that another thread does behind it.
+    /// A barrier of the CTA or the cluster. Programs put a fence before it to order the thread's accesses before an
+    /// atomic that another thread executes after it.
     Barrier,
-    /// What may access any memory, synchronize, or end the thread, in words as "the call to `g`".
+    /// An instruction that may access any memory, synchronize, or end the thread, in words such as "the call to `g`".
     Unknown(String),
 }
 
@@ -78,22 +80,23 @@ pub enum EventKind {
 pub struct Atomic {
     /// The operation.
     pub op: AtomicOp,
-    /// Where; nothing for a fence.
+    /// The address; `None` for a fence.
     pub address: Option<Address>,
-    /// Of a compare and exchange: the edge, from block to block, that is taken exactly if it succeeded just before.
+    /// For a compare-and-exchange: the edge, from block to block, that control takes exactly if the exchange has just
+    /// succeeded.
     pub success: Option<(usize, usize)>,
-    /// Whether it has a form that acquires. A reduction, whose result no register gets, has none.
+    /// Whether the operation has an acquiring form. A reduction, which has no result register, has none.
     pub can_acquire: bool,
 }
 
 /// An address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Address {
-    /// Equal numbers are the same value of the program.
+    /// The number of the value in the program: equal numbers mean equal values.
     pub value: usize,
-    /// The block that computes it; nothing if it is the same in all of the function.
+    /// The block that computes the address; `None` if the value is the same in the whole function.
     pub block: Option<usize>,
-    /// The widest scope with a thread that can name the location.
+    /// The narrowest scope that includes every thread that can access the location.
     pub reach: Scope,
 }
 
@@ -103,7 +106,7 @@ impl Atomic {
         Self { op, address: None, success: None, can_acquire: true }
     }
 
-    /// Whether it is performed exactly as the program says.
+    /// Whether the operation must execute exactly as written.
     pub fn is_volatile(&self) -> bool {
         self.op.operation.access().is_some_and(|access| access.volatile)
     }
@@ -113,7 +116,7 @@ impl Atomic {
         self.op.operation == Operation::Fence
     }
 
-    /// Whether it acquires, also where it is a compare and exchange that fails.
+    /// Whether the operation acquires; a failing compare-and-exchange counts, too.
     pub fn acquires(&self) -> bool {
         let failure = match self.op.operation {
             Operation::CmpXchg { failure, .. } => failure.acquires(),
@@ -127,14 +130,14 @@ impl Atomic {
         self.op.ordering.releases()
     }
 
-    /// Whether it reads and writes.
+    /// Whether the operation both reads and writes.
     pub fn is_update(&self) -> bool {
         self.op.operation.reads() && self.op.operation.writes()
     }
 }
 
 impl Event {
-    /// The atomic operation or fence that it is.
+    /// The atomic operation or fence of the event, if it has one.
     pub fn atomic(&self) -> Option<&Atomic> {
         match &self.kind {
             EventKind::Atomic(atomic) => Some(atomic),

@@ -1,4 +1,4 @@
-//! Predecessors, loops, and facts that hold along paths.
+//! Predecessors, loops, and dataflow facts.
 
 use std::{iter::Copied, slice};
 
@@ -7,52 +7,52 @@ use ptx_lowering::ptx::graph;
 
 use crate::function::{Block, Event, Function};
 
-/// Loops within loops are looked at to this depth.
+/// The depth to which nested loops are examined.
 const DEEPEST: u32 = 6;
 
-/// A set of blocks that each of them reaches from each other: a loop, with those inside of it.
+/// A strongly connected set of blocks: a loop, with its inner loops.
 pub struct Region {
-    /// In ascending order.
+    /// The blocks in ascending order.
     blocks: Vec<usize>,
-    /// How many loops are around it.
+    /// The number of enclosing loops.
     pub depth: u32,
 }
 
 impl Region {
-    /// Its blocks, in ascending order.
+    /// The blocks, in ascending order.
     pub fn blocks(&self) -> &[usize] {
         &self.blocks
     }
 
-    /// Whether a block is in it.
+    /// Whether a block is in the region.
     pub fn has(&self, block: usize) -> bool {
         self.blocks.binary_search(&block).is_ok()
     }
 
-    /// The edges that lead in, from block to block.
+    /// The edges into the region, from block to block.
     pub fn entries(&self, predecessors: &[Vec<usize>]) -> Vec<(usize, usize)> {
         let of_block = |&to: &usize| predecessors[to].iter().map(move |&from| (from, to));
         self.blocks.iter().flat_map(of_block).filter(|&(from, _)| !self.has(from)).collect()
     }
 
-    /// The edges that lead out.
+    /// The edges out of the region.
     pub fn exits(&self, function: &Function) -> Vec<(usize, usize)> {
         let of_block = |&from: &usize| successors(function, from).map(move |to| (from, to));
         self.blocks.iter().flat_map(of_block).filter(|&(_, to)| !self.has(to)).collect()
     }
 }
 
-/// The blocks that may follow one, each once.
+/// The successors of a block, each once.
 fn successors(function: &Function, block: usize) -> impl Iterator<Item = usize> {
     function.blocks[block].next.iter().copied().unique()
 }
 
-/// The blocks in front of each block, each once.
+/// The predecessors of each block, each once.
 pub fn predecessors(function: &Function) -> Vec<Vec<usize>> {
     graph::previous(function.blocks.len(), |from| successors(function, from))
 }
 
-/// The blocks that the entry reaches.
+/// The blocks that are reachable from the entry.
 pub fn reached(function: &Function) -> Vec<bool> {
     graph::reached(function.blocks.len(), (!function.blocks.is_empty()).then_some(0), next(function), |_| false)
 }
@@ -61,7 +61,7 @@ fn next<'f>(function: &'f Function) -> impl Fn(usize) -> Copied<slice::Iter<'f, 
     |block| function.blocks[block].next.iter().copied()
 }
 
-/// Every loop, those around others first; and how many loops are around each block.
+/// All loops, outer loops first; and the number of loops around each block.
 pub fn loops(function: &Function, predecessors: &[Vec<usize>]) -> (Vec<Region>, Vec<u32>) {
     let (mut found, mut depths) = (Vec::new(), vec![0; function.blocks.len()]);
     let mut within = reached(function);
@@ -72,7 +72,7 @@ pub fn loops(function: &Function, predecessors: &[Vec<usize>]) -> (Vec<Region>, 
             blocks.sort_unstable();
             blocks.iter().for_each(|&block| (inner[block], depths[block]) = (true, depths[block] + 1));
             let region = Region { blocks, depth };
-            // Without the blocks that it is entered by, only the loops inside are left.
+            // Without the entry blocks of the loop, only the inner loops remain.
             let entered = region.entries(predecessors).into_iter().map(|(_, to)| to);
             entered.chain(region.has(0).then_some(0)).for_each(|block| inner[block] = false);
             found.push(region);
@@ -85,15 +85,15 @@ pub fn loops(function: &Function, predecessors: &[Vec<usize>]) -> (Vec<Region>, 
     (found, depths)
 }
 
-/// What holds at a place, whatever path leads there.
+/// A fact that holds at a point, on every path to it.
 pub trait Fact: Clone + PartialEq {
-    /// What holds where paths come together.
+    /// Joins the facts of two paths.
     fn join(&mut self, other: &Self);
-    /// What holds on the other side of an event.
+    /// Changes the fact by an event.
     fn pass(&mut self, event: &Event);
 }
 
-/// What holds in front of each block, coming from the entry; nothing for blocks that are not reached.
+/// The facts before each block, propagated from the entry; `None` for unreachable blocks.
 pub fn forward<F: Fact>(function: &Function, entry: F) -> Vec<Option<F>> {
     let mut facts: Vec<Option<F>> = vec![None; function.blocks.len()];
     let mut open = vec![(0, entry)];
@@ -105,14 +105,14 @@ pub fn forward<F: Fact>(function: &Function, entry: F) -> Vec<Option<F>> {
     facts
 }
 
-/// What holds behind each block, coming from the ends. `end` is what holds behind a block without a successor; `never` what
-/// holds where no end is reached.
+/// The facts after each block, propagated backward from the ends. `end` gives the fact after a block without a
+/// successor; `never` is the fact where no end is reachable.
 pub fn backward<F: Fact>(function: &Function, end: impl Fn(&Block) -> F, never: &F) -> Vec<F> {
     let predecessors = predecessors(function);
     let mut facts: Vec<Option<F>> = vec![None; function.blocks.len()];
     let ends = function.blocks.iter().enumerate().filter(|(_, block)| block.next.is_empty());
     let mut open: Vec<_> = ends.map(|(index, block)| (index, end(block))).collect();
-    // A loop without an end is one of its own.
+    // An infinite loop counts as an end.
     open.extend(
         (0..function.blocks.len())
             .filter(|&block| !function.blocks[block].next.is_empty())
@@ -126,7 +126,7 @@ pub fn backward<F: Fact>(function: &Function, end: impl Fn(&Block) -> F, never: 
     facts.into_iter().map(|fact| fact.unwrap_or_else(|| never.clone())).collect()
 }
 
-/// Joins a fact to what is known. What is known then, if it is new.
+/// Joins a fact to the known facts. Returns the joined fact if it is new.
 fn joined<F: Fact>(known: &mut Option<F>, fact: F) -> Option<F> {
     let mut new = fact;
     if let Some(known) = known {

@@ -1,15 +1,17 @@
-//! The least that the orderings of a function can weigh, wherever fences and orderings stand.
+//! A lower bound on the weight of the orderings of a function, over all placements of fences and orderings.
 //!
-//! A placement gives each atomic operation an ordering, and each place between two accesses, on an edge, or at the end of a block
-//! a fence or none. It must order what the function orders, on each walk through the graph:
-//! - an atomic read with each access behind it, as far as the function acquires between the two;
-//! - each access with an atomic write behind it, as far as the function releases;
-//! - two atomic accesses between which the function has a sequentially consistent fence. A read and a write behind it need no such fence,
-//!   since nothing tells it from an acquire and a release.
+//! A placement gives each atomic operation an ordering. It gives each point between two accesses, on an edge, or at the
+//! end of a block a fence or none. On each walk through the graph, the placement must preserve these orderings of the
+//! function:
+//! - an atomic read with each later access, as far as the function acquires between the two;
+//! - each access with a later atomic write, as far as the function releases;
+//! - two atomic accesses that the function separates by a sequentially consistent fence. A read followed by a write
+//!   needs no such fence, because no program can distinguish it from an acquire and a release.
 //!
-//! Accesses of one location are ordered by coherence; an address that a loop computes anew counts as the same one. Each of these is needed: another thread shows an outcome that is new without it
-//! (`analysis/mapping/tests/it/least.rs` has the programs and asks the model). That all of them together are enough is not said, and neither
-//! copies of loops nor other instructions are tried. So the weight is a bound: no placement has less.
+//! Coherence orders accesses to one location; an address that a loop recomputes counts as the same address. Each of
+//! these orderings is necessary: without it, a program has an additional outcome (`analysis/mapping/tests/it/least.rs`
+//! has the programs and asks the model). Whether all of them together suffice is not claimed, and the search tries
+//! neither copies of loops nor other instructions. The weight is therefore a bound: no placement has less.
 
 use std::{
     cmp::Reverse,
@@ -32,26 +34,27 @@ use crate::{
     rewrites::{self, fences::orders_itself},
 };
 
-/// How far the searches of a file go.
+/// The budget of the searches for a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Budget {
-    /// The steps that are left. Each place that a walk enters is a step, and so is each place of a placement that is weighed.
+    /// The steps that remain. Each point that a walk enters is a step, and so is each point of a placement that is
+    /// weighed.
     pub steps: u64,
 }
 
 impl Default for Budget {
-    /// Some seconds.
+    /// Enough steps for some seconds.
     fn default() -> Self {
         Self { steps: 16_000_000 }
     }
 }
 
-/// The steps of a budget are taken.
+/// The error that the budget is used up.
 #[derive(Clone, Copy, Debug)]
 struct Spent;
 
 impl Budget {
-    /// A part for each of so many searches.
+    /// The part of the budget for each of `searches` searches.
     pub(crate) fn share(self, searches: usize) -> Self {
         Self { steps: self.steps / searches.max(1) as u64 }
     }
@@ -63,9 +66,9 @@ impl Budget {
     }
 }
 
-/// A lower bound of what the orderings of any placement weigh, as [`crate::weights`] counts, that keeps what those of the function
-/// order, with the narrowest scopes. Nothing if an operation of it was not measured, or for a function that is called: what stands around
-/// the call is not known.
+/// A lower bound on the weight, as counted by [`crate::weights`], of every placement that preserves the orderings of
+/// the function with the narrowest scopes. `None` if an operation has no measurement, or if the function is not a
+/// kernel, because the code around a call is unknown.
 pub fn least(function: &Function, first: FirstRound, options: &Options, budget: &mut Budget) -> Option<Least> {
     if !function.kernel {
         return None;
@@ -77,33 +80,34 @@ pub fn least(function: &Function, first: FirstRound, options: &Options, budget: 
     Places::of(&function, options, &costs)?.search(first, budget)
 }
 
-/// What the first rounds of loops may cost.
+/// The permitted cost of the first iterations of loops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FirstRound {
-    /// All together no more than in the function: what the optimizer keeps to, since most loops that wait do so once.
+    /// No more in total than in the function. The optimizer obeys this limit, since most waiting loops have one
+    /// iteration.
     NoDearer,
-    /// Anything.
+    /// Unlimited.
     Any,
 }
 
-/// What no placement is below.
+/// A lower bound on the weight of all placements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Least {
     /// The weight.
     pub weight: u64,
-    /// Whether a placement has this weight and orders all. Otherwise the search ended before one was found.
+    /// Whether a placement has this weight and preserves all orderings. If not, the search ended before it found one.
     pub reached: bool,
 }
 
-/// How far a place orders, by the widest scope, for each [`Part`].
+/// The widest scope up to which a point orders, for each [`Part`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 struct Orders([Level; 4]);
 
-/// What is ordered.
+/// A kind of ordering.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Part {
     Acquire,
-    /// The acquire of a compare and exchange that fails.
+    /// The acquire of a failing compare-and-exchange.
     Failed,
     Release,
     SeqCst,
@@ -128,7 +132,7 @@ impl Orders {
         self.join(other) == self
     }
 
-    /// Of a fence, or of the fence in front of an operation.
+    /// The orderings of a fence, or of the fence that precedes an operation.
     fn of_fence(ordering: Ordering, scope: Level) -> Self {
         let up_to = |has: bool| if has { scope } else { 0 };
         Self::default()
@@ -137,7 +141,8 @@ impl Orders {
             .with(Part::SeqCst, up_to(ordering == Ordering::SeqCst))
     }
 
-    /// Of an operation on memory, without the fence in front of it: that one releases where it is sequentially consistent.
+    /// The orderings of an operation on memory without its preceding fence. That fence releases if the operation is
+    /// sequentially consistent.
     fn of_operation(op: &AtomicOp, seen: Level) -> Self {
         let up_to = |has: bool| if has { seen } else { 0 };
         let failed = matches!(op.operation, Operation::CmpXchg { failure, .. } if failure.acquires());
@@ -148,27 +153,27 @@ impl Orders {
     }
 }
 
-/// An access, for what is ordered with it.
+/// An access, with the properties that determine the orderings it needs.
 #[derive(Clone, Copy, Debug)]
 struct Access {
     /// Whether it may be an atomic read.
     reads: bool,
     /// Whether it may be an atomic write.
     writes: bool,
-    /// The threads that see it as an atomic one.
+    /// The scope in which the access is visible as an atomic access.
     seen: Level,
     /// The address of an atomic operation.
     address: Option<(usize, Option<usize>)>,
-    /// Whether it is a compare and exchange, and the edge that is taken if it succeeds, where that is known.
+    /// For a compare-and-exchange: the edge that control takes on success, if known.
     exchange: Option<Option<Edge>>,
 }
 
-/// From block to block.
+/// An edge from block to block.
 type Edge = (usize, usize);
 
 impl Access {
     const PLAIN: Self = Self { reads: false, writes: false, seen: ALL, address: None, exchange: None };
-    /// A barrier or a call, and what is around a function that is no kernel.
+    /// A barrier or a call, and the code around a function that is not a kernel.
     const UNKNOWN: Self = Self { reads: true, writes: true, ..Self::PLAIN };
 
     fn of(atomic: &Atomic) -> Self {
@@ -187,23 +192,23 @@ impl Access {
     }
 }
 
-/// What stands at a place.
+/// The kind of a point.
 #[derive(Clone, Copy, Debug)]
 enum Kind {
-    /// No access: a fence may stand here. It may be the edge.
+    /// A point without an access, where a fence may be placed; the edge, if the point is on one.
     Gap(Option<Edge>),
     Access(Access),
-    /// What is in front of a kernel, or behind it. Only scopes wider than this have it.
+    /// The code before or after a kernel. Only scopes wider than this level include it.
     Border(Level),
 }
 
-/// A place.
+/// A point of the function.
 #[derive(Debug)]
 struct Item {
     kind: Kind,
-    /// What the function orders here.
+    /// The orderings of the function at this point.
     given: Orders,
-    /// What may stand here, the cheapest first.
+    /// The possible fences or orderings at this point, cheapest first.
     choices: Vec<Choice>,
     next: Vec<usize>,
 }
@@ -211,25 +216,25 @@ struct Item {
 #[derive(Clone, Copy, Debug)]
 struct Choice {
     weight: u64,
-    /// With each loop counted once.
+    /// The weight with each loop counted once.
     once: u64,
     orders: Orders,
 }
 
 const NOTHING: Choice = Choice { weight: 0, once: 0, orders: Orders([0; 4]) };
 
-/// The places of a function. The first is in front of the entry.
+/// The points of a function. The first point precedes the entry.
 struct Places<'f> {
     function: &'f Function,
     options: &'f Options,
     costs: &'f Costs<'f>,
-    /// The scopes of the function.
+    /// The scopes that the function uses.
     levels: Vec<Level>,
     items: Vec<Item>,
 }
 
 impl<'f> Places<'f> {
-    /// Nothing if something was not measured.
+    /// `None` if an operation has no measurement.
     fn of(function: &'f Function, options: &'f Options, costs: &'f Costs<'f>) -> Option<Self> {
         let levels =
             function.events().filter_map(Event::atomic).flat_map(|atomic| [level::of(atomic), level::seen(atomic)]);
@@ -304,7 +309,7 @@ impl<'f> Places<'f> {
         Some(())
     }
 
-    /// One more place. The next one that is added follows it, if nothing else is said.
+    /// Adds a point. Its successor is the next point that is added, unless the caller changes it.
     fn add(&mut self, kind: Kind, given: Orders, mut choices: Vec<Choice>) {
         if choices.is_empty() {
             choices.push(NOTHING);
@@ -314,7 +319,7 @@ impl<'f> Places<'f> {
         self.items.push(Item { kind, given, choices, next });
     }
 
-    /// Every fence, and none.
+    /// All fences, and the choice of no fence.
     fn fences(&self, depth: u32) -> Vec<Choice> {
         let kinds = [Ordering::Acquire, Ordering::Release, Ordering::AcqRel, Ordering::SeqCst];
         let fences = iproduct!(kinds, &self.levels).filter_map(|(ordering, &scope)| {
@@ -325,7 +330,7 @@ impl<'f> Places<'f> {
         fences.chain([NOTHING]).collect()
     }
 
-    /// Every ordering of an operation.
+    /// All orderings of an operation.
     fn orderings(&self, atomic: &Atomic, depth: u32) -> Option<Vec<Choice>> {
         let Atomic { op, .. } = *atomic;
         let seen = level::seen(atomic);
@@ -361,22 +366,22 @@ impl<'f> Places<'f> {
     }
 }
 
-/// Places, and what each of them would have to order for a walk to be ordered. One of them is enough.
+/// Points with the orderings that each would need for a walk to be ordered. A single point is enough.
 type Remedies = Vec<(usize, Orders)>;
 
-/// Where a walk is, and what was ordered on it.
+/// The position in a walk, and the orderings along it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct At {
     item: usize,
-    /// By the function.
+    /// The ordering of the function.
     given: Level,
-    /// By the placement.
+    /// The ordering of the placement.
     placed: Level,
-    /// Whether the compare and exchange at its start succeeded, until it leaves the block.
+    /// Whether the compare-and-exchange at the start of the walk succeeded, until the walk leaves the block.
     succeeded: Option<bool>,
 }
 
-/// From what walks start, and what they ask for.
+/// The start of a walk, and the ordering that the walk checks.
 struct Start {
     item: usize,
     part: Part,
@@ -384,7 +389,7 @@ struct Start {
 }
 
 impl Places<'_> {
-    /// The cheapest placement first, each with what else it must order.
+    /// Tries placements in order of cost, each with the orderings that it still lacks.
     fn search(&self, first: FirstRound, budget: &mut Budget) -> Option<Least> {
         let given = self.items.iter().map(|item| item.given).collect_vec();
         let most = match first {
@@ -420,18 +425,19 @@ impl Places<'_> {
         Some(least)
     }
 
-    /// The cheapest that may stand at a place and orders this.
+    /// The cheapest choice at a point that provides these orderings.
     fn choice(&self, item: usize, needed: Orders) -> Option<Choice> {
         self.items[item].choices.iter().copied().find(|choice| choice.orders.covers(needed))
     }
 
-    /// The weight of the cheapest placement that orders this, and with each loop counted once.
+    /// The weight of the cheapest placement that provides these orderings, with loop iterations and with each loop
+    /// counted once.
     fn cost(&self, needed: &[Orders]) -> Option<(u64, u64)> {
         let mut choices = needed.iter().enumerate().map(|(item, orders)| self.choice(item, *orders));
         choices.fold_options((0, 0), |sum, choice| (sum.0 + choice.weight, sum.1 + choice.once))
     }
 
-    /// Of the walks on which a placement orders less than the function, the one with the fewest remedies.
+    /// Among the walks on which a placement orders less than the function, the walk with the fewest remedies.
     fn lack(&self, placed: &[Orders], budget: &mut Budget) -> Result<Option<Remedies>, Spent> {
         let walks = self.starts().filter_map(|start| self.walk(&start, placed, budget).transpose());
         walks.process_results(|walks| walks.min_by_key(Vec::len))
@@ -457,7 +463,7 @@ impl Places<'_> {
         self.items.iter().enumerate().flat_map(of_item)
     }
 
-    /// The shortest walk on which the function orders more.
+    /// The shortest walk on which the function orders more than the placement.
     fn walk(&self, start: &Start, placed: &[Orders], budget: &mut Budget) -> Result<Option<Remedies>, Spent> {
         let first = At {
             item: start.item,
@@ -465,7 +471,7 @@ impl Places<'_> {
             placed: placed[start.item].get(start.part),
             succeeded: start.succeeded,
         };
-        // What a release orders counts where it is written, and a fence in between for both.
+        // The ordering of a release counts at the write, and a fence in between counts for both.
         let first = match start.part {
             Part::Acquire | Part::Failed => first,
             Part::Release | Part::SeqCst => At { given: 0, placed: 0, ..first },
@@ -493,14 +499,14 @@ impl Places<'_> {
         Ok(None)
     }
 
-    /// Whether a fence behind the first of two rounds is not for what that round has read: the second round reads it again, to the same
-    /// register, and nobody sees how many rounds there were.
+    /// Whether a fence after the first of two iterations need not order the read of that iteration. The second
+    /// iteration repeats the read into the same register, and no program observes the number of iterations.
     fn is_read_again(&self, start: &Start) -> bool {
         let Kind::Access(access) = self.items[start.item].kind else { return false };
         access.address.is_some() && (!access.writes || access.exchange.is_some())
     }
 
-    /// What is ordered behind the place that a walk comes to. Nothing if it cannot go there.
+    /// The orderings after a point of a walk; `None` if the walk cannot continue there.
     fn step(&self, start: &Start, at: At, placed: &[Orders]) -> Option<At> {
         let Kind::Gap(edge) = self.items[at.item].kind else { return Some(at) };
         let part = of_fence(start.part);
@@ -519,7 +525,7 @@ impl Places<'_> {
         Some(at)
     }
 
-    /// How far something must order at the end of a walk, if the placement does not.
+    /// The level up to which the placement lacks an ordering at the end of a walk.
     fn lacks(&self, start: &Start, at: &At, placed: &[Orders]) -> Option<Level> {
         let (first, last) = (self.items[start.item].kind, self.items[at.item].kind);
         let (mut given, mut has, mut beyond) = (at.given, at.placed, self.alone());
@@ -547,10 +553,10 @@ impl Places<'_> {
         (given > has && given > beyond).then_some(given)
     }
 
-    /// Whether two accesses need no order of this kind.
+    /// Whether two accesses need no ordering of this kind.
     fn is_free(&self, start: &Start, first: &Access, item: usize, last: &Access) -> bool {
         match start.part {
-            // What a read acquires, a write of the same location passes on if it releases.
+            // A releasing write to the location of a read passes on the values that the read acquires.
             Part::Acquire | Part::Failed => {
                 last.has_address_of(first) && self.items[item].given.get(Part::Release) == 0
             }
@@ -559,13 +565,13 @@ impl Places<'_> {
         }
     }
 
-    /// The scope within which a CTA of one thread is alone.
+    /// The scope within which a single-thread CTA runs alone.
     fn alone(&self) -> Level {
         let unknown = self.function.events().any(|event| matches!(event.kind, EventKind::Unknown(_)));
         if self.function.kernel && self.function.single_thread && !unknown { CTA } else { 0 }
     }
 
-    /// What would order on this walk, from its end to its start.
+    /// The orderings that would order this walk, from its end to its start.
     fn remedies(&self, start: &Start, walk: Vec<usize>, needed: Level) -> Remedies {
         let of_place = |item: usize| {
             let part = match self.items[item].kind {
@@ -583,7 +589,7 @@ impl Places<'_> {
     }
 }
 
-/// The part of a fence that orders what this part of an operation does.
+/// The part of a fence that corresponds to this part of an operation.
 fn of_fence(part: Part) -> Part {
     if part == Part::Failed { Part::Acquire } else { part }
 }

@@ -1,19 +1,19 @@
-//! Scopes as numbers, with one below them all.
+//! Scopes as numbers, with an additional level below all scopes.
 
 use ptx_lowering::{SyncScope, ptx::Scope};
 
 use crate::{function::Atomic, ordering::is_seq_cst};
 
-/// A scope as a number, from narrow to wide; 0 reaches no other thread.
+/// A scope as a number, from narrow to wide; 0 includes no other thread.
 pub type Level = usize;
 
 /// The number of levels.
 pub const LEVELS: usize = 5;
 
-/// The narrowest scope of more threads than one.
+/// The narrowest scope that includes more than one thread.
 pub const CTA: Level = 1;
 
-/// The widest scope of which every thread is of the same grid.
+/// The widest scope that includes only threads of the same grid.
 pub const GRID: Level = 2;
 
 /// The system.
@@ -25,7 +25,7 @@ pub fn of_scope(scope: Scope) -> Level {
     1 + scope as usize
 }
 
-/// The threads that an operation's ordering reaches.
+/// The level that an operation's ordering reaches.
 pub fn of(atomic: &Atomic) -> Level {
     match atomic.op.scope {
         SyncScope::SingleThread => 0,
@@ -33,20 +33,21 @@ pub fn of(atomic: &Atomic) -> Level {
     }
 }
 
-/// The threads that can see an operation on memory: none that cannot name the location.
+/// The level in which an operation on memory is visible: threads that cannot access the location are excluded.
 pub fn seen(atomic: &Atomic) -> Level {
     atomic.address.map_or(ALL, |address| of_scope(address.reach)).min(of(atomic))
 }
 
-/// The threads with which a fence may order by an operation: all that can name the location. An update by a thread in the scope of the
-/// operation carries the release on to threads beyond it (PTX 8.9.2, observation order).
+/// The level up to which a fence may order by means of an operation: it includes all threads that can access the
+/// location. An update by a thread in the scope of the operation carries the release on to threads beyond that scope
+/// (PTX 8.9.2, observation order).
 pub fn carried(atomic: &Atomic) -> Level {
     let reach = atomic.address.map_or(ALL, |address| of_scope(address.reach));
     if of(atomic) == 0 { 0 } else { reach }
 }
 
-/// The threads with which the ordering of an operation counts. A fence, and what is sequentially consistent, orders with all of
-/// its scope; another operation through its location alone.
+/// The level up to which the ordering of an operation counts. A fence and a sequentially consistent operation order
+/// with their whole scope; every other operation orders through its location only.
 pub fn ordered(atomic: &Atomic) -> Level {
     if atomic.is_fence() || is_seq_cst(&atomic.op) { of(atomic) } else { seen(atomic) }
 }

@@ -1,12 +1,12 @@
-//! Atomics and fences made cheaper: rewrites of a control-flow graph, each with the conditions under which it is
-//! sound, and the reason.
+//! The optimizer of atomics and fences: rewrites of a control-flow graph, each with its soundness conditions and their
+//! justification.
 //!
-//! A pass makes a [`Function`] of what it compiles, calls [`optimize`], and applies the differences: an event whose operation
-//! changed, an event that is gone, and fences that are new, some in new blocks on an edge. `mapping` does the same with
-//! source programs, and compares the outcomes (`ptx-atomics verify-mapping --optimize`).
+//! A pass builds a [`Function`] from the code that it compiles, calls [`optimize`], and applies the differences:
+//! changed operations, removed events, and new fences, some of them in new blocks on an edge. `mapping` does the same
+//! with source programs, and compares the outcomes (`ptx-atomics verify-mapping --optimize`).
 //!
-//! What a rewrite saves is what `ptx-lowering` says that the target's assembler makes of the operations. A rewrite
-//! that saves nothing is not done.
+//! The saving of a rewrite follows from the machine code that, according to `ptx-lowering`, the target's assembler
+//! generates for the operations. A rewrite without a saving is not applied.
 
 #![warn(missing_docs)]
 
@@ -35,13 +35,13 @@ pub use self::{
     remark::Remark,
 };
 
-/// Rewrites build on each other: they are repeated until none does anything, but no more often than this.
+/// The largest number of turns: rewrites enable each other and are repeated until none applies.
 const MOST_TURNS: usize = 8;
 
-/// Does one rewrite wherever it can be done. Whether anything was changed.
+/// Applies one rewrite wherever possible. Returns whether the function changed.
 type Run = fn(&mut Editor<'_>) -> bool;
 
-/// Rewrites a function, in place.
+/// Rewrites a function in place.
 pub fn optimize(function: &mut Function, options: &Options) -> Vec<Remark> {
     let costs = Costs::new(options);
     let mut remarks = Vec::new();
@@ -70,8 +70,8 @@ pub fn optimize(function: &mut Function, options: &Options) -> Vec<Remark> {
     said_once(remarks)
 }
 
-/// What the orderings of each block of a function cost: the barriers of its machine code by what they wait for, [`ROUNDS`] times as much in
-/// each loop. What an access costs that orders nothing is not counted.
+/// The cost of the orderings in each block of a function. Each barrier of the machine code has a weight by the scope
+/// that it waits for, multiplied by [`ROUNDS`] for each enclosing loop. Accesses without an ordering cost nothing.
 pub fn weights(function: &Function, options: &Options) -> Vec<u64> {
     let costs = Costs::new(options);
     let predecessors = graph::predecessors(function);
@@ -83,7 +83,7 @@ pub fn weights(function: &Function, options: &Options) -> Vec<u64> {
     function.blocks.iter().zip(&depths).map(of_block).collect()
 }
 
-/// The same of one operation, in no loop.
+/// The cost of the ordering of one operation, outside loops.
 pub fn weight_of(op: &AtomicOp, options: &Options) -> u64 {
     ordered(&Costs::new(options), op, 0)
 }
@@ -96,7 +96,8 @@ fn ordered(costs: &Costs<'_>, op: &AtomicOp, depth: u32) -> u64 {
     }
 }
 
-/// Of each operation and rewrite the last word; that it was missed only where nothing was done.
+/// The last remark for each operation and rewrite. A remark that a rewrite was missed is kept only if the rewrite was
+/// never applied.
 fn said_once(remarks: Vec<Remark>) -> Vec<Remark> {
     let of = |remark: &Remark| (remark.id, remark.rewrite);
     let done: FxHashSet<_> = remarks.iter().filter(|remark| remark.applied).map(of).collect();

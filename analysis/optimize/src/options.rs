@@ -1,11 +1,11 @@
-//! What is rewritten, for which target, and by which conditions.
+//! The options of the optimizer: rewrites, target, and conditions.
 
 use std::str::FromStr;
 
 use ptx_lowering::{Policy, Target};
 use strum::{Display, EnumIter, EnumMessage, EnumString, IntoEnumIterator, IntoStaticStr};
 
-/// A kind of rewrite, by the name that users choose it by.
+/// A kind of rewrite, by its user-visible name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Display, EnumIter, EnumMessage, EnumString, IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
 #[non_exhaustive]
@@ -14,16 +14,16 @@ pub enum Rewrite {
     #[strum(message = "no scope is wider than the threads that can take part")]
     Scope,
     /// See `rewrites/loops.rs`.
-    #[strum(message = "a loop that only waits orders once, in front of it and behind it")]
+    #[strum(message = "a loop that only waits orders once, before and after the loop")]
     Loops,
     /// See `rewrites/fences.rs`.
-    #[strum(message = "what a fence orders already is not ordered again")]
+    #[strum(message = "an access that a fence orders is not ordered again")]
     Fences,
     /// See `rewrites/unseen.rs`.
-    #[strum(message = "what no thread can see is not ordered")]
+    #[strum(message = "an access that no thread can observe is not ordered")]
     Unseen,
     /// See `rewrites/writes.rs`.
-    #[strum(message = "an expansion to a loop need not write what is there")]
+    #[strum(message = "an expansion to a loop need not write an unchanged value")]
     Writes,
 }
 
@@ -32,44 +32,44 @@ pub enum Rewrite {
 pub struct Rewrites(u8);
 
 impl Rewrites {
-    /// None of them.
+    /// The empty set.
     pub const NONE: Self = Self(0);
 
-    /// All of them.
+    /// The set of all rewrites.
     pub fn all() -> Self {
         Rewrite::iter().fold(Self::NONE, Self::with)
     }
 
-    /// Those that add no instruction: all but [`Rewrite::Writes`], which pays only where threads contend.
+    /// The rewrites that add no instruction: all except [`Rewrite::Writes`], which pays only under contention.
     pub fn on() -> Self {
         Rewrite::iter().filter(|rewrite| *rewrite != Rewrite::Writes).fold(Self::NONE, Self::with)
     }
 
-    /// One more.
+    /// Adds a rewrite.
     #[must_use]
     pub fn with(self, rewrite: Rewrite) -> Self {
         Self(self.0 | 1 << rewrite as u8)
     }
 
-    /// One less.
+    /// Removes a rewrite.
     #[must_use]
     pub fn without(self, rewrite: Rewrite) -> Self {
         Self(self.0 & !(1 << rewrite as u8))
     }
 
-    /// Whether the rewrite is among them.
+    /// Whether the set contains a rewrite.
     pub fn has(self, rewrite: Rewrite) -> bool {
         self.0 & (1 << rewrite as u8) != 0
     }
 }
 
-/// A name that is no rewrite.
+/// A name that does not denote a rewrite.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("unknown rewrite '{0}'; give on, all, off, or some of {known}", known = Rewrite::iter().map(Into::into).collect::<Vec<&str>>().join(", "))]
 pub struct UnknownRewrite(String);
 
-/// `on`, `all`, `off`, or names between commas or plus signs, of which those after a minus sign are taken from all: `scope+loops`,
-/// `-writes`.
+/// Parses `on`, `all`, `off`, or names separated by commas or plus signs; names after a minus sign are removed from
+/// `all`: `scope+loops`, `-writes`.
 impl FromStr for Rewrites {
     type Err = UnknownRewrite;
 
@@ -90,106 +90,106 @@ impl FromStr for Rewrites {
     }
 }
 
-/// A condition under which rewrites are sound. The mapping check leaves out each, one by one, and must find a program that is
-/// then wrong.
+/// A condition under which rewrites are sound. The mapping check drops each condition in turn, and must then find a
+/// program that a rewrite breaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Display, EnumIter, EnumMessage)]
 #[strum(serialize_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Condition {
-    /// Of scopes: the scope has every thread that can name the location.
-    #[strum(message = "the scope has every thread that can name the location")]
+    /// For scopes: the scope includes every thread that can access the location.
+    #[strum(message = "the scope has every thread that can access the location")]
     Reach,
-    /// Of scopes: the scope has every thread that takes part.
+    /// For scopes: the scope includes every thread that takes part.
     #[strum(message = "the scope has every thread that takes part")]
     Within,
-    /// Of scopes: a fence has every thread that can name a location that it orders by.
-    #[strum(message = "a fence keeps the widest scope of the threads that can name the locations that it orders by")]
+    /// For scopes: the scope of a fence includes every thread that can access a location that the fence orders by.
+    #[strum(message = "a fence keeps the widest scope of the threads that can access the locations that it orders by")]
     Carriers,
-    /// Of scopes: a sequentially consistent fence keeps its own.
+    /// For scopes: a sequentially consistent fence keeps its scope.
     #[strum(message = "a sequentially consistent fence keeps its scope")]
     SeqCstFence,
-    /// Of scopes: a sequentially consistent operation keeps its own.
+    /// For scopes: a sequentially consistent operation keeps its scope.
     #[strum(message = "a sequentially consistent operation keeps its scope")]
     SeqCstOperation,
-    /// Of loops: nothing but one location is accessed.
-    #[strum(message = "the loop accesses one location alone")]
+    /// For loops: only one location is accessed.
+    #[strum(message = "the loop accesses only one location")]
     OneLocation,
-    /// Of loops: nothing but atomics of it.
+    /// For loops: only atomics access the location.
     #[strum(message = "the loop has no access of plain data, no fence, no call")]
     OnlyAtomics,
-    /// Of updates: one orders its own read and write.
+    /// For updates: an update orders its own read and write.
     #[strum(message = "an update keeps its acquire and its release, which also order its own write and read")]
     OneUpdate,
-    /// Of loops: no fence of a round is left out that orders earlier rounds.
-    #[strum(message = "nothing in the loop is sequentially consistent")]
+    /// For loops: no fence that orders earlier iterations is removed from an iteration.
+    #[strum(message = "no operation in the loop is sequentially consistent")]
     NoSeqCst,
-    /// Of loops: every path out has the fence.
-    #[strum(message = "each path out of the loop that must acquire does")]
+    /// For loops: every exit has the fence.
+    #[strum(message = "each path out of the loop that must acquire has a fence")]
     EveryExit,
-    /// Of loops: the fences have the widest scope of the operations.
+    /// For loops: the fences have the widest scope of the operations.
     #[strum(message = "the fences at the loop have the widest scope of its operations")]
     WidestScope,
-    /// Of fences: no atomic read lies between two acquires.
+    /// For fences: no atomic read lies between two acquires.
     #[strum(message = "no atomic read is left for the second acquire")]
     NoReadBetween,
-    /// Of fences: no atomic write lies between two releases, if the second is to do for the first.
+    /// For fences: no atomic write lies between two releases if the second replaces the first.
     #[strum(message = "no atomic write is left for the first release")]
     NoWriteBetween,
-    /// Of fences: no access lies between two fences, if the first releases or the second acquires for both.
+    /// For fences: no access lies between two fences if the first releases for both or the second acquires for both.
     #[strum(message = "no access lies between")]
     NoAccessBetween,
-    /// Of fences: no fence of the other half lies between two.
+    /// For fences: no fence of the other half lies between two.
     #[strum(message = "no release lies between two acquires, and no acquire between two releases")]
     NoOtherHalfBetween,
-    /// Of fences: the one that stays is of the scope of the other.
-    #[strum(message = "the fence that stays is of no narrower scope")]
+    /// For fences: the remaining fence has at least the scope of the removed one.
+    #[strum(message = "the remaining fence has no narrower scope")]
     FenceScope,
-    /// Of fences in whose place reads acquire: each of them does.
+    /// For fences that acquiring reads replace: every read acquires.
     #[strum(message = "every atomic read that the fence acquires for acquires itself")]
     EveryRead,
-    /// Of fences: it is so on every path.
-    #[strum(message = "it is so on every path")]
+    /// For fences: the fact holds on every path.
+    #[strum(message = "the fact holds on every path")]
     EveryPath,
-    /// Of fences: a sequentially consistent one does for others, not the other way round.
-    #[strum(message = "only a sequentially consistent fence does for one")]
+    /// For fences: a sequentially consistent fence replaces other fences, but not vice versa.
+    #[strum(message = "only a sequentially consistent fence replaces another")]
     SeqCstStays,
-    /// Of kernels: only threads of the same grid are in the scope.
-    #[strum(message = "the scope has threads of the grid alone")]
+    /// For kernels: only threads of the same grid are in the scope.
+    #[strum(message = "the scope has only threads of the grid")]
     OneGrid,
-    /// Of kernels: a function that is called has what is around the call.
+    /// For kernels: a called function includes the code around the call.
     #[strum(message = "the function is a kernel")]
     Kernel,
-    /// Of CTAs of one thread: nothing may complete beside it.
-    #[strum(message = "a thread alone in its CTA starts nothing that completes beside it")]
+    /// For single-thread CTAs: no asynchronous operation may complete in parallel.
+    #[strum(message = "the only thread of a CTA starts no asynchronous operation")]
     NothingUnknown,
-    /// Of loops that need not write: no release fence stands in front.
-    #[strum(message = "no fence that releases stands in front")]
+    /// For loops that need not write: no release fence precedes the loop.
+    #[strum(message = "no fence that releases precedes the loop")]
     NoReleaseFence,
 }
 
-/// What the optimizer works with.
+/// The options of the optimizer.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
-    /// What is rewritten.
+    /// The enabled rewrites.
     pub rewrites: Rewrites,
-    /// How operations are lowered, which says what they cost.
+    /// The lowering policy, which determines the costs of operations.
     pub policy: Policy,
-    /// For what.
+    /// The target.
     pub target: Target,
-    /// Whether nobody but the threads of a grid accesses memory while it runs: no other grid, and no host.
+    /// Whether only the threads of one grid access memory while it runs: no other grid, and not the host.
     pub one_grid: bool,
-    /// A condition that is taken for granted, to see that it matters. For the mapping check alone.
+    /// A condition that is assumed to hold, for tests that show that it matters. Only the mapping check uses it.
     #[doc(hidden)]
     pub without: Option<Condition>,
 }
 
 impl Options {
-    /// All rewrites.
+    /// Options with all rewrites.
     pub fn new(policy: Policy, target: Target) -> Self {
         Self { rewrites: Rewrites::all(), policy, target, one_grid: false, without: None }
     }
 
-    /// Whether a condition is met, or left out.
+    /// Whether a condition holds, or is assumed to hold.
     pub(crate) fn met(&self, condition: Condition, is_met: bool) -> bool {
         is_met || self.without == Some(condition)
     }

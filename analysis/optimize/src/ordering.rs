@@ -1,8 +1,8 @@
-//! Orderings without a part of them.
+//! Operations with a weakened ordering.
 
 use ptx_lowering::{AtomicOp, Operation, Ordering};
 
-/// The ordering of these two halves.
+/// The ordering with these two halves.
 pub fn of_halves(acquires: bool, releases: bool) -> Ordering {
     match (acquires, releases) {
         (true, true) => Ordering::AcqRel,
@@ -12,7 +12,7 @@ pub fn of_halves(acquires: bool, releases: bool) -> Ordering {
     }
 }
 
-/// The weakest of the orderings that are no more than atomic, where it acquires or releases; itself otherwise.
+/// The ordering reduced to the given halves. An ordering that neither acquires nor releases stays unchanged.
 fn halves(ordering: Ordering, acquires: bool, releases: bool) -> Ordering {
     match (ordering.acquires() && acquires, ordering.releases() && releases) {
         (false, false) if !ordering.acquires() && !ordering.releases() => ordering,
@@ -20,10 +20,11 @@ fn halves(ordering: Ordering, acquires: bool, releases: bool) -> Ordering {
     }
 }
 
-/// The operation without what it need not do. Of a sequentially consistent one, its halves are left.
+/// The operation without the halves that it need not have. A sequentially consistent operation keeps at most its
+/// halves.
 pub fn keep(op: AtomicOp, acquires: bool, releases: bool) -> AtomicOp {
     let mut op = op;
-    // A load has no half that releases, and a store none that acquires.
+    // A load has no release half, and a store no acquire half.
     let (can_acquire, can_release) = (
         op.operation.reads() || op.operation == Operation::Fence,
         op.operation.writes() || op.operation == Operation::Fence,
@@ -35,7 +36,7 @@ pub fn keep(op: AtomicOp, acquires: bool, releases: bool) -> AtomicOp {
     op
 }
 
-/// Whether it is sequentially consistent, also where it is a compare and exchange that fails.
+/// Whether the operation is sequentially consistent; a failing compare-and-exchange counts, too.
 pub fn is_seq_cst(op: &AtomicOp) -> bool {
     op.ordering == Ordering::SeqCst || matches!(op.operation, Operation::CmpXchg { failure: Ordering::SeqCst, .. })
 }

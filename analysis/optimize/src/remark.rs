@@ -1,16 +1,16 @@
-//! What is said of rewrites.
+//! Remarks about rewrites.
 
 use crate::options::Rewrite;
 
-/// What became of one operation by one rewrite.
+/// The effect of one rewrite on one operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Remark {
-    /// The number of the event, as of [`crate::Event::id`].
+    /// The number of the event, see [`crate::Event::id`].
     pub id: usize,
     /// The rewrite.
     pub rewrite: Rewrite,
-    /// Whether it was done.
+    /// Whether the rewrite was applied.
     pub applied: bool,
-    /// What was done and why, or what stood in the way; a sentence without an end.
+    /// The change and its reason, or the obstacle; a sentence without a full stop.
     pub message: String,
 }

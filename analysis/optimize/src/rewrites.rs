@@ -1,4 +1,4 @@
-//! The rewrites, a file each: what it does, when, and why that is sound.
+//! The rewrites, one file each: the rule, its conditions, and the reason why it is sound.
 
 pub mod fences;
 pub mod loops;

@@ -1,7 +1,8 @@
-//! The PTX of any compiler, with cheaper atomics and fences.
+//! The optimizer for PTX text of any compiler.
 //!
-//! `feed` tells [`crate`] a function as a graph of its accesses, and `apply` makes in the text the changes of
-//! the graph. Unchanged lines stay byte for byte. A PTX file does not say which other programs access its memory: [`Launch`] does.
+//! `feed` gives [`crate`] a function as a graph of its accesses, and `apply` edits the text according to the changes of
+//! the graph. Unchanged lines stay identical byte for byte. A PTX file does not say which other programs access its
+//! memory: [`Launch`] does.
 //!
 //! ```
 //! use ptx_optimize::text::{Options, rewrite};
@@ -35,18 +36,19 @@ use ptx_lowering::{AtomicOp, Policy, PtxVersion, Sm, Target};
 pub use self::launch::Launch;
 use self::{apply::Edit, feed::Fed, reach::Reach};
 
-/// What is rewritten, and what is known.
+/// The enabled rewrites, and the facts about launches.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
-    /// The rewrites. [`Rewrite::Writes`] is none of PTX.
+    /// The rewrites. [`Rewrite::Writes`] does not apply to PTX.
     pub rewrites: Rewrites,
-    /// Whether a loop that waits polls with relaxed loads first. It adds instructions, and pays where there is something to wait for.
+    /// Whether a waiting loop first polls with relaxed loads. The option adds instructions, and pays if the loop has to
+    /// wait.
     pub polls: bool,
-    /// Of all kernels of the file.
+    /// The facts about the launches of all kernels of the file.
     pub launch: Launch,
-    /// How far to look for the least that each function can weigh, all functions together, if at all.
+    /// The budget of the search for lower bounds, shared by all functions; `None` disables the search.
     pub least: Option<Budget>,
-    /// A condition that is taken for granted, to see that it matters. For a test alone.
+    /// A condition that is assumed to hold, for tests that show that it matters.
     #[doc(hidden)]
     pub without: Option<Condition>,
 }
@@ -57,55 +59,56 @@ impl Default for Options {
     }
 }
 
-/// What became of a file.
+/// The result of rewriting a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rewritten {
     /// The whole text.
     pub text: String,
-    /// What was done, and what stood in the way, function by function.
+    /// The remarks about changes and obstacles, function by function.
     pub said: Vec<Said>,
-    /// The functions that order anything.
+    /// The functions that have orderings.
     pub functions: Vec<Weight>,
 }
 
-/// What became of one instruction.
+/// A remark about one instruction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Said {
     /// The function.
     pub function: String,
-    /// The line in the text before.
+    /// The line in the input.
     pub line: u32,
-    /// The instruction there.
+    /// The instruction in that line.
     pub instruction: String,
-    /// By which rewrite: the name of one of the optimizer, or `polls`.
+    /// The name of the rewrite: one of the optimizer's rewrites, or `polls`.
     pub rewrite: &'static str,
-    /// Whether it was done.
+    /// Whether the rewrite was applied.
     pub applied: bool,
-    /// What was done and why, or what stood in the way; a sentence without an end.
+    /// The change and its reason, or the obstacle; a sentence without a full stop.
     pub message: String,
 }
 
-/// What the orderings of a function weigh in the machine code that ptxas makes of them: a barrier counts by what it waits for, in a loop
-/// eight times. It compares, and is no time.
+/// The weight of the orderings of a function in the machine code that ptxas generates. Each barrier counts by the scope
+/// that it waits for, eight times in a loop. Weights are for comparison and are not times.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Weight {
     /// The function.
     pub function: String,
-    /// As it was.
+    /// The weight of the input.
     pub before: u64,
-    /// As it is.
+    /// The weight of the result.
     pub after: u64,
-    /// What no placement of fences and orderings is below, if it was asked for; also where the first round of no loop gets dearer.
+    /// Lower bounds on the weight of every placement of fences and orderings, if requested. The second bound is for
+    /// placements that do not make the first iterations of loops more expensive.
     pub least: Option<[Least; 2]>,
 }
 
-/// Why nothing was rewritten.
+/// The reason why a file was not rewritten.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// It is no PTX.
+    /// The text is not valid PTX.
     #[error(transparent)]
     Unread(#[from] ModuleErrors),
-    /// It is for a GPU that has no memory model.
+    /// The target is a GPU without the memory model of PTX.
     #[error("{0}")]
     Target(String),
 }
@@ -113,7 +116,7 @@ pub enum Error {
 /// Rewrites the functions of a file.
 ///
 /// # Errors
-/// If it is no PTX, or for no GPU that has the memory model of PTX: sm_70 is the first.
+/// If the text is not valid PTX, or its target lacks the memory model of PTX: sm_70 is the first target that has it.
 pub fn rewrite(text: &str, options: &Options) -> Result<Rewritten, Error> {
     let module: Module = text.parse()?;
     let target = target(&module)?;
@@ -128,7 +131,7 @@ pub fn rewrite(text: &str, options: &Options) -> Result<Rewritten, Error> {
     if let Some(budget) = options.least {
         find_least(&mut parts, &optimizing(options, options.rewrites, &target), budget);
     }
-    // A function that does not pass the check stays as it was. Each turn leaves one more so.
+    // A function that fails the check is left unchanged. Each turn leaves at least one more function unchanged.
     loop {
         let edits = parts.iter().flat_map(|part| part.edits.iter().cloned()).collect();
         let made = apply::edited(text, edits);
@@ -152,7 +155,7 @@ pub fn rewrite(text: &str, options: &Options) -> Result<Rewritten, Error> {
 
 /// A function, and its rewritten text.
 struct Part<'m> {
-    /// Its place among the functions of the module.
+    /// The index of the function in the module.
     number: usize,
     function: &'m Function,
     fed: Fed<'m>,
@@ -164,13 +167,12 @@ struct Part<'m> {
 }
 
 impl Part<'_> {
-    /// Leaves the function as it was, since its edits have a fault.
+    /// Leaves the function unchanged, because its edits have a fault.
     fn leave(&mut self, fault: &str) {
         self.edits.clear();
         for said in self.said.iter_mut().filter(|said| said.applied) {
             said.applied = false;
-            said.message =
-                format!("nothing is changed in the function, since the check of the new text found a fault: {fault}");
+            said.message = format!("the function is unchanged, since the check of the new text found a fault: {fault}");
         }
         if let Some(weight) = &mut self.weight {
             weight.after = weight.before;
@@ -178,7 +180,7 @@ impl Part<'_> {
     }
 }
 
-/// Optimizes a function. Nothing if no edits give the result of the optimizer.
+/// Optimizes a function; `None` if no edits produce the result of the optimizer.
 fn one<'m>(
     text: &str,
     number: usize,
@@ -191,7 +193,7 @@ fn one<'m>(
     let with = |rewrites| optimizing(options, rewrites, target);
     let all = with(options.rewrites);
     let before = optimize::weights(&fed.function, &all);
-    // Some edges have no place in the text. What is done without loops has none.
+    // Some edges have no position in the text. Without the loop rewrite, no edge needs a position.
     let (mut edits, mut remarks, mut graph) =
         [options.rewrites, options.rewrites.without(Rewrite::Loops)].into_iter().find_map(|rewrites| {
             let mut after = fed.function.clone();
@@ -206,7 +208,7 @@ fn one<'m>(
             poll.add_to(&mut graph);
             remarks.retain(|remark| remark.applied || remark.id != poll.step);
             polled.push(poll.step);
-            // The block behind goes round where the location has changed again.
+            // The loop of the original block iterates only if the location has changed again.
             weights[poll.block] /= optimize::ROUNDS;
             edits.push(poll.edit);
         }
@@ -227,7 +229,7 @@ fn optimizing(options: &Options, rewrites: Rewrites, target: &Target) -> optimiz
     }
 }
 
-/// Finds the least that each function can weigh. The steps that a function leaves are for the functions after it.
+/// Searches a lower bound for each function. The steps that a function does not use go to later functions.
 fn find_least(parts: &mut [Part<'_>], options: &optimize::Options, mut budget: Budget) {
     let mut weighed =
         parts.iter_mut().filter_map(|part| Some((&part.fed.function, part.weight.as_mut()?))).collect_vec();
@@ -266,7 +268,7 @@ fn said<'a>(
         instruction: at(*id).1,
         rewrite: "polls",
         applied: true,
-        message: "polls with relaxed loads in front of the loop".into(),
+        message: "polls with relaxed loads before the loop".into(),
     });
     all.chain(polled).sorted_by_key(|said| said.line)
 }

@@ -1,4 +1,4 @@
-//! Addresses as what they begin at, and how far they are from there.
+//! Addresses as a base and an offset from the base.
 
 use ptx_isa::{
     Space, Special,
@@ -10,21 +10,21 @@ use rustc_hash::FxHashSet;
 use crate::eval::MAPPED;
 use ptx_solver::term::{Binary, Leaf, LeafName, Node, Term, Terms};
 
-/// What an address begins at.
+/// The base of an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Base {
-    /// A pointer among the parameters, so many bytes into one.
+    /// A pointer parameter: the pointer lies this many bytes into the parameter.
     Parameter(Symbol, i64),
     /// A variable.
     Variable(Symbol),
-    /// Memory to which special registers of the environment point, as cooperative groups have it.
+    /// Memory that special registers of the environment point to, as cooperative groups use it.
     Environment,
-    /// The address is only known as a whole.
+    /// The base is unknown; only the whole address is available.
     Unknown,
 }
 
 impl Base {
-    /// What an address begins at, unless that depends on a condition.
+    /// The base of an address, unless the base depends on a condition.
     pub fn of(terms: &Terms, flat: &Flat, address: Term) -> Self {
         Beginning::of(terms, flat, address).map_or(Self::Unknown, |own| own.base)
     }
@@ -40,7 +40,7 @@ fn leaf_base(terms: &Terms, term: Term) -> Option<Base> {
     }
 }
 
-/// Whether a term is made of special registers of the environment, and of nothing else that is not known.
+/// Whether a term consists of special registers of the environment and has no other unknown.
 fn is_of_environment(terms: &Terms, term: Term) -> bool {
     let leaves = terms.leaves(term);
     let is_such = |leaf: &Term| {
@@ -50,14 +50,15 @@ fn is_of_environment(terms: &Terms, term: Term) -> bool {
     !leaves.is_empty() && leaves.iter().all(is_such)
 }
 
-/// What an address begins at, and what else there is in it.
+/// The base of an address, with the terms that make up the rest of the address.
 struct Beginning {
     base: Base,
-    /// The whole address, in 64 bits, or in 32 where it is one of shared memory.
+    /// The whole address: 64 bits, or 32 bits for an address of shared memory.
     whole: Term,
-    /// The base in it.
+    /// The term of the base within the address.
     leaf: Term,
-    /// Where it is in the shared memory of the CTA with a rank of the cluster: how far that is from the thread's own, and the rank.
+    /// Of an address that `mapa` maps to another CTA of the cluster: the distance from the thread's own shared memory,
+    /// and the rank of that CTA.
     mapped: Option<(Term, Term)>,
 }
 
@@ -76,11 +77,11 @@ impl Beginning {
         let single = [(1, whole)];
         let mut mapped = parts(terms, &single).iter().filter_map(mapped);
         let first = mapped.next();
-        // An address that is mapped twice is not known.
+        // An address that is mapped twice has no known base.
         mapped.next().is_none().then_some(Self { base, whole, leaf, mapped: first })
     }
 
-    /// How far it is from the base, in 64 bits.
+    /// The offset from the base, in 64 bits.
     fn offset(&self, terms: &mut Terms) -> Term {
         let mut offset = terms.sub(self.whole, self.leaf);
         if let Some((window, _)) = self.mapped {
@@ -90,7 +91,7 @@ impl Beginning {
     }
 }
 
-/// An address of 32 bits, as shared memory has them, without the zeros above.
+/// An address without the zeros above its low 32 bits, the width of shared-memory addresses.
 fn narrow(terms: &Terms, address: Term) -> Term {
     match *terms.node(address) {
         Node::Zeros(of) if terms.bits(of) == 32 => of,
@@ -98,7 +99,7 @@ fn narrow(terms: &Terms, address: Term) -> Term {
     }
 }
 
-/// What a term is the sum of.
+/// The summands of a term.
 fn parts<'t>(terms: &'t Terms, single: &'t [(u64, Term); 1]) -> &'t [(u64, Term)] {
     match terms.node(single[0].1) {
         Node::Sum(_, parts) => parts,
@@ -106,7 +107,7 @@ fn parts<'t>(terms: &'t Terms, single: &'t [(u64, Term); 1]) -> &'t [(u64, Term)
     }
 }
 
-/// What these are the low 32 bits of.
+/// The wider term whose low 32 bits the given term is.
 fn wide(terms: &Terms, term: Term) -> Term {
     match *terms.node(term) {
         Node::Extract(of, 0) if terms.bits(term) == 32 => of,
@@ -142,8 +143,9 @@ fn base(terms: &Terms, flat: &Flat, address: Term) -> Option<(Base, Term)> {
     }
 }
 
-/// Whether a part of a sum may itself be the base of an address, or have one in it: what is read from memory, or of which nothing is known, and
-/// what is made of parameters and variables, such as a choice of two pointers or one that is rounded. Numbers of fewer bits and multiples are none.
+/// Whether a part of a sum may itself be the base of an address, or contain one: a value read from memory, an unknown
+/// value, or a value computed from parameters and variables (a choice of two pointers, a rounded pointer). Numbers of
+/// fewer than 64 bits and multiples are not bases.
 fn may_be_pointer(terms: &Terms, (factor, part): &(u64, Term)) -> bool {
     let (mut seen, mut open) = (FxHashSet::default(), vec![(*factor, *part)]);
     while let Some((factor, part)) = open.pop() {
@@ -165,7 +167,7 @@ fn may_be_pointer(terms: &Terms, (factor, part): &(u64, Term)) -> bool {
     false
 }
 
-/// A place in a variable of local memory, and how far into it, if that is known.
+/// The variable of local memory that an address points into, and the offset in it, if the offset is known.
 pub fn local_of(terms: &Terms, flat: &Flat, address: Term) -> Option<(Symbol, Option<i64>)> {
     let is_local = |symbol: Symbol| flat.symbols[symbol].variable.space == Some(Space::Local);
     match terms.node(address) {
@@ -182,22 +184,22 @@ pub fn local_of(terms: &Terms, flat: &Flat, address: Term) -> Option<(Symbol, Op
     }
 }
 
-/// One of the addresses that an access may have.
+/// An address that an access may have, with the condition under which the access has it.
 #[derive(Clone, Debug)]
 pub struct Place {
-    /// What holds where it has this one.
+    /// The conditions under which the access has this address.
     pub holds: Vec<Term>,
     pub base: Base,
-    /// How far it is from the base, or the whole address if that is not known, in 64 bits.
+    /// The offset from the base in 64 bits, or the whole address if the base is unknown.
     pub offset: Term,
-    /// Of shared memory, the rank of the CTA that has it, if it may be another one than that of the thread.
+    /// For shared memory: the rank of the CTA that owns it, if that may differ from the thread's own CTA.
     pub owner: Option<Term>,
 }
 
-/// The most addresses of one access that are told apart.
+/// The largest number of addresses of one access that are distinguished.
 const PLACES: usize = 8;
 
-/// The addresses that one depends on conditions of.
+/// The addresses that an access may have, where the address depends on conditions.
 pub fn places(terms: &mut Terms, flat: &Flat, address: Term) -> Vec<Place> {
     let mut done = Vec::new();
     let mut open = vec![(Vec::new(), address)];
@@ -207,7 +209,7 @@ pub fn places(terms: &mut Terms, flat: &Flat, address: Term) -> Vec<Place> {
             done.push(Place { holds, base, offset, owner });
             continue;
         }
-        // A choice of pointers in it.
+        // The address contains a choice of pointers.
         let whole = narrow(terms, address);
         let is_choice = |(factor, part): &(u64, Term)| *factor == 1 && matches!(terms.node(*part), Node::If(..));
         let single = [(1, whole)];

@@ -13,19 +13,19 @@ pub struct ProofBudget {
     pub clauses: u64,
     /// Steps of the search for pairs of accesses.
     pub pairs: u64,
-    /// Terms.
+    /// The largest number of terms.
     pub terms: usize,
-    /// Products of one size that are put in order for the solver.
+    /// The largest number of products of one size whose possible orders are passed to the solver.
     pub products: usize,
 }
 
 impl ProofBudget {
-    /// The same limits with a part of all that questions may take together.
+    /// The same limits with a fraction of the totals that all questions share.
     pub fn part(self, of: u64) -> Self {
         Self { clauses: self.clauses / of, all_decisions: self.all_decisions / of, ..self }
     }
 
-    /// The limits after questions that took this many clauses and decisions.
+    /// The limits that remain after questions that used this many clauses and decisions.
     pub fn without(self, clauses: u64, decisions: u64) -> Self {
         Self {
             clauses: self.clauses.saturating_sub(clauses),

@@ -1,4 +1,4 @@
-//! The verdict on a kernel: proved free of races, shown to have one, or open.
+//! The verdict on a kernel: proved free of races, refuted by an execution, or open.
 
 use ptx_execute::{FaultKind, Given};
 use ptx_isa::{
@@ -18,85 +18,86 @@ use crate::{
     witness::{Needs, Witness, polls, witnesses},
 };
 
-/// What is known of a kernel.
+/// The verdict on a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Display, EnumString)]
 #[strum(serialize_all = "kebab-case")]
 pub enum Outcome {
-    /// No execution has a race or a divergent barrier, under the assumptions that are named.
+    /// No execution has a race or a divergent barrier, under the listed assumptions.
     Free,
     /// Some execution has a race.
     Race,
-    /// In some execution threads of a CTA wait at a barrier to which other threads never come.
+    /// In some execution threads of a CTA wait at a barrier that other threads never reach.
     Divergent,
-    /// Neither is known.
+    /// Neither is proved.
     Open,
 }
 
 /// The kind of an obstacle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
-    /// Two accesses that may meet without an order.
+    /// Two accesses that may conflict without an ordering between them.
     Race {
-        /// Whether both write the same value.
+        /// Whether both accesses write the same value.
         same_value: bool,
         /// Whether the question was too hard for the solver.
         too_hard: bool,
     },
-    /// A barrier to which not all threads may come.
+    /// A barrier that not all threads may reach.
     Barrier,
-    /// Something in the kernel is not followed.
+    /// The analysis does not follow an instruction of the kernel.
     NotFollowed,
 }
 
-/// What a finding is.
+/// The class of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Display, EnumString)]
 #[strum(serialize_all = "kebab-case")]
 pub enum Class {
-    /// Two accesses conflict and nothing orders them: an execution shows it.
+    /// Two accesses conflict and nothing orders them; an execution shows the race.
     Race,
-    /// The same, of stores that write the same value.
+    /// A race of stores that write the same value.
     SameValue,
-    /// A barrier to which not all threads come, or with a count that does not fit: an execution shows it.
+    /// A barrier that not all threads reach, or whose thread count does not fit; an execution shows it.
     Divergent,
-    /// It is not proved that two accesses, or a barrier, are right, and no execution showed that they are wrong.
+    /// Neither a proof nor a witness was found for two accesses or a barrier.
     NotProved,
-    /// Something in the kernel is not followed.
+    /// The analysis does not follow an instruction of the kernel.
     NotFollowed,
 }
 
-/// Something that stands against a proof.
+/// A reason why a proof fails.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Obstacle {
-    /// What it is.
+    /// The class, which takes executions into account.
     pub class: Class,
-    /// The same without regard to executions.
+    /// The kind, which does not depend on executions.
     pub kind: Kind,
-    /// The lines of PTX, from 1: of two accesses the lower one first, the same twice if it is one instruction of two threads.
+    /// The sites in the PTX, with lines from 1: of two accesses the earlier first; twice the same site for one
+    /// instruction of two threads.
     pub pair: [InstPlace; 2],
-    /// What is so, as a sentence without a full stop.
+    /// The message: a sentence without a full stop.
     pub message: String,
-    /// The execution that shows it.
+    /// The execution that shows the finding.
     pub witness: Option<Witness>,
-    /// What mends it, by the proof.
+    /// The remedy that the proof found.
     pub remedy: Option<Remedy>,
 }
 
-/// What came of a kernel.
+/// The result of the check of a kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Report {
-    /// The kernel, as the module spells it.
+    /// The name of the kernel in the module.
     pub kernel: String,
-    /// What is known of it.
+    /// The verdict on the kernel.
     pub verdict: Outcome,
-    /// Whether it is known how many threads a CTA has, and not chosen for executions.
+    /// Whether the number of threads of a CTA is known; otherwise the executions use a guessed number.
     pub has_block: bool,
-    /// The conditions of a proof; none where nothing is proved.
+    /// The assumptions of a proof; empty if nothing is proved.
     pub assumptions: Vec<Assumption>,
-    /// What stands against a proof.
+    /// The reasons why a proof fails.
     pub obstacles: Vec<Obstacle>,
-    /// How many executions there were; none where the kernel cannot be launched, or none was needed.
+    /// The number of executions; `None` if the kernel cannot be launched or needs no execution.
     pub executions: Option<u32>,
-    /// Whether the emergency stop has cut the check.
+    /// Whether the emergency stop ended the check early.
     pub is_stopped: bool,
 }
 
@@ -126,7 +127,7 @@ pub fn check_kernel(module: &Module, library: &Library<'_>, kernel: &Function, o
             is_stopped: options.stop.has_struck(),
         };
     }
-    // A kernel that reads no index of a CTA is taken for one of one CTA, as in the proof.
+    // A kernel that reads no CTA index is run with one CTA, as in the proof.
     let grid = if let [Some(x), Some(y), Some(z)] = sizes.grid { Some([x, y, z]) } else { None };
     let size = options.size.or(LaunchSize { grid, ..LaunchSize::default() });
     let given = Given { size, most: Some(sizes.most), numbers: options.numbers.clone() };
@@ -139,11 +140,11 @@ pub fn check_kernel(module: &Module, library: &Library<'_>, kernel: &Function, o
     let ctas = [2, if sizes.grid[1].is_none() { 2 } else { 1 }, 1];
     let barriers = barriers(&flat);
     let needs = Needs { zeros: polls(&flat), ctas: is_across.then_some(ctas), barriers: &barriers };
-    // Where guessed numbers show too little, those of the solver's answers may show more.
+    // If guessed numbers show too few findings, the numbers of the solver's answers may show more.
     let answers = proof.numbers.iter().map(|numbers| named(&flat, numbers)).filter(|numbers| !numbers.is_empty());
     let mut all = vec![given.clone()];
     all.extend(answers.map(|numbers| Given { numbers: [&options.numbers[..], &numbers].concat(), ..given.clone() }));
-    // A kernel that the machine does not take has no witness.
+    // A kernel that the machine rejects has no witness.
     let searched = witnesses(module, &kernel.name, &all, needs, options, &is_enough);
     let executions = searched.as_ref().ok().map(|(_, executions)| *executions);
     let (shown, _) = searched.unwrap_or_default();
@@ -151,7 +152,7 @@ pub fn check_kernel(module: &Module, library: &Library<'_>, kernel: &Function, o
     let is_shown = |finding: &Obstacle| obstacles.iter().any(|shown| shown.pair == finding.pair);
     let left: Vec<Obstacle> = proposed.iter().filter(|finding| !is_shown(finding)).cloned().collect();
     obstacles.extend(left);
-    // Where values differ in one execution, those of another one say no more.
+    // If the values differ in one execution, a second execution with equal values adds nothing.
     let racy: Vec<[InstPlace; 2]> =
         obstacles.iter().filter(|own| own.class == Class::Race).map(|own| own.pair).collect();
     obstacles.retain(|finding| finding.class != Class::SameValue || !racy.contains(&finding.pair));
@@ -159,7 +160,7 @@ pub fn check_kernel(module: &Module, library: &Library<'_>, kernel: &Function, o
     mend(module, kernel, (&mut flat, sizes), options, &proof, &mut obstacles);
     let has = |class: Class| obstacles.iter().any(|finding| finding.class == class);
     let verdict = match () {
-        // A number of threads that is chosen need not be one of the kernel.
+        // A guessed number of threads may differ from the number that the kernel runs with.
         () if !has_block => Outcome::Open,
         () if has(Class::Divergent) => Outcome::Divergent,
         () if has(Class::Race) || has(Class::SameValue) => Outcome::Race,
@@ -177,7 +178,7 @@ pub fn check_kernel(module: &Module, library: &Library<'_>, kernel: &Function, o
     }
 }
 
-/// The parameters that are numbers, as executions call them. What may be an address is none.
+/// The numeric parameters, under the names that executions use. A parameter that may be an address is left out.
 fn named(flat: &Flat, numbers: &[((usize, i64), u64)]) -> Vec<(String, u64)> {
     let parameters = &flat.head.parameters;
     let has_pointers = parameters.iter().any(|parameter| parameter.is_pointer);
@@ -205,7 +206,7 @@ fn barriers(flat: &Flat) -> Vec<InstPlace> {
     flat.steps.iter().filter(|step| is_barrier(&step.action)).map(|step| step.at).collect()
 }
 
-/// Says what mends the races that are shown. Nothing but a proof says so.
+/// Adds remedies to the races that executions showed. Only a proof confirms a remedy.
 fn mend(
     module: &Module,
     kernel: &Function,
@@ -233,7 +234,7 @@ fn mend(
     }
 }
 
-/// What a proof leaves open.
+/// The findings that a proof leaves open.
 fn proposed(flat: &Flat, proof: &Proof) -> Vec<Obstacle> {
     let mut all: Vec<Obstacle> = Vec::new();
     let mut known = FxHashSet::default();
@@ -252,7 +253,7 @@ fn proposed(flat: &Flat, proof: &Proof) -> Vec<Obstacle> {
         let kind = Kind::Race { same_value: unproved.same_value, too_hard: unproved.too_hard };
         all.push(Obstacle { class: Class::NotProved, kind, pair, message, witness: None, remedy: None });
     }
-    let barrier = "not all threads of the CTA may come to this barrier together";
+    let barrier = "not all threads of the CTA may reach this barrier together";
     all.extend(proof.divergent.iter().map(|at| (Class::NotProved, Kind::Barrier, *at, barrier.to_owned())).map(single));
     all.extend(
         proof.open.iter().map(|(at, why)| (Class::NotFollowed, Kind::NotFollowed, *at, why.clone())).map(single),

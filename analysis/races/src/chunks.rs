@@ -1,8 +1,8 @@
-//! Lists that share their parts: a copy of a long one is cheap, and so is a comparison of two that have a long beginning in common.
+//! Lists that share their parts: copying a long list is cheap, and so is comparing two lists with a long common prefix.
 
 use std::{cmp::Ordering, iter::FlatMap, rc::Rc, slice::Iter};
 
-/// How many elements each part has, except the last one.
+/// The number of elements of each part, except the last part.
 const SIZE: usize = 64;
 
 /// A list in parts.
@@ -18,7 +18,7 @@ impl<T> Default for Chunks<T> {
 }
 
 impl<T: Copy + Ord> Chunks<T> {
-    /// The same element so many times.
+    /// A list that repeats one element `count` times.
     pub fn repeated(of: T, count: usize) -> Self {
         let part = Rc::new(vec![of; SIZE]);
         let mut parts = vec![part; count / SIZE];
@@ -26,17 +26,17 @@ impl<T: Copy + Ord> Chunks<T> {
         Self { parts }
     }
 
-    /// How many elements there are.
+    /// The number of elements.
     pub fn len(&self) -> usize {
         self.parts.last().map_or(0, |last| (self.parts.len() - 1) * SIZE + last.len())
     }
 
-    /// An element.
+    /// The element at a position.
     pub fn get(&self, at: usize) -> Option<T> {
         self.parts.get(at / SIZE)?.get(at % SIZE).copied()
     }
 
-    /// Replaces an element that there is.
+    /// Replaces an existing element.
     pub fn set(&mut self, at: usize, value: T) {
         if let Some(part) = self.parts.get_mut(at / SIZE)
             && at % SIZE < part.len()
@@ -45,7 +45,7 @@ impl<T: Copy + Ord> Chunks<T> {
         }
     }
 
-    /// Adds an element.
+    /// Appends an element.
     pub fn push(&mut self, value: T) {
         match self.parts.last_mut() {
             Some(last) if last.len() < SIZE => Rc::make_mut(last).push(value),
@@ -53,7 +53,7 @@ impl<T: Copy + Ord> Chunks<T> {
         }
     }
 
-    /// Leaves so many elements at most.
+    /// Shortens the list to at most `count` elements.
     pub fn truncate(&mut self, count: usize) {
         self.parts.truncate(count.div_ceil(SIZE));
         if let Some(last) = self.parts.get_mut(count / SIZE)
@@ -68,23 +68,23 @@ impl<T: Copy + Ord> Chunks<T> {
         self.parts.iter().flat_map(|part| part.iter().copied())
     }
 
-    /// The elements from one on.
+    /// The elements from a position on.
     pub fn from(&self, at: usize) -> impl Iterator<Item = T> {
         let parts = self.parts.iter().skip(at / SIZE);
         parts.flat_map(|part| part.iter().copied()).skip(at % SIZE)
     }
 
-    /// Whether an element is there.
+    /// Whether the list contains an element.
     pub fn contains(&self, value: T) -> bool {
         self.parts.iter().any(|part| part.contains(&value))
     }
 
-    /// How many parts at the beginning both have.
+    /// The number of leading parts that both lists share.
     fn shared(&self, other: &Self) -> usize {
         self.parts.iter().zip(&other.parts).take_while(|(a, b)| Rc::ptr_eq(a, b) || a == b).count()
     }
 
-    /// How many elements at the beginning both have.
+    /// The length of the common prefix.
     pub fn in_common(&self, other: &Self) -> usize {
         let shared = self.shared(other);
         let [a, b] = [self, other].map(|own| own.parts.get(shared).map_or(&[][..], |part| part));
@@ -92,14 +92,14 @@ impl<T: Copy + Ord> Chunks<T> {
         start + a.iter().zip(b).take_while(|(a, b)| a == b).count()
     }
 
-    /// The order of the first elements that differ.
+    /// Compares the first elements that differ.
     pub fn compare(&self, other: &Self) -> Ordering {
         let shared = self.shared(other);
         let [a, b] = [self, other].map(|own| own.parts.get(shared).map_or(&[][..], |part| part));
         a.cmp(b)
     }
 
-    /// The result of `join` for each two elements at the same place that differ.
+    /// The result of `join` for each two elements at the same position that differ.
     pub fn joined(self, other: &Self, mut join: impl FnMut(T, T) -> T) -> Self {
         let mut parts = self.parts;
         for (own, other) in parts.iter_mut().zip(&other.parts).filter(|(a, b)| !Rc::ptr_eq(a, b)) {
@@ -136,7 +136,7 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// They are what lists are.
+        /// `Chunks` behaves like a plain list.
         #[test]
         fn they_are_lists(one in prop::collection::vec(0..3u8, 0..200), at in 0..200usize, more in prop::collection::vec(0..3u8, 0..90)) {
             let mut chunks = Chunks::default();

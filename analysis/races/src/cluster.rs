@@ -1,4 +1,4 @@
-//! Clusters of CTAs: the barriers of a cluster, and what tells that its CTAs have each other's shared memory.
+//! Clusters of CTAs: their barriers, and a test for access to the shared memory of other CTAs.
 
 use std::collections::BTreeSet;
 
@@ -8,20 +8,21 @@ use ptx_isa::{
     operation::Operation,
 };
 
-/// The barriers of a cluster to which a thread comes and at which it waits at once.
+/// The barriers of a cluster at which a thread arrives and then immediately waits.
 ///
-/// `barrier.cluster.wait` waits until all threads of the cluster have arrived. What stands in front of an arrival that releases is in order
-/// with what stands behind a wait, which acquires (section 9.7.13.4 of the manual). What stands between the two is in order with neither.
+/// `barrier.cluster.wait` waits until all threads of the cluster have arrived. Accesses before a releasing arrival are
+/// ordered before accesses after an acquiring wait (section 9.7.13.4 of the manual). Accesses between the arrival and
+/// the wait are ordered with neither.
 #[derive(Clone, Debug, Default)]
 pub struct Barriers {
     /// The steps that wait.
     pub waits: BTreeSet<usize>,
-    /// The steps that arrive, each right in front of its wait.
+    /// The steps that arrive, each directly before its wait.
     pub arrivals: BTreeSet<usize>,
 }
 
 impl Barriers {
-    /// Those of a kernel.
+    /// The barriers of a kernel.
     pub fn of(flat: &Flat) -> Self {
         let mut all = Self::default();
         for wait in (0..flat.steps.len()).filter(|at| is(flat, *at, Family::BarrierClusterWait)) {
@@ -33,13 +34,13 @@ impl Barriers {
         all
     }
 
-    /// Whether a step is a part of one.
+    /// Whether a step is the wait or the arrival of a barrier.
     pub fn has(&self, step: usize) -> bool {
         self.waits.contains(&step) || self.arrivals.contains(&step)
     }
 }
 
-/// Whether all threads that come there do something that releases or acquires.
+/// Whether a step is of this family, releases or acquires, and has no guard.
 fn is(flat: &Flat, at: usize, family: Family) -> bool {
     let step = &flat.steps[at];
     let is_such =
@@ -47,7 +48,7 @@ fn is(flat: &Flat, at: usize, family: Family) -> bool {
     is_such && step.guard.is_none()
 }
 
-/// The arrival in front of a wait, with nothing between the two that another thread could tell.
+/// The arrival before a wait, if no step between the two is visible to another thread.
 fn arrival(flat: &Flat, wait: usize) -> Option<usize> {
     let is_target = |at: usize| flat.labels.iter().any(|label| label.at == at);
     let is_own =
@@ -57,7 +58,7 @@ fn arrival(flat: &Flat, wait: usize) -> Option<usize> {
     (is_straight && is(flat, arrival, Family::BarrierClusterArrive)).then_some(arrival)
 }
 
-/// Whether a kernel has barriers of a cluster, or shares memory in one.
+/// Whether a kernel uses barriers of a cluster or accesses the shared memory of other CTAs.
 pub fn is_used(flat: &Flat) -> bool {
     is_shared_by_all(flat) || !Barriers::of(flat).waits.is_empty()
 }

@@ -1,9 +1,10 @@
-//! Order by counting: what is done behind the arrival of all CTAs.
+//! Ordering by counting: accesses after all CTAs have arrived at a counter.
 //!
-//! One thread of each CTA adds one to a counter that begins with zero, once. Who reads the number of CTAs less one is the last: each
-//! addition reads what another one has left, so that it has seen all of them (observation order, section 8.9.2 of the manual), and what
-//! any of them releases, it acquires. What it knows, it may write to shared memory for the rest of its CTA. Who reads the number of CTAs,
-//! without adding, has seen all of them, too.
+//! One thread of each CTA adds one to a counter that begins with zero, once. The thread that reads the number of CTAs
+//! minus one is the last to arrive. Each addition reads the result of another addition, so the last thread has observed
+//! all additions (observation order, section 8.9.2 of the manual) and acquires everything that the other threads
+//! released. It may pass this information to the rest of its CTA through shared memory. A thread that reads the number
+//! of CTAs without adding has observed all additions, too.
 
 use ptx_isa::{AtomOp, Scope, SpecialVector};
 
@@ -23,7 +24,7 @@ use ptx_solver::{
 pub struct Counter {
     /// The access by which a CTA arrives.
     add: usize,
-    /// Whether the last one sets it back.
+    /// Whether the last CTA resets the counter.
     is_reset: bool,
 }
 
@@ -52,7 +53,8 @@ fn counter(doubts: &mut Doubts<'_, '_, '_>, add: usize) -> Option<Counter> {
     Some(counter)
 }
 
-/// Whether an atomic adds one, until the last CTA has arrived, to one and the same place, and once for each CTA at most.
+/// Whether an atomic adds one, until the last CTA has arrived, always at the same address, and at most once for each
+/// CTA.
 fn is_arrival(threads: &mut Threads<'_, '_>, add: usize) -> Option<bool> {
     let own = &threads.all[add];
     let (loaded, stored) = (own.touch.loaded?, own.touch.stored?);
@@ -87,7 +89,7 @@ fn is_arrival(threads: &mut Threads<'_, '_>, add: usize) -> Option<bool> {
     Some(is_never(threads, &[cta, again]) && is_never(threads, &[elsewhere]))
 }
 
-/// The number of CTAs, in as many bits as a term has.
+/// The number of CTAs, in the width of a given term.
 fn ctas(threads: &mut Threads<'_, '_>, like: Term) -> Term {
     let sizes = SpecialVector::Nctaid.elements().map(|element| threads.questions.eval.special(element));
     let terms = &mut threads.questions.eval.terms;
@@ -97,7 +99,7 @@ fn ctas(threads: &mut Threads<'_, '_>, like: Term) -> Term {
     terms.binary(Binary::Mul, plane, z)
 }
 
-/// What the last CTA reads.
+/// The value that the last CTA reads.
 fn last(threads: &mut Threads<'_, '_>, like: Term) -> Term {
     let all = ctas(threads, like);
     let terms = &mut threads.questions.eval.terms;
@@ -105,8 +107,9 @@ fn last(threads: &mut Threads<'_, '_>, like: Term) -> Term {
     terms.sub(all, one)
 }
 
-/// Whether the accesses of the threads of [`PAIR`], which are of two CTAs and of which some conditions hold, are in order: one of them in
-/// front of the arrival of its CTA, and the other one behind that of all; or both behind the last one, which is never.
+/// Whether accesses of the two threads of [`PAIR`] are ordered by a counter. The threads belong to two CTAs and satisfy
+/// the given conditions. Either one access precedes the arrival of its CTA and the other follows the arrival of all
+/// CTAs, or both follow the last arrival in different CTAs, which cannot happen.
 pub fn is_counted(doubts: &mut Doubts<'_, '_, '_>, counters: &[Counter], holds: &[Term], accesses: [usize; 2]) -> bool {
     doubts.threads.scope = Scope::Gpu;
     let [one, other] = [0, 1].map(|at| (accesses[at], PAIR[at]));
@@ -126,7 +129,7 @@ pub fn is_counted(doubts: &mut Doubts<'_, '_, '_>, counters: &[Counter], holds: 
     is_done
 }
 
-/// Whether the arrival of the CTA of a thread is behind an access, and releases it. It may be the access itself.
+/// Whether the CTA of a thread arrives after an access and thereby releases it. The arrival may be the access itself.
 fn is_released(threads: &mut Threads<'_, '_>, holds: &[Term], first: (usize, Copy), add: usize) -> bool {
     if first.0 == add {
         return true;
@@ -140,7 +143,8 @@ fn is_released(threads: &mut Threads<'_, '_>, holds: &[Term], first: (usize, Cop
     threads.questions.ask(conditions) == Answer::Never
 }
 
-/// Whether an access is behind the arrival of its CTA, which is the last one, by the same thread or by what that wrote to shared memory.
+/// Whether an access follows the arrival of its CTA as the last one. The access is by the thread that arrived, or
+/// depends on a value that this thread wrote to shared memory.
 fn is_last(doubts: &mut Doubts<'_, '_, '_>, counter: Counter, holds: &[Term], (access, copy): (usize, Copy)) -> bool {
     let add = counter.add;
     let step = doubts.threads.all[access].touch.step;
@@ -153,7 +157,7 @@ fn is_last(doubts: &mut Doubts<'_, '_, '_>, counter: Counter, holds: &[Term], (a
             return true;
         }
     }
-    // What no race changes is written in front of a barrier in front of the load, or by the thread itself.
+    // A location without a race was written by the loading thread itself, or before a barrier that precedes the load.
     let is_word = |doubts: &Doubts<'_, '_, '_>, load: usize| {
         let own = &doubts.threads.all[load];
         own.access.strong().is_none()
@@ -182,7 +186,7 @@ fn is_last(doubts: &mut Doubts<'_, '_, '_>, counter: Counter, holds: &[Term], (a
     })
 }
 
-/// That a thread has arrived as the last one.
+/// The condition that a thread has arrived as the last one.
 fn came_last(threads: &mut Threads<'_, '_>, add: usize, copy: Copy) -> Term {
     let done = threads.does(add, copy);
     let Some(loaded) = threads.loaded(add, copy) else { return threads.questions.eval.terms.truth(false) };
@@ -192,7 +196,7 @@ fn came_last(threads: &mut Threads<'_, '_>, add: usize, copy: Copy) -> Term {
     terms.and(done, is_last)
 }
 
-/// Whether an access is behind a load that has read the number of CTAs from a counter that nothing sets back.
+/// Whether an access follows a load that has read the number of CTAs from a counter that is never reset.
 fn has_seen_all(doubts: &mut Doubts<'_, '_, '_>, counter: Counter, holds: &[Term], second: (usize, Copy)) -> bool {
     if counter.is_reset {
         return false;

@@ -1,4 +1,4 @@
-//! What would stand against an order: the other ways in which an access can have read what it has.
+//! Doubts about an ordering: the other writes from which an access may have read its value.
 
 use ptx_isa::{AtomOp, Scope, SpecialVector};
 use rustc_hash::FxHashSet;
@@ -9,36 +9,36 @@ use crate::{
 };
 use ptx_solver::{solve::Answer, term::Term};
 
-/// The most questions about two accesses.
+/// The largest number of questions about two accesses.
 const QUESTIONS: usize = 300;
 
-/// The largest number that an atomic adds to a counter of which it is assumed that it does not wrap around.
+/// The largest number that an atomic may add to a counter that is assumed not to wrap around.
 const SMALL: u64 = 1 << 16;
 
-/// Something that would stand against an order.
+/// A case that would refute an ordering.
 #[derive(Clone, Debug)]
 pub struct Doubt {
     pub holds: Vec<Term>,
-    /// The threads that it brings into the question.
+    /// The threads that the case adds to the question.
     pub copies: Vec<Copy>,
 }
 
-/// An operation that gives no two threads the same.
+/// An operation that gives each thread a different value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Token {
-    /// An addition to what only additions change: each reads another number.
+    /// An addition to memory that only additions change: each addition reads a different number.
     Ticket,
-    /// A `cas` whose expected value nobody writes: one succeeds.
+    /// A `cas` whose expected value no thread writes: at most one `cas` succeeds.
     Once,
 }
 
-/// Collects doubts, and asks whether they can hold.
+/// Collects doubts, and asks the solver whether they can hold.
 pub struct Doubts<'t, 'q, 'f> {
     pub threads: &'t mut Threads<'q, 'f>,
     tokens: Vec<(usize, Token)>,
-    /// The steps that may have a race within a CTA, as far as barriers tell.
+    /// The steps that may have a race within a CTA, as far as barriers are concerned.
     pub racy: FxHashSet<usize>,
-    /// How many questions there may have been when the one about two accesses is given up.
+    /// The question count at which the current pair of accesses is given up.
     most: usize,
 }
 
@@ -50,7 +50,7 @@ impl<'t, 'q, 'f> Doubts<'t, 'q, 'f> {
         own
     }
 
-    /// Begins with a question about two accesses.
+    /// Begins a question about two accesses.
     pub fn begin(&mut self) {
         self.most = self.threads.questions.count + QUESTIONS;
     }
@@ -60,7 +60,7 @@ impl<'t, 'q, 'f> Doubts<'t, 'q, 'f> {
         self.tokens.iter().any(|(_, token)| *token == Token::Ticket)
     }
 
-    /// Whether there is no choice of a doubt from each row that can hold together with what is known.
+    /// Whether no choice of one doubt from each row is consistent with the known conditions.
     pub fn is_impossible(&mut self, holds: &[Term], copies: &[Copy], rows: &[Vec<Doubt>]) -> bool {
         if self.threads.questions.count > self.most {
             return false;
@@ -78,9 +78,9 @@ impl<'t, 'q, 'f> Doubts<'t, 'q, 'f> {
         })
     }
 
-    /// The conditions under which a load has read the initial value of memory: zero, but in shared memory and in a variable with
-    /// an initializer anything. Where the first
-    /// thread of the CTA has written to it in front of a barrier, that is not to be read any more.
+    /// The conditions under which a load has read the initial value of memory. That value is zero, except in shared
+    /// memory and in a variable with an initializer, where it is arbitrary. If the first thread of the CTA has written
+    /// the memory before a barrier, the initial value cannot be read any more.
     fn initial(&mut self, load: (usize, Copy)) -> Doubt {
         let flat = self.threads.flat();
         let is_of_cta = is_of_cta(flat, &self.threads.all[load.0]);
@@ -117,7 +117,8 @@ impl<'t, 'q, 'f> Doubts<'t, 'q, 'f> {
         Doubt { holds, copies: Vec::new() }
     }
 
-    /// What it would take for a load to have read something that is not right: what memory has at the beginning, or what somebody writes.
+    /// The conditions under which a load has read a value that is not right: the initial value, or the value of some
+    /// write.
     pub fn writers(
         &mut self,
         load: (usize, Copy),
@@ -151,7 +152,7 @@ impl<'t, 'q, 'f> Doubts<'t, 'q, 'f> {
         all
     }
 
-    /// That a store has written what a load has read.
+    /// The condition that a store has written the value that a load has read.
     fn written(&mut self, (store, writer): (usize, Copy), (load, copy): (usize, Copy)) -> Vec<Term> {
         let (own, seen) = (&self.threads.all[store].touch, &self.threads.all[load].touch);
         let expected = own.expected.zip(own.loaded);
@@ -167,7 +168,7 @@ impl<'t, 'q, 'f> Doubts<'t, 'q, 'f> {
         all
     }
 
-    /// What tokens tell of some threads.
+    /// The facts about some threads that follow from tokens.
     fn facts(&mut self, copies: &[Copy]) -> Vec<Term> {
         let mut all = Vec::new();
         for (at, token) in self.tokens.clone() {
@@ -199,7 +200,7 @@ impl<'t, 'q, 'f> Doubts<'t, 'q, 'f> {
         all
     }
 
-    /// What an access gives each thread its own of.
+    /// The kind of token that an access is, if any.
     fn token(&mut self, at: usize) -> Option<Token> {
         let own = &self.threads.all[at];
         let token = match own.access.op? {
@@ -215,7 +216,7 @@ impl<'t, 'q, 'f> Doubts<'t, 'q, 'f> {
         is_kept.then_some(token)
     }
 
-    /// Whether a store leaves a token what it is.
+    /// Whether a store preserves the property of a token.
     fn keeps(&mut self, (at, token): (usize, Token), store: usize) -> bool {
         let (own, other) = (&self.threads.all[at], &self.threads.all[store]);
         let bytes = [own.touch.bytes, other.touch.bytes];

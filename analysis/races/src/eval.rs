@@ -1,6 +1,7 @@
-//! What an instruction computes, as terms.
+//! The results of instructions, as terms.
 //!
-//! What is not read here is a function of its operands of which nothing else is known, if [`Computation`] has it, and else anything.
+//! The result of an instruction that is not modelled here is an uninterpreted function of its operands if
+//! [`Computation`] has the instruction, and an arbitrary value otherwise.
 
 use ptx_isa::{
     AluOp, Axis, Cmp, Special, SpecialScalar, SpecialVector, Type,
@@ -12,23 +13,23 @@ use ptx_isa::{
 use crate::{launch::Sizes, state::State};
 use ptx_solver::term::{Binary, LeafName, Shared, Term, Terms, ones};
 
-/// What evaluates operands and instructions of one kernel.
+/// Evaluates operands and instructions of one kernel.
 pub struct Eval<'f> {
     pub flat: &'f Flat,
     pub sizes: Sizes,
     pub terms: Terms,
 }
 
-/// How far the shared memory of the CTA with a rank is from that of the thread's own.
+/// The name of the function from a rank to the distance between that CTA's shared memory and the thread's own.
 pub const MAPPED: &str = "mapa";
 
-/// How wide the term of a type is; what is wider than 64 bits is not followed.
+/// The width of the term for a type; values wider than 64 bits are not followed.
 fn width(ty: Type) -> Option<u32> {
     Some(ty.bits()).filter(|bits| (1..=64).contains(bits))
 }
 
 impl Eval<'_> {
-    /// Anything, of each thread its own.
+    /// An arbitrary value that differs from thread to thread.
     pub fn any(&mut self, bits: u32) -> Term {
         self.terms.any(Shared::Thread, bits.clamp(1, 64))
     }
@@ -41,7 +42,7 @@ impl Eval<'_> {
         matches!(operand, Operand::Register(register) if self.register_bits(*register) == Some(32))
     }
 
-    /// An operand in so many bits.
+    /// An operand, converted to this many bits.
     pub fn value(&mut self, state: &State, operand: &Operand, bits: u32) -> Term {
         let bits = bits.clamp(1, 64);
         match operand {
@@ -58,7 +59,7 @@ impl Eval<'_> {
                 let address = self.variable(*symbol);
                 self.terms.widen(address, bits, false)
             }
-            // An address of 32 bits is that of shared memory: the sum has no more bits.
+            // A 32-bit address is a shared-memory address: the sum stays at 32 bits.
             Operand::Address(base, offset) if bits == 64 && self.is_short(base) => {
                 let base = self.value(state, base, 32);
                 let offset = self.terms.constant(*offset as u64, 32);
@@ -88,7 +89,7 @@ impl Eval<'_> {
         }
     }
 
-    /// The address of a variable: each CTA has its own in shared memory, each thread in local memory.
+    /// The address of a variable: in shared memory each CTA has its own variable, in local memory each thread.
     pub fn variable(&mut self, symbol: usize) -> Term {
         use ptx_isa::Space;
         let shared = match self.flat.symbols[symbol].variable.space {
@@ -99,12 +100,12 @@ impl Eval<'_> {
         self.terms.leaf(LeafName::Variable(symbol), shared, 64)
     }
 
-    /// Where the shared memory of a CTA is, in the window that addresses of shared memory are of.
+    /// The position of a CTA's shared memory in the window of shared-memory addresses.
     pub fn window(&mut self) -> Term {
         self.terms.leaf(LeafName::SharedWindow, Shared::Cta, 64)
     }
 
-    /// A special register, in 32 bits unless it has 64 or is a predicate.
+    /// A special register in 32 bits, unless it has 64 bits or is a predicate.
     pub fn special(&mut self, special: Special) -> Term {
         use SpecialScalar::*;
         use SpecialVector::*;
@@ -133,14 +134,14 @@ impl Eval<'_> {
                 let (number, lanes) = (self.number(), self.terms.constant(31, 32));
                 self.terms.binary(Binary::And, number, lanes)
             }
-            // The same for all, as the launch has them (section 10 of the manual).
+            // All threads of a launch read the same value (section 10 of the manual).
             Special::Environment(_) => self.terms.leaf(LeafName::Special(special), Shared::Grid, 32),
-            // A volatile register, such as %smid and %warpid, may differ at each reading (section 10 of the manual).
+            // A volatile register, such as %smid and %warpid, may differ at each read (section 10 of the manual).
             _ => self.any(64),
         }
     }
 
-    /// A special register of clusters in one direction. [`Eval::holds`] says what the index of a CTA has to do with it.
+    /// A special register of clusters in one direction. [`Eval::holds`] relates it to the index of the CTA.
     fn of_cluster(&mut self, vector: SpecialVector, axis: Axis) -> Term {
         use SpecialVector::*;
         let ctas = self.sizes.cluster.map(|cluster| cluster[axis.index()]);
@@ -155,7 +156,7 @@ impl Eval<'_> {
             }
             (ClusterCtaid, Some(1)) => self.terms.constant(0, 32),
             (Clusterid, Some(1)) => self.special(Special::Vector(Ctaid, axis)),
-            // No more bits than it needs, which makes questions easier.
+            // The fewest bits that suffice, because narrow terms make questions easier.
             (ClusterCtaid, Some(ctas)) => {
                 let index = leaf(32 - ctas.leading_zeros());
                 self.terms.widen(index, 32, false)
@@ -164,7 +165,8 @@ impl Eval<'_> {
         }
     }
 
-    /// What holds of the indices of every thread: each is below its size, and a CTA is where its cluster and its place in the cluster say.
+    /// The conditions on the indices of every thread: each index is below its size, and the index of a CTA follows from
+    /// its cluster and its position in the cluster.
     pub fn holds(&mut self) -> Vec<Term> {
         let mut all = self.sizes.holds(&mut self.terms);
         let ctas = self.sizes.cluster.unwrap_or([1; 3]);
@@ -191,7 +193,8 @@ impl Eval<'_> {
         self.terms.sum(0, &[(1, x), (width.into(), y), (u64::from(width) * u64::from(height), z)], 32)
     }
 
-    /// The address of what a CTA has in its shared memory, in the CTA with a rank of the cluster: `mapa`.
+    /// The result of `mapa`: the address in the CTA with the given rank that corresponds to an address of shared
+    /// memory.
     fn mapped(&mut self, state: &State, sources: &[Operand]) -> Option<Term> {
         let [address, rank] = sources else { return None };
         let (address, rank) = (self.value(state, address, 64), self.value(state, rank, 32));
@@ -199,7 +202,7 @@ impl Eval<'_> {
         Some(self.terms.add(address, window))
     }
 
-    /// Which warp of its CTA a thread is in: its number divided by 32.
+    /// The number of a thread's warp in its CTA: the thread's number divided by 32.
     pub fn warp(&mut self) -> Term {
         let (number, five) = (self.number(), self.terms.constant(5, 32));
         self.terms.binary(Binary::ShrUnsigned, number, five)
@@ -215,7 +218,7 @@ impl Eval<'_> {
         self.terms.add(x, row)
     }
 
-    /// A size that may be known, or an index below it.
+    /// A size, which may be a known constant, or an index below it.
     fn of_size(&mut self, name: LeafName, shared: Shared, size: Option<u32>, is_index: bool) -> Term {
         match size {
             Some(1) if is_index => self.terms.constant(0, 32),
@@ -224,7 +227,7 @@ impl Eval<'_> {
         }
     }
 
-    /// The results of an instruction that computes, and whether each has a sign.
+    /// The results of a computing instruction, and whether each result is signed.
     pub fn compute(
         &mut self,
         state: &State,
@@ -268,7 +271,7 @@ impl Eval<'_> {
         let mut types = computation.result_types();
         if let Some(first) = known {
             let opposite = (results > 1).then(|| (self.terms.not(first), false));
-            // Both are combined with a third predicate, so that the second one is not the opposite of the first.
+            // Both results are combined with a third predicate, so the second is not the opposite of the first.
             let is_combined = matches!(computation, Computation::Compare(_));
             let opposite = opposite.map(|known| if is_combined { (self.any(1), false) } else { known });
             return std::iter::once((first, is_signed)).chain(opposite).collect();
@@ -276,7 +279,7 @@ impl Eval<'_> {
         (0..results)
             .map(|index| {
                 let bits = types.next().map_or(64, Type::bits);
-                // Equal computations are one function.
+                // Equal computations are the same function.
                 let name = || format!("{computation:?}#{index}");
                 match bits {
                     1..=64 => (self.terms.function(&name(), values.clone(), bits), is_signed),
@@ -286,7 +289,7 @@ impl Eval<'_> {
             .collect()
     }
 
-    /// `mov` that packs or unpacks.
+    /// A `mov` that packs or unpacks.
     fn unpacked(&mut self, state: &State, ty: Type, sources: &[Operand], results: usize) -> Vec<(Term, bool)> {
         let bits = width(ty);
         match (bits, sources) {
@@ -299,7 +302,7 @@ impl Eval<'_> {
         }
     }
 
-    /// `setp` that combines a comparison of integers with a predicate.
+    /// A `setp` that combines a comparison of integers with a predicate.
     fn combined(&mut self, of: Compare, values: &[Term]) -> Option<Term> {
         let (Compare { cmp, ty, combined: Some(by), value: None, .. }, [a, b, c]) = (of, values) else { return None };
         let holds = self.compared(cmp, ty, *a, *b)?;
@@ -345,7 +348,7 @@ impl Eval<'_> {
         })
     }
 
-    /// A shift, whose amount has 32 bits.
+    /// A shift whose amount has 32 bits.
     fn shifted(&mut self, op: Binary, a: Term, by: Term) -> Option<Term> {
         let bits = self.terms.bits(a);
         let by = match self.terms.value(by) {
@@ -456,7 +459,7 @@ impl Eval<'_> {
         })
     }
 
-    /// 32 bits out of two registers side by side.
+    /// A funnel shift: 32 bits out of two concatenated registers.
     fn funnel(&mut self, op: AluOp, low: Term, high: Term, by: Term) -> Option<Term> {
         use AluOp::*;
         let by = self.terms.value(by)?;
@@ -468,7 +471,7 @@ impl Eval<'_> {
         Some(self.terms.extract(both, from, 32))
     }
 
-    /// Any function of three bits, by its table, as a choice for each row that is one.
+    /// A function of three bits, given by its table: a disjunction of the rows whose result is 1.
     fn lop3(&mut self, values: &[Term]) -> Option<Term> {
         let [a, b, c, table] = values else { return None };
         let table = self.terms.value(*table)?;
@@ -485,7 +488,7 @@ impl Eval<'_> {
         Some(all)
     }
 
-    /// Bytes of two words, by a constant.
+    /// Selected bytes of two words; the selector is a constant.
     fn prmt(&mut self, a: Term, b: Term, by: Term) -> Option<Term> {
         let by = self.terms.value(by)?;
         let mut all = self.terms.constant(0, 32);
@@ -503,7 +506,7 @@ impl Eval<'_> {
         Some(all)
     }
 
-    /// A value for a register, in as many bits as it has.
+    /// A value converted to the width of a register.
     pub fn fitting(&mut self, register: Register, value: Term, is_signed: bool) -> Term {
         match self.register_bits(register) {
             Some(bits) if bits <= 64 => self.terms.widen(value, bits, is_signed),

@@ -1,4 +1,4 @@
-//! A kernel as blocks, with each barrier of the CTA in a block of its own.
+//! A kernel as basic blocks, with each barrier of the CTA in a block by itself.
 
 use std::{collections::BTreeSet, ops::Range};
 
@@ -8,34 +8,34 @@ use ptx_isa::{
 };
 use rustc_hash::FxHashMap;
 
-/// How a block ends.
+/// The end of a block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum End {
-    /// It goes on there.
+    /// Control continues at this block.
     Go(usize),
-    /// Where the predicate is so, there; elsewhere, to the second one.
+    /// If the predicate has this value, control continues at the first block, otherwise at the second.
     If(Register, bool, usize, usize),
-    /// To one of several.
+    /// Control continues at one of several blocks.
     Any(Vec<usize>),
-    /// The thread waits at the barrier that this step is, and goes on there.
+    /// The thread waits at the barrier in this step; then control continues at this block.
     Barrier(usize, usize),
     /// The thread ends.
     Leave,
-    /// The launch fails, so that none of it counts.
+    /// The launch fails, so that no part of it counts.
     Trap,
 }
 
-/// Steps without a jump.
+/// A sequence of steps without a jump.
 #[derive(Clone, Debug)]
 pub struct Block {
-    /// Which steps of [`Flat::steps`].
+    /// The indices in [`Flat::steps`].
     pub steps: Range<usize>,
-    /// What follows them.
+    /// The end of the block.
     pub end: End,
 }
 
 impl Block {
-    /// The blocks that it leads to.
+    /// The successors of the block.
     pub fn next(&self) -> Vec<usize> {
         match &self.end {
             End::Go(to) | End::Barrier(_, to) => vec![*to],
@@ -45,7 +45,7 @@ impl Block {
         }
     }
 
-    /// Leads to another block in place of one.
+    /// Replaces one successor by another.
     fn redirect(&mut self, from: usize, to: usize) {
         let ends: Vec<&mut usize> = match &mut self.end {
             End::Go(end) | End::Barrier(_, end) => vec![end],
@@ -57,10 +57,11 @@ impl Block {
     }
 }
 
-/// The blocks of a kernel, which begins with the first one. A barrier stands alone, so that a condition can lead around it.
+/// The blocks of a kernel, whose entry is the first block. Each barrier has a block by itself, so that a guarded
+/// barrier can be skipped by a branch.
 pub fn blocks(flat: &Flat, is_barrier: impl Fn(usize) -> bool) -> Vec<Block> {
     let cfg = Cfg::of(flat, &is_barrier);
-    // Barriers, leaves and traps with a condition become blocks of their own behind all others.
+    // Barriers, exits and traps with a guard become separate blocks after all existing blocks.
     let mut more: Vec<Block> = Vec::new();
     let block = |block: &BasicBlock| {
         let last = block.steps.end - 1;
@@ -95,10 +96,11 @@ pub fn blocks(flat: &Flat, is_barrier: impl Fn(usize) -> bool) -> Vec<Block> {
     blocks
 }
 
-/// Where a loop and one around it begin at the same block: that block, and from where the inner one goes back. A wait at the beginning of a
-/// loop is such a one: it leaves the counter of the loop around it alone. Two ends of one loop, both of which count, are none.
+/// A header that an inner and an outer loop share, and the sources of the inner loop's back edges. A wait at the
+/// beginning of a loop is such an inner loop: it does not change the counter of the outer loop. Two back edges of one
+/// loop that both change the counter are not an inner and an outer loop.
 fn shared_header(flat: &Flat, blocks: &[Block]) -> Option<(usize, Vec<usize>)> {
-    // An edge to the very first block has no block before it that could be redirected.
+    // The entry block has no predecessor whose edge could be redirected.
     let next = |block: usize| blocks[block].next();
     let dominance = Dominance::of(&dominators(blocks.len(), 0, next));
     let mut before = previous(blocks.len(), next);
@@ -135,13 +137,13 @@ fn shared_header(flat: &Flat, blocks: &[Block]) -> Option<(usize, Vec<usize>)> {
 /// The blocks of a loop.
 #[derive(Clone, Debug, Default)]
 pub struct Body {
-    /// The first block that may be in it; of each from there on, whether it is.
+    /// The first block that may be in the loop, and for each block from there on whether it is in the loop.
     start: usize,
     is_in: Vec<bool>,
 }
 
 impl Body {
-    /// The way from the header to some blocks, with the blocks before each of them.
+    /// The blocks on paths from the header to the given blocks; `before` gives the predecessors of each block.
     fn of(header: usize, ends: Vec<usize>, before: &[Vec<usize>]) -> Self {
         let seen = reached(before.len(), ends, |block| before[block].iter().copied(), |block| block == header);
         let start = seen.iter().position(|is_in| *is_in).unwrap_or(header);
@@ -149,50 +151,50 @@ impl Body {
         Self { start, is_in: seen[start..=end].to_vec() }
     }
 
-    /// Whether a block is in it.
+    /// Whether a block is in the loop.
     pub fn has(&self, block: usize) -> bool {
         block.checked_sub(self.start).is_some_and(|at| self.is_in.get(at) == Some(&true))
     }
 
-    /// All of them, in order.
+    /// The blocks of the loop, in ascending order.
     pub fn blocks(&self) -> impl Iterator<Item = usize> {
         (self.start..).zip(&self.is_in).filter_map(|(block, is_in)| is_in.then_some(block))
     }
 
-    /// How many there are.
+    /// The number of blocks.
     pub fn size(&self) -> usize {
         self.blocks().count()
     }
 }
 
-/// A loop: where it begins, and all that is in it.
+/// A loop: its header and its body.
 #[derive(Clone, Debug)]
 pub struct Loop {
-    /// The block where it begins.
+    /// The header.
     pub header: usize,
-    /// All of it.
+    /// All blocks of the loop.
     pub body: Body,
 }
 
-/// Blocks in an order in which each stands behind those that lead to it but by going round a loop, and the loops.
+/// A topological order of the blocks without back edges, and the loops.
 #[derive(Clone, Debug)]
 pub struct Order {
     /// The blocks.
     pub order: Vec<usize>,
-    /// The loops, each behind those that it is in.
+    /// The loops; each loop comes after the loops that contain it.
     pub loops: Vec<Loop>,
-    /// Which of the loops begins at a block.
+    /// The loop with a given header.
     headers: FxHashMap<usize, usize>,
 }
 
 impl Order {
-    /// `None` where a loop has several beginnings.
+    /// `None` if a loop has several entries.
     pub fn of(count: usize, start: usize, next: &dyn Fn(usize) -> Vec<usize>) -> Option<Self> {
         let dominance = Dominance::of(&dominators(count, start, next));
         let is_reached = reached(count, [start], next, |_| false);
         let is_back = |from: usize, to: usize| dominance.dominates(to, from);
         let forward = |from: usize| next(from).into_iter().filter(|to| !is_back(from, *to)).collect::<Vec<_>>();
-        // Without the edges that go back, nothing goes round.
+        // Without the back edges, the graph must be acyclic.
         let components = components(count, forward, |node| is_reached[node]);
         if components.iter().any(|of| of.len() > 1) {
             return None;
@@ -210,7 +212,7 @@ impl Order {
         Some(Self { order, loops, headers })
     }
 
-    /// The loop that begins at a block.
+    /// The loop whose header is a block.
     pub fn loop_at(&self, block: usize) -> Option<usize> {
         self.headers.get(&block).copied()
     }

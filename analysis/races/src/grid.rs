@@ -1,8 +1,9 @@
-//! Barriers of the whole grid, as cooperative groups make them.
+//! Barriers of the whole grid, as cooperative groups implement them.
 //!
-//! All threads of a CTA meet. The first one adds to a counter in memory, and waits until the highest bit of it is another one than the bit
-//! that it has read. One CTA adds so much, and each of the others one, that all together add just that bit: so it changes when the last CTA
-//! has come, and not again before each of them has come to the next barrier.
+//! All threads of a CTA synchronize. The first thread adds to a counter in memory, and waits until the highest bit of
+//! the counter differs from the bit that it read. One CTA adds a number and every other CTA adds one, such that all
+//! additions together add exactly the highest bit. The bit therefore changes when the last CTA has arrived, and does
+//! not change again before each CTA has reached the next barrier.
 
 use std::collections::BTreeSet;
 
@@ -18,8 +19,8 @@ use ptx_solver::{
     term::{Binary, Term},
 };
 
-/// The access by which a CTA comes to a barrier of the grid, if what is done from one barrier of the CTA to the next is nothing else. The
-/// state is that of a thread at the second one.
+/// The access by which a CTA arrives at a barrier of the grid, if the code between two barriers of the CTA does nothing
+/// else. `state` is the state of a thread at the second barrier.
 pub fn arrival(threads: &mut Threads<'_, '_>, barrier: Option<usize>, state: &State) -> Option<usize> {
     threads.scope = Scope::Gpu;
     threads.keep_pair();
@@ -30,7 +31,7 @@ pub fn arrival(threads: &mut Threads<'_, '_>, barrier: Option<usize>, state: &St
     let (add, poll) = (*add, *poll);
     let is_add = threads.all[add].access.op == Some(AtomOp::Add) && !is_of_cta(threads.flat(), &threads.all[add]);
     let bytes = [add, poll].map(|at| threads.all[at].touch.bytes);
-    // From one barrier to the next: a loop around both leads past them.
+    // Only paths from one barrier to the next count: a loop around both accesses passes the barriers.
     let is_barrier = |step: usize| threads.paths.barriers().any(|(_, barrier)| barrier == step);
     let steps = [add, poll].map(|at| threads.all[at].touch.step);
     let leads = |from: usize, to: usize| threads.paths.reaches(steps[from], steps[to], &[], &is_barrier);
@@ -45,7 +46,8 @@ pub fn arrival(threads: &mut Threads<'_, '_>, barrier: Option<usize>, state: &St
         .then_some(threads.all[add].touch.step)
 }
 
-/// Whether all CTAs together add the highest bit: the one whose indices are zero 2^31 less the number of the others, each of these one.
+/// Whether all CTAs together add the highest bit: the CTA whose indices are zero adds 2^31 minus the number of the
+/// other CTAs, and each other CTA adds one.
 fn adds_one_bit(threads: &mut Threads<'_, '_>, add: usize) -> Option<bool> {
     let [one, other] = PAIR;
     let (loaded, stored) = (threads.all[add].touch.loaded?, threads.all[add].touch.stored?);
@@ -66,7 +68,7 @@ fn adds_one_bit(threads: &mut Threads<'_, '_>, add: usize) -> Option<bool> {
     if threads.questions.ask(conditions) != Answer::Never {
         return Some(false);
     }
-    // One thread of each CTA, at one place.
+    // One thread of each CTA adds, always at the same address.
     let mut both = threads.holds(add, one);
     both.extend(threads.holds(add, other));
     let (cta, thread) = (threads.same(SpecialVector::Ctaid, one, other), threads.same(SpecialVector::Tid, one, other));
@@ -78,12 +80,12 @@ fn adds_one_bit(threads: &mut Threads<'_, '_>, add: usize) -> Option<bool> {
     Some(threads.questions.ask(again) == Answer::Never && threads.questions.ask(elsewhere) == Answer::Never)
 }
 
-/// That a thread is of the CTA whose indices are zero.
+/// The condition that a thread belongs to the CTA whose indices are zero.
 fn first_cta(threads: &mut Threads<'_, '_>, copy: Copy) -> Term {
     is_zero(threads, SpecialVector::Ctaid, copy)
 }
 
-/// That all three indices are zero.
+/// The condition that all three indices are zero.
 fn is_zero(threads: &mut Threads<'_, '_>, vector: SpecialVector, copy: Copy) -> Term {
     let mut all = threads.questions.eval.terms.truth(true);
     for element in vector.elements() {
@@ -97,7 +99,8 @@ fn is_zero(threads: &mut Threads<'_, '_>, vector: SpecialVector, copy: Copy) -> 
     all
 }
 
-/// Whether the first thread of each CTA comes to the second barrier only when it has added, and has seen another highest bit than it read.
+/// Whether the first thread of each CTA reaches the second barrier only after it has added and has observed a changed
+/// highest bit.
 fn waits(threads: &mut Threads<'_, '_>, [add, poll]: [usize; 2], state: &State) -> Option<bool> {
     let copy = PAIR[0];
     let done = [add, poll].map(|at| threads.does(at, copy));
@@ -115,7 +118,7 @@ fn waits(threads: &mut Threads<'_, '_>, [add, poll]: [usize; 2], state: &State) 
     Some(threads.questions.ask(conditions) == Answer::Never)
 }
 
-/// Whether nothing but the arrivals at barriers of the grid writes what they count in.
+/// Whether only the arrivals at barriers of the grid write the counters of these barriers.
 pub fn is_alone(questions: &mut Questions<'_>, all: &[Own], adds: &BTreeSet<usize>) -> bool {
     let counters: Vec<&Own> = all.iter().filter(|own| adds.contains(&own.touch.step)).collect();
     let others = all.iter().filter(|own| own.access.writes && !adds.contains(&own.touch.step));

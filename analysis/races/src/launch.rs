@@ -1,4 +1,4 @@
-//! The sizes of a launch, as far as they are known, and what follows of them.
+//! The sizes of a launch, as far as they are known, and their consequences.
 
 use ptx_isa::{
     Axis, Dim3, LaunchSize, Special, SpecialVector,
@@ -9,24 +9,25 @@ use ptx_isa::{
 use crate::assumption::Assumption;
 use ptx_solver::term::{LeafName, Shared, Term, Terms};
 
-/// How many threads and CTAs there are in each direction.
+/// The numbers of threads and CTAs in each direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sizes {
     /// The threads of a CTA.
     pub block: [Option<u32>; 3],
     /// The CTAs of the grid.
     pub grid: [Option<u32>; 3],
-    /// The CTAs of a cluster, if that is known.
+    /// The CTAs of a cluster, if known.
     pub cluster: Option<Dim3>,
-    /// The most threads of a CTA.
+    /// The largest number of threads of a CTA.
     pub most: u32,
-    /// Whether the kernel reads no index in a direction, which has the size 1 for that reason.
+    /// Whether some direction has size 1 because the kernel reads no index in it.
     pub is_flat: bool,
 }
 
 impl Sizes {
-    /// The options of a kernel, with the user's numbers. Without a number, there is one CTA in a direction in which the kernel reads no index, and
-    /// one thread, except in the first direction: a kernel that reads no index of a thread has many threads.
+    /// The sizes of a kernel from its directives and the user's numbers. If neither gives a number, a direction whose
+    /// index the kernel does not read has one CTA and one thread. The first direction of threads is an exception: a
+    /// kernel that reads no thread index has many threads.
     pub fn of(flat: &Flat, given: LaunchSize) -> Self {
         let known = LaunchSize::of(&flat.head).or(given);
         let most = known.threads().or(flat.head.most_threads).unwrap_or(MOST_THREADS).min(MOST_THREADS);
@@ -46,14 +47,14 @@ impl Sizes {
         let block = sizes(known.block, &[SpecialVector::Tid], 1);
         let mut grid = sizes(known.grid, &[SpecialVector::Ctaid, SpecialVector::Clusterid], 0);
         let cluster = known.cluster;
-        // A grid has whole clusters.
+        // A grid consists of whole clusters.
         for (size, ctas) in grid.iter_mut().zip(cluster.unwrap_or([1; 3])) {
             *size = size.filter(|size| size.is_multiple_of(ctas.max(1)));
         }
         Self { block, grid, cluster, most, is_flat }
     }
 
-    /// What a proof takes for granted of sizes that are not known.
+    /// The assumptions that a proof makes about unknown sizes.
     pub fn assumptions(&self) -> impl Iterator<Item = Assumption> {
         let is_open = self.grid.contains(&None);
         [(self.is_flat, Assumption::Directions), (is_open, Assumption::Grid)]
@@ -61,7 +62,7 @@ impl Sizes {
             .filter_map(|(holds, assumption)| holds.then_some(assumption))
     }
 
-    /// Limits the indices whose sizes are known, so that their bits and those of multiples of the sizes are apart.
+    /// Limits the indices whose sizes are known, so that their bits do not overlap the bits of multiples of the sizes.
     pub fn limit(&self, terms: &mut Terms) {
         for at in 0..3u8 {
             let sizes = [self.block, self.grid].map(|sizes| sizes[usize::from(at)]);
@@ -71,7 +72,7 @@ impl Sizes {
         }
     }
 
-    /// What holds of the indices of a thread, and of the sizes where they are not known.
+    /// The conditions on the indices of a thread, and on the sizes that are not known.
     pub fn holds(&self, terms: &mut Terms) -> Vec<Term> {
         let mut all = Vec::new();
         for at in 0..3u8 {

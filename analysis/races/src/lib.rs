@@ -1,7 +1,9 @@
-//! A check for data races and divergent barriers in any compiler's PTX: proved absent, shown by an execution, or left open.
+//! A check for data races and divergent barriers in any compiler's PTX: proved absent, shown by an execution, or left
+//! open.
 //!
-//! [`check`](check::check) says that of each kernel. A proof is about two threads: [`walk`] follows one with terms in place of values, and
-//! [`prove`] asks the solver whether an access of the one and an access of the other can meet.
+//! [`check`](check::check) decides this for each kernel. A proof considers two threads: [`walk`] executes one thread
+//! symbolically, with terms instead of values, and [`prove`] asks the solver whether an access of the first thread and
+//! an access of the second can conflict.
 
 pub mod address;
 pub mod assumption;
@@ -39,12 +41,12 @@ use ptx_isa::{
     flat::{Action, Flat, Library, Limits},
 };
 
-/// The functions that kernels of a module may call.
+/// The functions that the kernels of a module may call.
 pub fn library(module: &Module) -> Library<'_> {
     Library::of(module)
 }
 
-/// Whether a kernel has asynchronous operations that are not followed here: `analysis/hazards/` is about them.
+/// Whether a kernel has asynchronous operations that this crate does not follow; `analysis/hazards/` checks them.
 pub fn is_asynchronous(library: &Library<'_>, kernel: &Function) -> bool {
     let flat = Flat::of(library, kernel, Limits::default());
     let barriers = Barriers::of(&flat);

@@ -1,17 +1,20 @@
-//! Order by locks: what two threads do between taking and giving back the same lock.
+//! Ordering by locks: accesses between the acquisition and the release of the same lock.
 //!
-//! A lock is a place of memory to which a kernel writes in two ways: an atomic takes it where it has one value, and leaves another one
-//! there; a store of the first value gives it back, by a thread that has taken it and not given it back since. Then each taking reads what
-//! the thread before gave back, since nothing else writes that value: between two takings somebody gave it back, and nobody does so twice.
+//! A lock is a memory location that a kernel writes in two ways. An atomic acquires the lock if the location has the
+//! free value, and leaves another value there. A store of the free value releases the lock; the storing thread has
+//! acquired the lock and not released it since. Each acquisition then reads the value of the previous release, because
+//! no other write has the free value: between two acquisitions some thread released the lock, and no thread releases it
+//! twice.
 
 use ptx_isa::{AtomOp, Scope};
 
 use crate::threads::{Copy, PAIR, Threads};
 use ptx_solver::{solve::Answer, term::Term};
 
-/// Whether the accesses of the threads of [`PAIR`], of which some conditions hold, are done under the same lock.
+/// Whether the two threads of [`PAIR`] perform these accesses under the same lock. The threads satisfy the given
+/// conditions.
 pub fn is_locked(threads: &mut Threads<'_, '_>, holds: &[Term], accesses: [usize; 2]) -> bool {
-    // The one who had the lock before may be in any CTA.
+    // The previous holder of the lock may be in any CTA.
     let scope = std::mem::replace(&mut threads.scope, Scope::Gpu);
     let takes: Vec<usize> = (0..threads.all.len()).filter(|at| free(threads, *at, PAIR[0]).is_some()).collect();
     let is_locked = takes.iter().any(|one| {
@@ -33,13 +36,13 @@ pub fn is_locked(threads: &mut Threads<'_, '_>, holds: &[Term], accesses: [usize
     is_locked
 }
 
-/// Of an atomic that may take a lock: that it has done so in a thread.
+/// For an atomic that may acquire a lock: the condition that it has done so in a thread.
 fn free(threads: &mut Threads<'_, '_>, at: usize, copy: Copy) -> Option<Term> {
     let touch = &threads.all[at].touch;
     let (loaded, stored) = (touch.loaded?, touch.stored?);
     let free = match threads.all[at].access.op? {
         AtomOp::Cas => touch.expected?,
-        // The value that is not the one of the lock that is taken: where that is 1, it is 0.
+        // The free value of a lock that `exch` acquires: 0.
         AtomOp::Exch => threads.questions.eval.terms.constant(0, threads.questions.eval.terms.bits(loaded)),
         _ => return None,
     };
@@ -52,7 +55,7 @@ fn free(threads: &mut Threads<'_, '_>, at: usize, copy: Copy) -> Option<Term> {
     Some(threads.questions.eval.terms.equal(free, loaded))
 }
 
-/// The value of a lock that nobody has.
+/// The value of a free lock.
 fn free_value(threads: &Threads<'_, '_>, at: usize) -> Option<u64> {
     match threads.all[at].access.op? {
         AtomOp::Cas => threads.questions.eval.terms.value(threads.all[at].touch.expected?),
@@ -60,8 +63,8 @@ fn free_value(threads: &Threads<'_, '_>, at: usize) -> Option<u64> {
     }
 }
 
-/// The thread that has a lock while an access is done, which is between a taking and what gives the lock back: the same thread, or the first
-/// one of its CTA; and what is known of it.
+/// The thread that holds a lock during an access, and the facts about that thread. The access lies between the
+/// acquisition and the release. The holder is the accessing thread itself or the first thread of its CTA.
 fn holder(
     threads: &mut Threads<'_, '_>,
     holds: &[Term],
@@ -69,7 +72,7 @@ fn holder(
     access: (usize, Copy),
 ) -> Option<(Copy, Vec<Term>)> {
     let [from, to] = [take, access.0].map(|at| threads.all[at].touch.step);
-    // Nothing gives it back in front of the access.
+    // No store releases the lock before the access.
     if take == access.0 || may_be_given(threads, take, [from, to]) {
         return None;
     }
@@ -79,14 +82,14 @@ fn holder(
     })
 }
 
-/// Whether a path leads from a store that gives a lock back to a step, without a taking.
+/// Whether a path leads from a store that releases a lock to a step, without an acquisition in between.
 fn may_be_given(threads: &Threads<'_, '_>, take: usize, [from, to]: [usize; 2]) -> bool {
     let gives = |at: usize| threads.all[at].access.writes && is_give(threads, take, at);
     let mut steps = (0..threads.all.len()).filter(|at| gives(*at)).map(|at| threads.all[at].touch.step);
     steps.any(|give| threads.paths.reaches(give, to, &[], &|step| step == from))
 }
 
-/// Whether a thread of which some conditions hold has taken a lock.
+/// Whether a thread that satisfies the given conditions has acquired a lock.
 fn has_taken(threads: &mut Threads<'_, '_>, holds: &[Term], take: usize, copy: Copy) -> bool {
     let Some(free) = free(threads, take, copy) else { return false };
     let done = threads.does(take, copy);
@@ -97,7 +100,7 @@ fn has_taken(threads: &mut Threads<'_, '_>, holds: &[Term], take: usize, copy: C
     threads.questions.ask(conditions) == Answer::Never
 }
 
-/// Whether two threads, and not one for both, have taken one and the same lock.
+/// Whether two different threads have acquired the same lock.
 fn is_same(threads: &mut Threads<'_, '_>, holds: &[Term], takes: [(usize, Copy); 2]) -> bool {
     let values = takes.map(|(take, _)| free_value(threads, take));
     let (same, thread) = (threads.meet(takes[0], takes[1]), threads.same_thread(takes[0].1, takes[1].1));
@@ -109,14 +112,14 @@ fn is_same(threads: &mut Threads<'_, '_>, holds: &[Term], takes: [(usize, Copy);
     values[0] == values[1] && bytes[0] == bytes[1] && threads.questions.ask(conditions) == Answer::Never
 }
 
-/// Whether an access writes the value of a lock that nobody has, and no atomic that takes one.
+/// Whether an access writes the free value of a lock and is not an atomic that acquires one.
 fn is_give(threads: &Threads<'_, '_>, take: usize, at: usize) -> bool {
     let touch = &threads.all[at].touch;
     let stored = touch.stored.and_then(|stored| threads.questions.eval.terms.value(stored));
     touch.expected.is_none() && stored.is_some() && stored == free_value(threads, take)
 }
 
-/// Whether a store leaves a lock what it is: it takes one, or gives one back, or is somewhere else.
+/// Whether a store preserves the lock discipline: it acquires a lock, releases one, or writes another location.
 fn keeps(threads: &mut Threads<'_, '_>, take: usize, store: usize, under: &[(usize, bool)], takes: &[usize]) -> bool {
     let bytes = [take, store].map(|at| threads.all[at].touch.bytes);
     let value = free_value(threads, take);
@@ -130,8 +133,9 @@ fn keeps(threads: &mut Threads<'_, '_>, take: usize, store: usize, under: &[(usi
     threads.are_apart(take, store)
 }
 
-/// Whether a store gives back a lock that its thread has taken, once for each taking, and releases what was done under it: by this thread,
-/// or by another one of its CTA, which takes a barrier in between.
+/// Whether a store releases a lock that its thread has acquired, once for each acquisition, and thereby releases the
+/// accesses under the lock. These accesses are by the same thread, or by another thread of its CTA with a barrier in
+/// between.
 fn gives_back(threads: &mut Threads<'_, '_>, take: usize, store: usize, under: &[(usize, bool)]) -> bool {
     let [from, to] = [take, store].map(|at| threads.all[at].touch.step);
     if !threads.precedes(take, store)

@@ -1,8 +1,9 @@
-//! Barriers of some threads of a CTA: those that announce something arrive, those that need it wait.
+//! Barriers of some threads of a CTA: producers arrive, consumers wait.
 //!
-//! Such a barrier opens when as many threads have come as it is for, and then begins anew. If only as many threads as that ever come, and none
-//! again before it has opened, then it opens for the n-th time when all of them have come n times: what one of them did before that is in order
-//! with what another one does behind its n-th wait (section 9.7.13.1 of the manual).
+//! Such a barrier opens when its thread count has arrived, and is then reset. Suppose that only as many threads as the
+//! count ever use the barrier, and that no thread arrives again before the barrier has opened. Then the barrier opens
+//! for the n-th time when all of these threads have arrived n times: accesses before the n-th arrival of one thread are
+//! ordered before accesses after the n-th wait of another (section 9.7.13.1 of the manual).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -24,44 +25,44 @@ use ptx_solver::{solve::Answer, term::Term};
 /// The threads of a warp.
 const WARP: usize = 32;
 
-/// A barrier to which just as many threads come as it is for, each once each time.
+/// A barrier that exactly its count of threads uses, each thread once each time.
 #[derive(Clone, Debug)]
 pub struct Named {
     id: i64,
     places: Vec<Place>,
 }
 
-/// Where threads come to a barrier.
+/// A site at which threads arrive at a barrier.
 #[derive(Clone, Debug)]
 struct Place {
     meeting: Meeting,
     waits: bool,
-    /// Who may come there.
+    /// The warps that may arrive at the site.
     warps: BTreeSet<u64>,
 }
 
 impl Named {
-    /// Who comes.
+    /// The warps that use the barrier.
     fn warps(&self) -> BTreeSet<u64> {
         self.places.iter().flat_map(|place| &place.warps).copied().collect()
     }
 
-    /// Who may come without waiting.
+    /// The warps that may arrive without waiting.
     fn hurried(&self) -> BTreeSet<u64> {
         self.places.iter().filter(|place| !place.waits).flat_map(|place| &place.warps).copied().collect()
     }
 
-    /// Who may come and wait.
+    /// The warps that may arrive and wait.
     fn stopping(&self) -> BTreeSet<u64> {
         self.places.iter().filter(|place| place.waits).flat_map(|place| &place.warps).copied().collect()
     }
 
-    /// Who comes, and always waits.
+    /// The warps that use the barrier and always wait.
     fn waiting(&self) -> BTreeSet<u64> {
         self.warps().difference(&self.hurried()).copied().collect()
     }
 
-    /// How often a thread has come there before.
+    /// The number of earlier arrivals of a thread at the barrier.
     fn count(&self, threads: &mut Threads<'_, '_>, meeting: &Meeting, copy: Copy) -> Term {
         count(threads, &meeting.arrivals, self.id, copy)
     }
@@ -75,7 +76,7 @@ fn count(threads: &mut Threads<'_, '_>, arrivals: &[(i64, Term)], id: i64, copy:
     }
 }
 
-/// The barriers of the CTA that a kernel has for a number of threads that it says, or at which a thread does not wait.
+/// The ids of CTA barriers that have an explicit thread count, or at which a thread does not wait.
 pub fn ids(flat: &Flat) -> BTreeSet<i64> {
     let barriers = (0..flat.steps.len()).filter_map(|step| barrier(flat, step));
     barriers.filter(|barrier| barrier.threads.is_some() || !barrier.waits).filter_map(id).collect()
@@ -88,7 +89,7 @@ fn barrier(flat: &Flat, step: usize) -> Option<&Barrier> {
     }
 }
 
-/// Which one of the CTA it is.
+/// The id of a barrier of the CTA.
 pub fn id(barrier: &Barrier) -> Option<i64> {
     match barrier.id {
         Operand::Constant(id) => Some(id),
@@ -96,8 +97,8 @@ pub fn id(barrier: &Barrier) -> Option<i64> {
     }
 }
 
-/// The barriers to which just as many threads come as they are for, each once each time; of those that are not such, the steps. `whole` are the
-/// steps to which all threads of a CTA come.
+/// The barriers that exactly their count of threads use, each thread once each time; and the steps of all other
+/// barriers. `whole` are the steps of barriers for all threads of a CTA.
 pub fn named(threads: &mut Threads<'_, '_>, all: &[Meeting], whole: &[usize]) -> (Vec<Named>, Vec<usize>) {
     let flat = threads.flat();
     let mut of: BTreeMap<i64, Vec<&Meeting>> = BTreeMap::new();
@@ -117,7 +118,7 @@ pub fn named(threads: &mut Threads<'_, '_>, all: &[Meeting], whole: &[usize]) ->
             comes_in_warps(threads, own) && comes_as_often(threads, own) && comes_before_all_meet(threads, own)
         }));
     }
-    // One that is not followed says nothing about another one.
+    // A barrier that is not followed gives no information about another barrier.
     while let Some(at) = (0..fitting.len()).find(|at| !is_open_again(threads, &fitting, *at)) {
         fitting.remove(at);
     }
@@ -130,7 +131,8 @@ pub fn named(threads: &mut Threads<'_, '_>, all: &[Meeting], whole: &[usize]) ->
     (fitting, left)
 }
 
-/// Where threads come to a barrier, if it is for just as many as do, whole warps at each place, in every CTA alike.
+/// The sites of a barrier, if its count is exactly the number of threads that use it, whole warps at each site, alike
+/// in every CTA.
 fn places(questions: &mut Questions<'_>, meetings: &[&Meeting]) -> Option<Vec<Place>> {
     let flat = questions.eval.flat;
     let count = |meeting: &&Meeting| match barrier(flat, meeting.step)?.threads {
@@ -166,13 +168,13 @@ fn places(questions: &mut Questions<'_>, meetings: &[&Meeting]) -> Option<Vec<Pl
     (i64::try_from(come) == Ok(wanted)).then_some(places)
 }
 
-/// Which warp of its CTA a thread is in.
+/// The number of a thread's warp in its CTA.
 fn warp(threads: &mut Threads<'_, '_>, copy: Copy) -> Term {
     let warp = threads.questions.eval.warp();
     threads.of(warp, copy)
 }
 
-/// That a thread is of one of these warps.
+/// The condition that a thread belongs to one of these warps.
 fn is_of(threads: &mut Threads<'_, '_>, warps: &BTreeSet<u64>, copy: Copy) -> Term {
     let own = warp(threads, copy);
     let terms = &mut threads.questions.eval.terms;
@@ -183,7 +185,7 @@ fn is_of(threads: &mut Threads<'_, '_>, warps: &BTreeSet<u64>, copy: Copy) -> Te
     })
 }
 
-/// What holds of two threads of one CTA, each where some conditions hold.
+/// The conditions on two threads of one CTA, each thread under given conditions.
 fn both(threads: &mut Threads<'_, '_>, holds: [&Chunks<Term>; 2]) -> Vec<Term> {
     threads.keep_pair();
     let mut all = vec![threads.same(SpecialVector::Ctaid, PAIR[0], PAIR[1])];
@@ -194,7 +196,7 @@ fn both(threads: &mut Threads<'_, '_>, holds: [&Chunks<Term>; 2]) -> Vec<Term> {
     all
 }
 
-/// Whether the threads of a warp come to the same place, each time.
+/// Whether all threads of a warp arrive at the same site, each time.
 fn comes_in_warps(threads: &mut Threads<'_, '_>, own: &Named) -> bool {
     own.places.iter().array_combinations().filter(|[one, other]| !one.warps.is_disjoint(&other.warps)).all(
         |[one, other]| {
@@ -209,7 +211,7 @@ fn comes_in_warps(threads: &mut Threads<'_, '_>, own: &Named) -> bool {
     )
 }
 
-/// Whether nobody waits for threads that have ended: who ends has come as often as any other thread that waits.
+/// Whether no thread waits for threads that have ended: a thread that ends has arrived as often as any waiting thread.
 fn comes_as_often(threads: &mut Threads<'_, '_>, own: &Named) -> bool {
     let ends = threads.arrivals.iter().filter(|arrival| arrival.target == Target::End);
     let waits = own.places.iter().filter(|place| place.waits);
@@ -225,8 +227,9 @@ fn comes_as_often(threads: &mut Threads<'_, '_>, own: &Named) -> bool {
     })
 }
 
-/// Whether nobody waits for threads that come only behind a barrier of all threads, which wait for it: at each of these, who has waited has
-/// come no more often than the others.
+/// Whether no thread waits for threads that arrive only after a barrier of all threads, at which those in turn wait for
+/// the first. At each barrier of all threads, a thread that has waited has arrived no more often than every other
+/// thread.
 fn comes_before_all_meet(threads: &mut Threads<'_, '_>, own: &Named) -> bool {
     let barriers = threads.arrivals.iter().filter(|arrival| arrival.target != Target::End);
     barriers.clone().cartesian_product(barriers).filter(|(one, other)| one.target == other.target).all(
@@ -248,8 +251,9 @@ fn comes_before_all_meet(threads: &mut Threads<'_, '_>, own: &Named) -> bool {
     )
 }
 
-/// Whether barriers open one after the other, so that no two wait for each other: who comes to one for the n-th time has waited at the others
-/// less often, or as often at those that stand before it in some order.
+/// Whether barriers open one after another, so that no two wait for each other: a thread that arrives at a barrier for
+/// the n-th time has waited less often at each other barrier, or as often at the barriers that precede it in a common
+/// order.
 fn comes_in_order(threads: &mut Threads<'_, '_>, all: &[Named]) -> bool {
     let mut before: Vec<BTreeSet<usize>> = vec![BTreeSet::new(); all.len()];
     for (at, other) in (0..all.len()).cartesian_product(0..all.len()).filter(|(at, other)| at != other) {
@@ -280,8 +284,9 @@ fn comes_in_order(threads: &mut Threads<'_, '_>, all: &[Named]) -> bool {
     placed.len() == all.len()
 }
 
-/// Whether no thread comes again before the barrier has opened. Who waits does not. Who does not has waited at another barrier since, to which
-/// a thread that waits at this one came behind its wait.
+/// Whether no thread arrives again before the barrier has opened. A thread that waits cannot. A thread that does not
+/// wait must have waited at another barrier since, and a thread that waits at this barrier must reach the other barrier
+/// only after that wait.
 fn is_open_again(threads: &mut Threads<'_, '_>, all: &[Named], at: usize) -> bool {
     let own = &all[at];
     own.places.iter().filter(|place| !place.waits).all(|place| {
@@ -296,7 +301,7 @@ fn is_open_again(threads: &mut Threads<'_, '_>, all: &[Named], at: usize) -> boo
     })
 }
 
-/// Whether a thread may come to a place that has come to the barrier before.
+/// Whether a thread that has already arrived at the barrier may reach a site.
 fn comes_again(threads: &mut Threads<'_, '_>, own: &Named, place: &Place) -> bool {
     let mut conditions = both(threads, [&place.meeting.holds, &Chunks::default()]);
     let before = own.count(threads, &place.meeting, PAIR[0]);
@@ -306,8 +311,8 @@ fn comes_again(threads: &mut Threads<'_, '_>, own: &Named, place: &Place) -> boo
     threads.questions.ask(conditions) != Answer::Never
 }
 
-/// Whether a thread that comes to a place of the first barrier again has waited at the second one since, to which a warp came behind its own
-/// wait at the first one.
+/// Whether a thread that reaches a site of the first barrier again has waited at the second barrier since, which a
+/// given warp reaches only after its own wait at the first barrier.
 fn is_behind(threads: &mut Threads<'_, '_>, [own, other]: [&Named; 2], place: &Place, between: u64) -> bool {
     other.places.iter().filter(|by| by.warps.contains(&between)).all(|by| {
         let mut conditions = both(threads, [&place.meeting.holds, &by.meeting.holds]);
@@ -329,7 +334,8 @@ fn is_behind(threads: &mut Threads<'_, '_>, [own, other]: [&Named; 2], place: &P
     })
 }
 
-/// Whether the accesses of the threads of [`PAIR`], which are of one CTA and of which some conditions hold, are in order by such barriers.
+/// Whether named barriers order the accesses of the two threads of [`PAIR`]. The threads belong to one CTA and satisfy
+/// the given conditions.
 pub fn is_met(threads: &mut Threads<'_, '_>, all: &[Named], holds: &[Term], accesses: [usize; 2]) -> bool {
     let mut conditions = holds.to_vec();
     for own in all {

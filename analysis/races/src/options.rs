@@ -1,4 +1,4 @@
-//! The launches that a user asks about, and what a kernel may cost.
+//! The launches that a user asks about, and the budget of a kernel.
 
 use ptx_execute::SearchBudget;
 use ptx_isa::{
@@ -14,18 +14,18 @@ use crate::budget::ProofBudget;
 pub struct Budget {
     /// The proof.
     pub proof: ProofBudget,
-    /// How many proofs the search for a remedy may make.
+    /// The number of proofs that the search for a remedy may make.
     pub remedies: usize,
     /// The search for launches.
     pub search: SearchBudget,
-    /// Instructions of warps in one execution.
+    /// Warp instructions in one execution.
     pub run_steps: u64,
-    /// Instructions of warps in all executions of a kernel; 0 leaves them out.
+    /// Warp instructions in all executions of a kernel; 0 disables executions.
     pub all_run_steps: u64,
 }
 
 impl Budget {
-    /// The usual limits without executions.
+    /// The default limits without executions.
     pub fn quick() -> Self {
         Self { all_run_steps: 0, ..Self::default() }
     }
@@ -43,14 +43,14 @@ impl Default for Budget {
     }
 }
 
-/// The launches that a user names, and what a kernel may cost.
+/// The launches that a user names, and the budget of a kernel.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// The sizes; the PTX's own numbers go first.
+    /// The sizes; sizes in the PTX take precedence.
     pub size: LaunchSize,
-    /// Whether pointers of different parameters may have the same memory.
+    /// Whether pointers of different parameters may point to the same memory.
     pub may_alias: bool,
-    /// The numbers of parameters: by the name, or for a part of a struct by `name+offset`.
+    /// The values of parameters by name; for a part of a struct by `name+offset`.
     pub numbers: Vec<(String, u64)>,
     /// The counted limits.
     pub budget: Budget,
@@ -59,7 +59,7 @@ pub struct Options {
 }
 
 impl Options {
-    /// Replaces each parameter that has a number by the number.
+    /// Replaces each parameter that has a given value by the value.
     pub fn give_numbers(&self, flat: &mut Flat) {
         for step in &mut flat.steps {
             let Action::Parameter { symbol, offset, ty } = step.action else { continue };

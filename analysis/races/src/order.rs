@@ -1,4 +1,4 @@
-//! Order beyond barriers, of each two accesses: by locks, by values, and by counting.
+//! Orderings of pairs of accesses that do not come from barriers: by locks, by values, and by counting.
 
 use ptx_isa::{Scope, SpecialVector};
 use rustc_hash::FxHashSet;
@@ -13,7 +13,7 @@ use crate::{
 };
 use ptx_solver::term::Term;
 
-/// Looks for order.
+/// Searches for orderings.
 pub struct Orders<'t, 'q, 'f> {
     doubts: Doubts<'t, 'q, 'f>,
     counters: Vec<Counter>,
@@ -21,14 +21,14 @@ pub struct Orders<'t, 'q, 'f> {
 }
 
 impl<'t, 'q, 'f> Orders<'t, 'q, 'f> {
-    /// Some steps may have a race within a CTA, as far as barriers tell.
+    /// `racy` are the steps that may have a race within a CTA, as far as barriers are concerned.
     pub fn new(threads: &'t mut Threads<'q, 'f>, racy: FxHashSet<usize>, named: Vec<Named>) -> Self {
         let mut doubts = Doubts::new(threads, racy);
         let counters = counters(&mut doubts);
         Self { doubts, counters, named }
     }
 
-    /// Whether two accesses are in order wherever threads of one CTA, or of two, meet at them.
+    /// Whether two accesses are ordered wherever threads of one CTA, or of two CTAs, access the same memory with them.
     pub fn is_ordered(&mut self, accesses: [usize; 2], is_across: bool) -> bool {
         let Self { doubts, counters, named } = self;
         let [one, other] = accesses.map(|at| &doubts.threads.all[at]);
@@ -52,7 +52,7 @@ impl<'t, 'q, 'f> Orders<'t, 'q, 'f> {
     }
 }
 
-/// That both threads are in two CTAs, or in one and not the same.
+/// The condition that both threads are in different CTAs, or are different threads of one CTA.
 fn apart(threads: &mut Threads<'_, '_>, is_across: bool) -> Vec<Term> {
     let [cta, thread] = [SpecialVector::Ctaid, SpecialVector::Tid].map(|vector| threads.same(vector, PAIR[0], PAIR[1]));
     let terms = &mut threads.questions.eval.terms;

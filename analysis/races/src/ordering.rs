@@ -1,4 +1,4 @@
-//! Orderings and scopes that mend races: tried by the proof before they are said.
+//! Orderings and scopes as remedies for races; a proof confirms each remedy.
 
 use ptx_isa::{
     Module, Scope, Sem, Sm,
@@ -15,10 +15,10 @@ use crate::{
     remedy::{Change, Pool},
 };
 
-/// The most pairs of plain accesses that are tried as a flag.
+/// The largest number of pairs of plain accesses that are tried as a flag.
 const FLAGS: usize = 4;
 
-/// What is tried with the accesses of a kernel.
+/// An attempt to change the accesses of a kernel.
 struct Trial<'t> {
     flat: &'t mut Flat,
     sizes: Sizes,
@@ -26,8 +26,8 @@ struct Trial<'t> {
     pool: &'t mut Pool,
 }
 
-/// The accesses that need another ordering or scope for a kernel to be proved free, as few and as weak as it does with: those that are
-/// strong already, or those of one pair that races and polls.
+/// The fewest accesses, with the weakest orderings and scopes, that must be stronger for the kernel to be proved free.
+/// The candidates are the accesses that are already strong, and the accesses of one racing pair that polls.
 pub fn orderings(
     module: &Module,
     flat: &mut Flat,
@@ -59,13 +59,13 @@ pub fn orderings(
         .and_then(|steps| changes(module, trial.flat, &steps))
 }
 
-/// Whether an access has one value of a size that has orderings.
+/// Whether an access has one value of a size that supports orderings.
 fn is_scalar(access: &Access) -> bool {
     let has_kind = matches!(access.kind, AccessKind::Ld | AccessKind::St | AccessKind::Atom | AccessKind::Red);
     has_kind && access.elements == 1 && access.ty.is_some_and(|ty| ty.bits() <= 64) && !access.is_private()
 }
 
-/// Whether a plain load of a pair is in a loop, and the other access is a store.
+/// Whether one access of a pair is a plain load in a loop and the other is a store.
 fn polls(flat: &Flat, steps: [usize; 2]) -> bool {
     let kind = |step: usize| match &flat.steps[step].action {
         Action::Access(access) if is_scalar(access) => Some(access.kind),
@@ -73,7 +73,7 @@ fn polls(flat: &Flat, steps: [usize; 2]) -> bool {
     };
     let blocks = blocks(flat, |_| false);
     let paths = Paths { blocks: &blocks };
-    // Who waits writes nothing meanwhile.
+    // A polling thread writes nothing in the loop.
     let is_write = |step: usize| matches!(&flat.steps[step].action, Action::Access(access) if access.writes);
     let is_poll = |load: usize, store: usize| {
         kind(load) == Some(AccessKind::Ld)
@@ -84,7 +84,8 @@ fn polls(flat: &Flat, steps: [usize; 2]) -> bool {
 }
 
 impl Trial<'_> {
-    /// Those of some accesses that have to be stronger, which they are then; none if that is not enough.
+    /// Strengthens the accesses among `steps` that must be stronger, and returns them; `None` if strengthening all of
+    /// them is not enough.
     fn weakest(&mut self, steps: &[usize], is_across: bool) -> Option<Vec<usize>> {
         let before: Vec<(usize, Access)> = steps.iter().filter_map(|step| Some((*step, self.access(*step)?))).collect();
         for (step, access) in &before {
@@ -141,7 +142,7 @@ fn strongest(access: &Access, is_across: bool) -> Access {
     Access { sem, scope: Some(scope), mmio: false, ..access.clone() }
 }
 
-/// What is written in place of some instructions.
+/// The edits of some instructions.
 fn changes(module: &Module, flat: &Flat, steps: &[usize]) -> Option<Vec<Change>> {
     let change = |step: &usize| {
         let Action::Access(access) = &flat.steps[*step].action else { return None };
@@ -158,7 +159,7 @@ fn changes(module: &Module, flat: &Flat, steps: &[usize]) -> Option<Vec<Change>>
     Some(changes)
 }
 
-/// The instruction of a line, without its semicolon, as it is and with an ordering and a scope in place of its own.
+/// The instruction of a line, without its semicolon, before and after its ordering and scope are replaced.
 fn with(text: &str, sem: Sem, scope: Scope) -> Option<[String; 2]> {
     let text = text.trim().trim_end_matches(';').trim_end();
     let start = if text.starts_with('@') { text.find(char::is_whitespace)? } else { 0 };

@@ -1,4 +1,4 @@
-//! Which steps of a kernel lead to which.
+//! Reachability between the steps of a kernel.
 
 use ptx_isa::graph::reached;
 
@@ -16,13 +16,13 @@ impl Paths<'_> {
         self.blocks.iter().position(|block| block.steps.contains(&step))
     }
 
-    /// Whether a path leads from behind a step to another one, without an edge to one of the blocks in `cut` and past none of the steps at
-    /// which `stops` holds.
+    /// Whether a path leads from the end of one step to another step, without an edge to a block in `cut` and without a
+    /// step at which `stops` holds.
     pub fn reaches(&self, from: usize, to: usize, cut: &[usize], stops: &dyn Fn(usize) -> bool) -> bool {
         self.is_met(from, cut, stops, &|step| step == to)
     }
 
-    /// Whether a path leads from behind a step to a barrier, past none of the steps at which `stops` holds.
+    /// Whether a path leads from the end of a step to a barrier, without a step at which `stops` holds.
     pub fn reaches_barrier(&self, from: usize, stops: &dyn Fn(usize) -> bool) -> bool {
         let is_barrier = |step: usize| self.barriers().any(|(_, barrier)| barrier == step);
         self.is_met(from, &[], stops, &is_barrier)
@@ -47,7 +47,7 @@ impl Paths<'_> {
             self.barriers().find(|(_, step)| *step == from).map(|(block, _)| block).or_else(|| self.block_of(from));
         let Some(own) = own else { return true };
         let mut seen = vec![false; self.blocks.len()];
-        // Of the block of the step, first only what stands behind it.
+        // In the block of the step, the search begins after the step.
         let mut open = vec![(own, from + 1)];
         while let Some((at, start)) = open.pop() {
             let block = &self.blocks[at];
@@ -71,13 +71,14 @@ impl Paths<'_> {
         false
     }
 
-    /// Whether every path from the beginning of the kernel to a step passes a block.
+    /// Whether every path from the kernel entry to a step passes a block.
     pub fn is_always_passed(&self, block: usize, step: usize) -> bool {
         let Some(to) = self.block_of(step) else { return false };
         to != block && !reached(self.blocks.len(), [0], |at| self.blocks[at].next(), |at| at == block)[to]
     }
 
-    /// Whether two steps may be of two threads that have passed the same barriers, without an edge to one of the blocks in `cut`.
+    /// Whether two threads that have passed the same barriers may execute the two steps, without an edge to a block in
+    /// `cut`.
     pub fn share_an_interval(&self, one: usize, other: usize, cut: &[usize]) -> bool {
         let (Some(one), Some(other)) = (self.block_of(one), self.block_of(other)) else { return true };
         let behind = self.barriers().flat_map(|(block, _)| self.blocks[block].next());

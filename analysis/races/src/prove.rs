@@ -1,4 +1,5 @@
-//! The proof that no two threads of a kernel race and that all of a CTA come to the same barriers; and what of it fails.
+//! The proof that no two threads of a kernel race and that all threads of a CTA reach the same barriers, with its open
+//! cases.
 
 mod groups;
 mod lanes;
@@ -39,7 +40,7 @@ use crate::{
 };
 use ptx_solver::{solve::Answer, term::Term};
 
-/// Proves what can be proved of a kernel: by barriers, and where that is not enough, by what acquires have seen, too.
+/// Proves a kernel: first by barriers alone, and if that is not enough, also by the values that acquires observe.
 pub fn prove(flat: &Flat, sizes: Sizes, may_alias: bool, budget: ProofBudget, stop: &Stop) -> Proof {
     let mut left = budget;
     let proof = by_levels(
@@ -55,13 +56,13 @@ pub fn prove(flat: &Flat, sizes: Sizes, may_alias: bool, budget: ProofBudget, st
     Proof { clauses, decisions, ..proof }
 }
 
-/// The proof of a kernel, of which `prove` does a part.
+/// The proof of a kernel, level by level; `prove` proves a single level.
 fn by_levels(flat: &Flat, mut prove: impl FnMut(Means, Level<'_>) -> Proof, sizes: Sizes) -> Proof {
     let mut proof = prove(Means::Barriers, Level::Cta);
     let is_warp = |step: &Step| matches!(&step.action, Action::Barrier(barrier) if is_of_warp(barrier));
     if !proof.holds() && flat.steps.iter().any(is_warp) {
         let apart = prove(Means::Barriers, Level::Apart);
-        // What threads of one warp leave open is worth a look where others leave nothing.
+        // Pairs within one warp are examined only if pairs of different warps are proved.
         if apart.holds() {
             let same = prove(Means::Barriers, Level::Warp);
             if same.holds() {
@@ -93,8 +94,8 @@ fn by_levels(flat: &Flat, mut prove: impl FnMut(Means, Level<'_>) -> Proof, size
             proof.assumptions.insert(Assumption::Cooperative);
             proof.questions += across.questions;
         } else {
-            // Where some CTAs do not come to a barrier of the grid, those that do wait for ever, whatever they access.
-            let why = "not all CTAs of the grid may come to this barrier of the grid together";
+            // If some CTAs do not reach a barrier of the grid, the CTAs that do wait forever, whatever they access.
+            let why = "not all CTAs of the grid may reach this barrier of the grid together";
             proof.open.extend(across.divergent.into_iter().map(|at| (at, why.to_owned())));
         }
     }
@@ -105,7 +106,7 @@ fn by_levels(flat: &Flat, mut prove: impl FnMut(Means, Level<'_>) -> Proof, size
         Action::Barrier(barrier) => !barrier.warp && barrier.threads.is_some(),
         _ => false,
     };
-    // Values and locks are followed where threads of one CTA alone have its shared memory.
+    // Values and locks are followed only if no other CTA can access a CTA's shared memory.
     let is_open = is_open || cluster::is_shared_by_all(flat);
     if is_open || !flat.steps.iter().any(|step| may_order(&step.action)) {
         return proof;
@@ -124,8 +125,8 @@ fn by(
 ) -> Proof {
     let mut proof = Proof::default();
     let threads = sizes.block.iter().try_fold(1u32, |all, size| all.checked_mul((*size)?));
-    // A barrier that is of some threads in one place is of some wherever it is used. So is one that is for as many as there are, if they come
-    // to it in several places.
+    // A barrier id that is used for some threads at one site is for some threads at every site. The same holds of an id
+    // with an explicit count of all threads that is used at several sites.
     let barriers = flat.steps.iter().filter_map(|step| match &step.action {
         Action::Barrier(barrier) if !barrier.warp => Some(barrier),
         _ => None,
@@ -149,7 +150,7 @@ fn by(
     let counted = named::ids(flat);
     let Some(order) = Order::of(blocks.len(), 0, &next) else {
         let at = flat.steps.first().map(|step| step.at).unwrap_or_default();
-        proof.open.insert((at, "a loop has several beginnings".to_owned()));
+        proof.open.insert((at, "a loop has several entries".to_owned()));
         return proof;
     };
     let mut prover = Prover::new(flat, sizes, may_alias, limits, (&blocks, &order, &clusters, &counted), proof);
@@ -172,13 +173,13 @@ fn is_whole(barrier: &Barrier, threads: Option<u32>) -> bool {
 
 /// Whether all threads of a warp take part in a barrier.
 fn is_of_warp(barrier: &Barrier) -> bool {
-    // A mask of 32 bits, as the text has it.
+    // The mask has 32 bits and is written as in the text.
     barrier.warp && matches!(barrier.id, Operand::Constant(mask) if mask as u32 == u32::MAX)
 }
 
 impl<'p> Prover<'p> {
     fn known(&self, constant: FxHashSet<Base>, stable: FxHashSet<usize>) -> Known<'p> {
-        // What is known of blocks does not change: the walks of a proof share it.
+        // The facts about blocks do not change: the walks of a proof share them.
         let (shared, mixed) = (self.shared.clone(), self.mixed.clone());
         let level = self.pair_of_region().common();
         let (blocks, clusters, counted) = (self.blocks, self.clusters, self.counted);
@@ -245,13 +246,14 @@ impl<'p> Prover<'p> {
         }
     }
 
-    /// Whether no thread of another CTA has the memory of an access.
+    /// Whether no thread of another CTA can access the memory of an access.
     fn is_of_cta(&self, own: &Own) -> bool {
         let flat = self.questions.eval.flat;
         is_of_cta(flat, own) && !cluster::is_shared_by_all(flat)
     }
 
-    /// The barriers of some threads of a CTA for which as many come as they wait for. With others the kernel is open.
+    /// The named barriers whose count of threads matches the threads that use them. Any other named barrier leaves the
+    /// kernel open.
     fn named(&mut self, meetings: &[Meeting], arrivals: &[Arrival]) -> Vec<Named> {
         let ends = self.blocks.iter().filter_map(|block| match block.end {
             End::Barrier(step, _) => Some(step),
@@ -267,7 +269,7 @@ impl<'p> Prover<'p> {
         named
     }
 
-    /// Takes away the pairs that are in order beyond barriers.
+    /// Removes the pairs that orderings other than barriers order.
     fn values(&mut self, all: &[Own], arrivals: &[Arrival], named: Vec<Named>) {
         let paths = Paths { blocks: self.blocks };
         let mut threads = Threads::new(&mut self.questions, paths, &self.shared, all, arrivals);
@@ -281,13 +283,14 @@ impl<'p> Prover<'p> {
             pairs.peek().is_some_and(|pair| !is_read_only(pair))
                 && pairs.all(|pair| orders.is_ordered(pair, unproved.is_across))
         };
-        // One that is left is enough for the kernel to be open.
+        // A single remaining pair suffices to leave the kernel open.
         if self.proof.unproved.iter().all(|unproved| is_ordered(&mut orders, unproved)) {
             self.proof.unproved.clear();
         }
     }
 
-    /// What nothing writes, and which loads are stable between two barriers, by a walk that knows neither.
+    /// The bases that no access writes, and the loads that are stable between two barriers. The walk that finds them
+    /// assumes neither.
     fn learned(&mut self, whole: Walked) -> Known<'p> {
         let owns = self.own(whole.touches);
         type Accessed = (Base, Option<Space>, bool);
@@ -303,13 +306,14 @@ impl<'p> Prover<'p> {
             let is_same = a.0 == b.0 || a.0 == Base::Unknown || b.0 == Base::Unknown || may_alias;
             is_same && !is_apart
         };
-        // Accesses are many, and their bases are few.
+        // Accesses are many, but their bases are few.
         let (writes, reads): (FxHashSet<Accessed>, FxHashSet<Accessed>) =
             bases.values().flatten().copied().partition(|own| own.2);
         let reads = reads.iter().filter(|one| one.0 != Base::Unknown);
         let constant = reads.filter(|one| !writes.iter().any(|write| meets(one, write))).map(|one| one.0);
         let constant: FxHashSet<Base> = constant.collect();
-        // For each interval, the steps in it. Where not only barriers order, another CTA may write in front of any of them.
+        // Collects the steps in each interval. If orderings other than barriers count, another CTA may write before any
+        // step.
         let mut unstable: FxHashSet<usize> = FxHashSet::default();
         let blocks = self.blocks;
         let steps = &self.questions.eval.flat.steps;
@@ -336,7 +340,8 @@ impl<'p> Prover<'p> {
         self.known(constant, stable)
     }
 
-    /// The intervals from one barrier to the next: what two threads of a CTA do in each, and where they go.
+    /// Analyses the intervals between barriers: the accesses of two threads of a CTA in each interval, and the barriers
+    /// at which the interval ends.
     fn regions(&mut self, known: &Known<'_>, start: State, arrivals: &[Arrival], whole: &[Own]) {
         let blocks = self.blocks;
         let starts = arrivals.iter().filter_map(|arrival| match arrival.target {
@@ -349,7 +354,7 @@ impl<'p> Prover<'p> {
                 _ => blocks[block].next(),
             };
             let Some(order) = Order::of(blocks.len(), start, &next) else {
-                self.proof.open.insert((InstPlace::default(), "a loop has several beginnings".to_owned()));
+                self.proof.open.insert((InstPlace::default(), "a loop has several entries".to_owned()));
                 return;
             };
             if let Some(from) = from
@@ -384,7 +389,7 @@ impl<'p> Prover<'p> {
         }
     }
 
-    /// Finds out whether what is done from one barrier of the CTA to the next one is a barrier of the grid.
+    /// Determines whether the code between two barriers of the CTA is a barrier of the grid.
     fn grid_barrier(&mut self, from: Option<usize>, all: &[Own], arrivals: &[Arrival]) {
         let step_of = |block: usize| match self.blocks[block].end {
             End::Barrier(step, _) => Some(step),
@@ -401,7 +406,7 @@ impl<'p> Prover<'p> {
         for arrival in arrivals {
             let Target::Barrier(block) = arrival.target else { continue };
             let Some(step) = step_of(block) else { continue };
-            // No other path leads there.
+            // No other path may lead to the barrier.
             let known = self.adds.entry(step).or_insert_with(|| Some(BTreeSet::new()));
             match (known.as_mut(), add) {
                 (Some(known), Some(add)) => known.extend([add]),
@@ -410,7 +415,7 @@ impl<'p> Prover<'p> {
         }
     }
 
-    /// Whose threads a region is about.
+    /// The pair of threads that a region is about.
     fn pair_of_region(&self) -> Pair {
         match self.level {
             Level::Grid(_) => Pair::Grid,
@@ -429,7 +434,7 @@ impl<'p> Prover<'p> {
         touches.into_iter().filter_map(own).collect()
     }
 
-    /// Two threads, and what holds of them.
+    /// Two threads, and the conditions on them.
     fn two(&mut self, pair: Pair) -> Two {
         let eval = &mut self.questions.eval;
         let mut two = Two::new(eval, pair);
@@ -444,7 +449,7 @@ impl<'p> Prover<'p> {
         two.of(&mut self.questions.eval, term, thread)
     }
 
-    /// Whether all threads of a CTA that are together come to the same barrier, in the same rounds.
+    /// Checks that all threads of a CTA that are together reach the same barrier in the same iterations.
     fn divergence(&mut self, arrivals: &[Arrival]) {
         let barriers: Vec<_> = arrivals.iter().filter(|own| matches!(own.target, Target::Barrier(_))).collect();
         if barriers.is_empty() {
@@ -484,13 +489,13 @@ impl<'p> Prover<'p> {
         }
     }
 
-    /// Whether the barrier at the end of a block is for all threads of the CTA, whose number it does not give.
+    /// Whether the barrier at the end of a block is for all threads of the CTA and gives no thread count.
     fn is_of_all(&self, block: usize) -> bool {
         let End::Barrier(step, _) = self.blocks[block].end else { return false };
         matches!(&self.questions.eval.flat.steps[step].action, Action::Barrier(barrier) if !barrier.warp && barrier.threads.is_none())
     }
 
-    /// Each two accesses, of which one is of the first thread and the other of the second one.
+    /// Checks each two accesses, the first by one thread and the second by the other.
     fn pairs(&mut self, all: &[Own], pair: Pair) {
         let mut two = self.two(pair);
         if pair == Pair::Cta && self.level == Level::Apart {
@@ -501,8 +506,8 @@ impl<'p> Prover<'p> {
         self.between(&mut two, [&all, &all], &[]);
     }
 
-    /// The accesses of a thread in a region in which it may exit, and those of the other threads, also after the barriers that no longer wait for it: an
-    /// exit orders nothing.
+    /// Checks the accesses of a thread in a region in which it may exit against the accesses of the other threads.
+    /// These include accesses after barriers that no longer wait for the exited thread, because an exit orders nothing.
     fn exited(&mut self, region: &[Own], arrivals: &[Arrival], all: &[Own]) {
         let barriers = arrivals.iter().filter_map(|own| match own.target {
             Target::Barrier(block) => Some(self.blocks[block].next()[0]),
@@ -526,7 +531,7 @@ impl<'p> Prover<'p> {
         self.between(&mut two, [&region.iter().collect_vec(), &all], &[ended]);
     }
 
-    /// Memory that the program calls read-only, and that the kernel writes: no ordering counts.
+    /// Checks memory that the kernel declares read-only but also writes: no ordering permits that.
     fn read_only(&mut self, all: &[Own]) {
         let mut two = self.two(self.pair_of_region());
         let read_only = all.iter().filter(|own| own.access.is_read_only).collect_vec();
@@ -534,7 +539,7 @@ impl<'p> Prover<'p> {
         self.between(&mut two, [&read_only, &written], &[]);
     }
 
-    /// Accesses of two threads, of which the first one comes to an end where `ended` holds.
+    /// Checks accesses of two threads; the first thread ends where `ended` holds.
     fn pair(&mut self, two: &mut Two, one: &Own, other: &Own, ended: &[Term]) -> Option<Unproved> {
         let writes = [one, other].map(|own| own.access.writes);
         if !may_race(one, other, two.pair.scope()) {

@@ -1,10 +1,10 @@
-//! Order by values: what is published by a release and read behind the acquire that saw it.
+//! Ordering by values: a release publishes data, and an acquire that observes the release precedes the read.
 //!
-//! Two accesses are in order if the second one stands behind an acquire whose value only a release can have written that stands behind the
-//! first one. So the question is who else can have written that value: what memory has at the beginning (zero), and all other writes of the
-//! kernel. Of tickets and of what is served next, the values grow from one thread to the next: there a writer that has acquired a smaller
-//! value itself is right, too, as long as that one is above the value of the first thread. That is proved once for all such threads, by
-//! induction over the values.
+//! Two accesses are ordered if the second follows an acquire whose value must come from a release that follows the
+//! first access. The proof must therefore exclude every other source of that value: the initial value of memory (zero)
+//! and all other writes of the kernel. The values of tickets and of "now serving" counters grow from one thread to the
+//! next. There, a writer that has itself acquired a smaller value is also acceptable, as long as the smaller value is
+//! above the value of the first thread. This is proved once for all such threads, by induction over the values.
 
 use itertools::Itertools;
 use ptx_isa::Scope;
@@ -16,7 +16,8 @@ use crate::{
 };
 use ptx_solver::{solve::Answer, term::Term};
 
-/// Whether the accesses of the threads of [`PAIR`], of which some conditions hold, are in order one way or the other.
+/// Whether the accesses of the two threads of [`PAIR`] are ordered in either direction. The threads satisfy the given
+/// conditions.
 pub fn is_published(doubts: &mut Doubts<'_, '_, '_>, holds: &[Term], accesses: [usize; 2]) -> bool {
     doubts.begin();
     let [one, other] = [0, 1].map(|at| (accesses[at], PAIR[at]));
@@ -34,7 +35,7 @@ pub fn is_published(doubts: &mut Doubts<'_, '_, '_>, holds: &[Term], accesses: [
                 by_chain(doubts, holds, first, second)
             });
         }
-        // What leaves few choices goes before what leaves many.
+        // Rows with few choices come first.
         rows.sort_by_key(Vec::len);
         !rows.is_empty() && doubts.is_impossible(holds, &PAIR, &rows)
     });
@@ -47,8 +48,8 @@ pub fn is_published(doubts: &mut Doubts<'_, '_, '_>, holds: &[Term], accesses: [
     is_done
 }
 
-/// For each acquire in front of the second access, what it would take for it to have seen something else than a release behind the
-/// first one.
+/// For each acquire before the second access: the conditions under which the acquire has observed a write other than a
+/// release after the first access.
 fn by_value(doubts: &mut Doubts<'_, '_, '_>, first: (usize, Copy), second: (usize, Copy)) -> Vec<Vec<Doubt>> {
     let mut rows = Vec::new();
     for load in 0..doubts.threads.all.len() {
@@ -70,7 +71,8 @@ fn by_value(doubts: &mut Doubts<'_, '_, '_>, first: (usize, Copy), second: (usiz
     rows
 }
 
-/// The same where values grow from one thread to the next: what it would take for the second thread to have seen no more than the first.
+/// The same for values that grow from one thread to the next: the conditions under which the second thread has observed
+/// a value that is not above the first thread's value.
 fn by_chain(
     doubts: &mut Doubts<'_, '_, '_>,
     holds: &[Term],
@@ -110,8 +112,8 @@ fn by_chain(
     rows
 }
 
-/// Whether each thread that has seen more than the one that stands for the first one is behind a release of what that did: proved by
-/// induction over what it has seen.
+/// Whether each thread that has observed a larger value than the first thread follows a release of the first thread's
+/// accesses. The proof is by induction over the observed value.
 fn grows(doubts: &mut Doubts<'_, '_, '_>, first: (usize, Copy), load: usize, (one, known): (Copy, &[Term])) -> bool {
     let Some(loaded) = doubts.threads.all[load].touch.loaded else { return false };
     let seen = doubts.threads.add();
@@ -130,7 +132,8 @@ fn grows(doubts: &mut Doubts<'_, '_, '_>, first: (usize, Copy), load: usize, (on
     doubts.is_impossible(&holds, &[first.1, one, seen], &[row])
 }
 
-/// That a writer has acquired a value between two others itself, and releases what is behind that.
+/// The condition that a writer has itself acquired a value between two given values, and releases the accesses that
+/// followed.
 fn link(
     doubts: &mut Doubts<'_, '_, '_>,
     seen: (usize, Copy),

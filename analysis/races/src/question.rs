@@ -21,46 +21,47 @@ use ptx_solver::{
     term::{Term, Terms},
 };
 
-/// An access of a walk, with what it is of.
+/// An access of a walk, with its possible addresses and its instruction.
 pub struct Own {
     pub touch: Touch,
     pub places: Vec<Place>,
     pub access: Access,
 }
 
-/// Addresses of two accesses that may be the same.
+/// Addresses of two accesses that may be equal.
 pub struct Meeting {
-    /// What holds where each has its address.
+    /// The conditions under which each access has its address.
     pub holds: [Vec<Term>; 2],
-    /// Both addresses, or how far both are from the same beginning.
+    /// Both addresses, or both offsets from a common base.
     pub addresses: [Term; 2],
-    /// Where both are in the same variable of shared memory, the ranks of the CTAs that have it, but for a thread's own.
+    /// If both addresses are in the same variable of shared memory: the ranks of the CTAs that own it; `None` for the
+    /// thread's own CTA.
     pub owners: Option<[Option<Term>; 2]>,
 }
 
-/// What questions are asked with, and what the answers took for granted.
+/// The context of questions to the solver, and the assumptions of its answers.
 pub struct Questions<'f> {
     pub eval: Eval<'f>,
-    /// Whether pointers of different parameters may have the same memory.
+    /// Whether pointers of different parameters may point to the same memory.
     pub may_alias: bool,
     pub budget: ProofBudget,
     pub stop: Stop,
     pub assumptions: BTreeSet<Assumption>,
-    /// How many the solver had.
+    /// The number of questions to the solver.
     pub count: usize,
-    /// The clauses and decisions that are left for later questions.
+    /// The clauses and decisions that remain for later questions.
     pub clauses_left: u64,
     pub decisions_left: u64,
 }
 
 impl Questions<'_> {
-    /// Whether there is nothing left of the budget.
+    /// Whether the budget is used up.
     pub fn is_spent(&self) -> bool {
         let is_over = self.clauses_left == 0 || self.decisions_left == 0;
         is_over || self.eval.terms.count() > self.budget.terms || self.stop.is_due()
     }
 
-    /// Whether all of these can hold.
+    /// Whether all of these conditions can hold together.
     pub fn ask(&mut self, conditions: Vec<Term>) -> Answer {
         if conditions.iter().any(|term| self.eval.terms.value(*term) == Some(0)) {
             return Answer::Never;
@@ -79,7 +80,8 @@ impl Questions<'_> {
             *all_decisions -= given - left;
             answer
         };
-        // What multipliers tell in a moment needs no assumption; and a case is one of several, most of which are easy.
+        // The exact question comes first, with a small limit if there are cases, because an exact answer needs no
+        // assumption. Each case has a large limit, because most cases are easy.
         let decisions = self.budget.decisions;
         let exact = solve(&conditions, if cases.is_some() { decisions / 20 } else { decisions });
         let Some(cases) = cases.filter(|_| exact != Answer::Never) else { return exact };
@@ -91,10 +93,11 @@ impl Questions<'_> {
         exact
     }
 
-    /// Where two accesses may meet, by what their addresses begin at.
+    /// The ways in which two accesses may access the same memory, by the bases of their addresses.
     pub fn meetings(&mut self, one: &Own, other: &Own) -> Vec<Meeting> {
         let spaces = [one, other].map(|own| space_of(self.eval.flat, own));
-        // The space of an instruction goes before the space of a base: a pointer may be one of shared memory after all.
+        // The space of an instruction takes precedence over the space of a base: a generic pointer may point to shared
+        // memory.
         let is_named = one.access.space.is_some() && other.access.space.is_some();
         let has_one_base = || {
             let mut bases = one.places.iter().cartesian_product(&other.places);
@@ -123,12 +126,12 @@ impl Questions<'_> {
         all
     }
 
-    /// Whether each CTA has its own memory with this beginning.
+    /// Whether each CTA has its own instance of the memory at this base.
     fn is_of_cta(&self, base: Base) -> bool {
         matches!(base, Base::Variable(symbol) if self.eval.flat.symbols[symbol].variable.space.is_some_and(Space::is_shared_cta))
     }
 
-    /// Whether a pointer of another parameter may have the same memory.
+    /// Whether a pointer of another parameter may point to the memory at this base.
     fn may_point(&self, base: Base) -> bool {
         match base {
             Base::Parameter(..) | Base::Unknown => true,
@@ -137,7 +140,7 @@ impl Questions<'_> {
         }
     }
 
-    /// Whether two accesses have a byte in common. Each is aligned to its size: on others the GPU stops.
+    /// Whether two accesses overlap. Each access is aligned to its size; the GPU traps on other accesses.
     pub fn overlap(&mut self, [a, b]: [Term; 2], [one, other]: [u64; 2]) -> Term {
         let terms = &mut self.eval.terms;
         if one == other && one.is_power_of_two() {
@@ -161,7 +164,7 @@ pub fn space_of(flat: &Flat, own: &Own) -> Option<Space> {
     named.or_else(|| {
         let of_base = |place: &Place| match place.base {
             Base::Variable(symbol) => flat.symbols[symbol].variable.space.map(of),
-            // What is passed to a kernel points to global memory.
+            // A pointer that is passed to a kernel points to global memory.
             Base::Parameter(..) | Base::Environment => Some(Space::Global),
             Base::Unknown => None,
         };
@@ -169,13 +172,13 @@ pub fn space_of(flat: &Flat, own: &Own) -> Option<Space> {
     })
 }
 
-/// Whether the memory of an access is shared memory, which only threads of one CTA have, or of one cluster.
+/// Whether an access is to shared memory, which only threads of one CTA or of one cluster can access.
 pub fn is_of_cta(flat: &Flat, own: &Own) -> bool {
     space_of(flat, own) == Some(Space::Shared)
 }
 
-/// Whether an access is of memory that is zero when the kernel begins, unless the host writes something else there: no variable with an
-/// initializer that is not zero.
+/// Whether an access is to memory that is zero when the kernel begins, unless the host writes a different value there.
+/// Variables with a nonzero initializer are excluded.
 pub fn may_begin_with_zero(flat: &Flat, own: &Own) -> bool {
     let is_zero = |initial: &Initial| matches!(initial, Initial::Number(0));
     own.places.iter().all(|place| match place.base {
@@ -184,7 +187,8 @@ pub fn may_begin_with_zero(flat: &Flat, own: &Own) -> bool {
     })
 }
 
-/// Whether two accesses are strong for each other, so that they do not race if they have the same bytes: with scopes that are not narrower.
+/// Whether two accesses are strong with scopes that are not narrower than `scope`, so that they do not race if they
+/// access the same bytes.
 pub fn are_strong(one: &Access, other: &Access, scope: Scope) -> bool {
     [one, other].into_iter().all(|access| access.strong().is_some_and(|own| own >= scope))
 }

@@ -1,4 +1,4 @@
-//! What mends a race, tried by the proof before it is said; and barriers that mend one of two threads of a CTA.
+//! Remedies for races, confirmed by a proof; and the search for barriers that order two threads of a CTA.
 
 use itertools::Itertools;
 use ptx_isa::{
@@ -13,46 +13,46 @@ use crate::{
     prove::{Proof, prove},
 };
 
-/// What mends a race.
+/// A remedy for a race.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Remedy {
-    /// All of them, by their lines; never none.
+    /// All changes with their sites; never empty.
     pub changes: Vec<Change>,
-    /// Whether the kernel is proved free with it, and not only these two accesses.
+    /// Whether the changed kernel is proved free, and not only these two accesses.
     pub mends_all: bool,
 }
 
 impl Remedy {
-    /// In words; `change` gives the words for each change.
+    /// The remedy in words; `change` describes each change.
     pub fn words(&self, change: impl Fn(&Change) -> String) -> String {
         let changes: Vec<_> = self.changes.iter().map(change).collect();
         let with = if changes.len() == 1 { "with it" } else { "with these" };
         let what = match self.mends_all {
             true => "the kernel is proved free of races",
-            false => "these two accesses are proved to have an order",
+            false => "these two accesses are proved ordered",
         };
         format!("{}: {with}, {what}", changes.join(" and "))
     }
 }
 
-/// A change of the text of PTX.
+/// A change of the PTX text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Change {
-    /// [`BARRIER`], of all threads of the CTA, before an instruction.
+    /// [`BARRIER`], for all threads of the CTA, before an instruction.
     Barrier(InstPlace),
-    /// Another ordering or scope: the instruction before and after the change, both without a semicolon.
+    /// A different ordering or scope: the instruction before and after the change, both without a semicolon.
     InPlace { at: InstPlace, before: String, after: String, sem: Sem, scope: Scope },
 }
 
 impl Change {
-    /// In words of PTX, at a place. `short` shortens an instruction.
+    /// The change in words of PTX, at a site. `short` shortens an instruction.
     pub fn words(&self, place: &str, short: impl Fn(&str) -> String) -> String {
         match self {
-            Self::Barrier(_) => format!("`{BARRIER};` before {place}"),
+            Self::Barrier(_) => format!("add `{BARRIER};` before {place}"),
             Self::InPlace { before, after, .. } => {
-                format!("`{}` in place of `{}` at {place}", short(after), short(before))
+                format!("use `{}` instead of `{}` at {place}", short(after), short(before))
             }
         }
     }
@@ -75,7 +75,7 @@ pub struct Pool {
 }
 
 impl Pool {
-    /// All remedies of a kernel cost a quarter of its proof, and each of them a quarter of that.
+    /// All remedies of a kernel together cost a quarter of its proof, and each remedy a quarter of that.
     const PART: u64 = 4;
 
     pub fn new(budget: &Budget) -> Self {
@@ -95,13 +95,14 @@ impl Pool {
     }
 }
 
-/// The places of a kernel where a barrier was tried, and what is not proved then.
+/// The sites at which a barrier was tried, each with the resulting proof and its unproved pairs.
 pub struct Tried {
     places: Vec<(InstPlace, Proof, Vec<[InstPlace; 2]>)>,
 }
 
 impl Tried {
-    /// Tries places beside the accesses of some pairs, and where control comes from elsewhere or goes. Each place takes a proof of the pool.
+    /// Tries a barrier next to the accesses of the given pairs, and at labels and branches. Each site takes a proof
+    /// from the pool.
     pub fn of(
         module: &Module,
         kernel: &Function,
@@ -141,14 +142,14 @@ impl Tried {
             let mut flat = Flat::of(&Library::of(module), &changed, flat::Limits::default());
             options.give_numbers(&mut flat);
             let proof = pool.prove(&flat, sizes, options);
-            // The barrier moves the instructions after it by one place.
+            // The inserted barrier moves later instructions by one position.
             let moved = |own: InstPlace| match own.id {
                 Some(id) if id.function as usize == function && id.index as usize > at => place(id.index as usize - 1),
                 _ => own,
             };
             let unproved = proof.unproved.iter().filter(|own| !own.is_across);
             let left = unproved.map(|own| pair(&flat, own.steps).map(moved)).collect();
-            // What is not followed may have more accesses.
+            // Code that is not followed may have more accesses.
             if proof.divergent.is_empty() && proof.open.is_empty() {
                 tried.places.push((place(at), proof, left));
             }
@@ -156,7 +157,8 @@ impl Tried {
         tried
     }
 
-    /// Where a barrier gives two accesses of a CTA an order: the place that leaves the least without one.
+    /// The barrier that orders two accesses of a CTA: of all sites tried, the one that leaves the fewest pairs
+    /// unproved.
     pub fn remedy(&self, pair: [InstPlace; 2]) -> Option<Remedy> {
         let mends = self.places.iter().filter(|(_, _, left)| !left.contains(&pair));
         let (at, proof, _) = mends.min_by_key(|(_, proof, left)| (left.len(), proof.unproved.len()))?;
@@ -164,13 +166,14 @@ impl Tried {
     }
 }
 
-/// Whether a line says from where the next ones come: `.loc file line column`.
+/// Whether a line gives the source of the following lines: `.loc file line column`.
 fn is_source(line: &Line) -> bool {
     matches!(&line.code, Code::Directive(text) if text.trim_start().starts_with(".loc"))
 }
 
-/// For each line, whether a person can write something before it: it is an instruction, and where the PTX says from which source it is, the
-/// first one of a statement whose code is in one place. The code of the head of a loop is not.
+/// For each line, whether a programmer can insert a statement before it. The line must be an instruction. If the PTX
+/// has source locations, it must be the first instruction of a statement whose code is contiguous, which excludes the
+/// head of a loop.
 fn typed(body: &[Line]) -> Vec<bool> {
     let mut source: Option<String> = None;
     let mut statements: Vec<(Option<String>, usize)> = Vec::new();
@@ -194,7 +197,7 @@ fn typed(body: &[Line]) -> Vec<bool> {
     is_typed
 }
 
-/// The instructions of two steps in the order of the text.
+/// The sites of two steps in the order of the text.
 pub fn pair(flat: &Flat, steps: [usize; 2]) -> [InstPlace; 2] {
     let [a, b] = steps.map(|step| flat.steps[step].at);
     [a.min(b), a.max(b)]

@@ -1,4 +1,4 @@
-//! Walks round loops: what changes in each round, and what is so in any.
+//! Symbolic walks through loops: the changes in each iteration, and the facts that hold in every iteration.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,23 +12,24 @@ use crate::{
 };
 use ptx_solver::term::{Binary, LeafName, Node, Shared, Term, ones};
 
-/// How a slot changes when a loop goes round.
+/// The change of a slot from one iteration to the next.
 enum Change {
-    /// It is as before the loop.
+    /// The slot keeps its value from before the loop.
     None,
-    /// What is added in each round.
+    /// Each iteration adds this term.
     Adds(Term),
-    /// How far it is shifted to the left, or to the right, in each round.
+    /// Each iteration shifts the slot by this number of bits to the left or to the right.
     Shifts { left: bool, by: u64 },
-    /// Nothing is known of it; whether all threads of the CTA have the same.
+    /// The new value is unknown; the argument tells whether all threads of the CTA have the same value.
     Anything(Shared),
 }
 
-/// The most by which a counter changes in a round for which it is assumed not to wrap around.
+/// The largest step of a counter that is assumed not to wrap around.
 const SMALL: u64 = 1 << 16;
 
 impl Walk<'_, '_> {
-    /// Walks round a loop: what changes in it is found by a first walk, and what happens in any round by a second one.
+    /// Walks a loop in two stages: the first finds the slots that change, and the second records the effects of an
+    /// arbitrary iteration.
     pub fn around(&mut self, own: usize, entry: State) -> Out {
         let header = self.order.loops[own].header;
         let is_shared = !self.is_region && self.known.shared[header].contains(&header);
@@ -63,7 +64,7 @@ impl Walk<'_, '_> {
         out
     }
 
-    /// What is known of local memory that a loop writes somewhere is forgotten.
+    /// Forgets the contents of local memory that a loop may write.
     fn forget(&mut self, header: usize, state: &mut State) {
         let known = self.written.entry(header).or_default();
         if known.all {
@@ -75,7 +76,8 @@ impl Walk<'_, '_> {
         }
     }
 
-    /// The state at the beginning of a round of which nothing is known but what the loop does not write; and what stands for the rest.
+    /// The state at the beginning of an arbitrary iteration, in which each slot that the loop writes has a fresh term;
+    /// and these terms.
     fn varied(&mut self, own: usize, entry: &State, known: &Written) -> (State, BTreeMap<Slot, Term>) {
         let Self { eval, order, .. } = self;
         let mut state = entry.clone();
@@ -113,7 +115,8 @@ impl Walk<'_, '_> {
         (state, variants)
     }
 
-    /// Sets what a loop changes to what it has in any round, and gives the number of that round.
+    /// Sets the slots that a loop changes to their values in an arbitrary iteration, and returns the number of that
+    /// iteration.
     fn changed(
         &mut self,
         own: usize,
@@ -167,7 +170,7 @@ impl Walk<'_, '_> {
             state.set(Slot::Round(header), round);
             earlier.extend(variants.get(&Slot::Round(header)).map(|variant| (*variant, Some(before))));
         }
-        // The round before ended with another one.
+        // The previous iteration ended with a further iteration.
         let zero = self.eval.terms.constant(0, 64);
         let is_first = self.eval.terms.equal(round, zero);
         for condition in back.holds.from(prefix) {
@@ -180,8 +183,9 @@ impl Walk<'_, '_> {
         round
     }
 
-    /// What follows where a round ended with a value other than zero that grows by a multiple in each round: all rounds before it did, too. So
-    /// there have been fewer than those after which it would have been zero, if it would have been so after some.
+    /// A consequence of a nonzero value at the end of an iteration, where the value grows by a constant in each
+    /// iteration. The value was nonzero in all previous iterations, too. If the value would be zero after some number
+    /// of iterations, fewer iterations have passed.
     fn ends_before(&mut self, condition: Term, round: Term) -> Option<Term> {
         let terms = &mut self.eval.terms;
         let is_zero = terms.not(condition);
@@ -195,7 +199,7 @@ impl Walk<'_, '_> {
         if bits < 8 || terms.leaves(start).contains(&round) {
             return None;
         }
-        // By how much it comes nearer to zero in each round, and how far it is from there at first.
+        // The amount by which the value approaches zero in each iteration, and its initial distance from zero.
         let falls = by > ones(bits) / 2;
         let (step, far) =
             if falls { (by.wrapping_neg() & ones(bits), start) } else { (by, terms.scale(u64::MAX, start)) };
@@ -212,7 +216,7 @@ impl Walk<'_, '_> {
         Some(terms.or(or, is_before))
     }
 
-    /// A small change in each round does not wrap around: assumed, and bounds the rounds.
+    /// Assumes that a counter with a small step does not wrap around, which bounds the number of iterations.
     fn bound(&mut self, state: &mut State, round: Term, by: Term) {
         let bits = self.eval.terms.bits(by);
         if let Some(by) = self.eval.terms.value(by) {
@@ -243,7 +247,7 @@ impl Walk<'_, '_> {
         }
     }
 
-    /// How a slot changes from the beginning of a round to its end.
+    /// The change of a slot from the beginning of an iteration to its end.
     fn change(&mut self, own: usize, variant: Term, end: Term, entry: Term, fresh: u32) -> Change {
         let body = &self.order.loops[own].body;
         let terms = &mut self.eval.terms;
@@ -268,7 +272,7 @@ impl Walk<'_, '_> {
         Change::Anything(Shared::Thread)
     }
 
-    /// The slots that all threads of a CTA have alike in each round.
+    /// The slots that have the same value in all threads of a CTA in each iteration.
     fn uniform(&mut self, state: &State, variants: &BTreeMap<Slot, Term>, back: &State) -> BTreeSet<Slot> {
         let terms = &mut self.eval.terms;
         let none = FxHashSet::default();
@@ -287,7 +291,8 @@ impl Walk<'_, '_> {
         }
     }
 
-    /// A condition at the end of a round in terms of what came before the loop; `None` if it has more.
+    /// A condition at the end of an iteration, expressed in terms from before the loop; `None` if it contains other
+    /// terms.
     fn in_terms_of(
         &mut self,
         condition: Term,

@@ -1,4 +1,4 @@
-//! What a thread has in its registers and its own variables, and under which condition it is there.
+//! The registers and local variables of a thread, with the condition under which they have their values.
 
 use std::{collections::BTreeMap, rc::Rc};
 
@@ -7,42 +7,42 @@ use ptx_isa::flat::{Register, Symbol};
 use crate::chunks::Chunks;
 use ptx_solver::term::{Shared, Term, Terms};
 
-/// Where a value is that the thread alone has.
+/// A location that is private to a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Slot {
     /// A register.
     Register(Register),
-    /// So many bytes into a variable in local memory.
+    /// A location in a variable of local memory, at this offset in bytes.
     Local(Symbol, i64),
-    /// How often the loop with this header has gone round.
+    /// The number of completed iterations of the loop with this header.
     Round(usize),
-    /// How often it has come to the barrier of the CTA with this number.
+    /// The number of arrivals at the CTA barrier with this id.
     Arrivals(i64),
 }
 
-/// The values of one thread at one place.
+/// The values of one thread at one point of the program.
 #[derive(Clone, Debug, Default)]
 pub struct State {
     registers: Chunks<Option<Term>>,
     locals: Rc<BTreeMap<(Symbol, i64), Term>>,
     rounds: BTreeMap<usize, Term>,
     arrivals: BTreeMap<i64, Term>,
-    /// All of these hold, each of one bit.
+    /// The conditions that hold, each a term of one bit.
     pub holds: Chunks<Term>,
 }
 
 impl State {
-    /// Nothing is known.
+    /// A state without known values.
     pub fn new(registers: usize) -> Self {
         Self { registers: Chunks::repeated(None, registers), ..Self::default() }
     }
 
-    /// What a register has; `None` if nothing was written there.
+    /// The value of a register; `None` if the register was not written.
     pub fn register(&self, register: Register) -> Option<Term> {
         self.registers.get(register).flatten()
     }
 
-    /// What a slot has.
+    /// The value of a slot.
     pub fn get(&self, slot: Slot) -> Option<Term> {
         match slot {
             Slot::Register(register) => self.register(register),
@@ -62,7 +62,7 @@ impl State {
         }
     }
 
-    /// All slots that have something.
+    /// All slots that have a value.
     pub fn slots(&self) -> impl Iterator<Item = (Slot, Term)> {
         let registers = self.registers.iter().enumerate();
         let registers = registers.filter_map(|(register, value)| Some((Slot::Register(register), value?)));
@@ -71,24 +71,24 @@ impl State {
         registers.chain(locals).chain(self.rounds()).chain(arrivals)
     }
 
-    /// In which round of each loop it is.
+    /// The iteration number of each loop.
     pub fn rounds(&self) -> impl Iterator<Item = (Slot, Term)> {
         self.rounds.iter().map(|(header, value)| (Slot::Round(*header), *value))
     }
 
-    /// How often it has come to each barrier that is counted.
+    /// The number of arrivals at each barrier that is counted.
     pub fn arrivals(&self) -> Vec<(i64, Term)> {
         self.arrivals.iter().map(|(id, count)| (*id, *count)).collect()
     }
 
-    /// What is `bytes` long at a place of a local variable, in as many bits, if it was written by one store.
+    /// The `bytes` bytes at an offset of a local variable as one term, if a single store wrote them.
     pub fn load(&self, terms: &mut Terms, symbol: Symbol, at: i64, bytes: u64) -> Option<Term> {
         let (&(_, start), &value) = self.locals.range((symbol, i64::MIN)..=(symbol, at)).next_back()?;
         let (offset, held) = (at.checked_sub(start)? as u64, u64::from(terms.bits(value)) / 8);
         (offset.checked_add(bytes)? <= held).then(|| terms.extract(value, offset as u32 * 8, bytes as u32 * 8))
     }
 
-    /// Writes a place of a local variable.
+    /// Writes to a local variable at an offset.
     pub fn store(&mut self, terms: &Terms, symbol: Symbol, at: i64, value: Term) {
         let bytes = i64::from(terms.bits(value).div_ceil(8));
         let before = at.saturating_sub(8);
@@ -105,7 +105,8 @@ impl State {
         locals.insert((symbol, at), value);
     }
 
-    /// Forgets what overlaps so many bytes at a place of a local variable, unless it is just these.
+    /// Forgets values that overlap the `bytes` bytes at an offset of a local variable, except a value of exactly these
+    /// bytes.
     pub fn keep_exact(&mut self, terms: &Terms, symbol: Symbol, at: i64, bytes: i64) {
         let held = |value: &Term| i64::from(terms.bits(*value).div_ceil(8));
         Rc::make_mut(&mut self.locals).retain(|(own, start), value| {
@@ -119,7 +120,7 @@ impl State {
         Rc::make_mut(&mut self.locals).retain(|(own, _), _| symbol.is_some_and(|symbol| symbol != *own));
     }
 
-    /// What is known where two paths meet: the first one was taken where what only it holds, holds.
+    /// The state at a join of two paths. The condition of the first path alone tells which path was taken.
     pub fn join(self, other: Self, terms: &mut Terms) -> Self {
         let common = self.holds.in_common(&other.holds);
         let own = terms.all(self.holds.from(common));
@@ -130,7 +131,7 @@ impl State {
         if terms.value(either) != Some(1) {
             holds.push(either);
         }
-        // What one path has not written, a program that is defined does not read behind it.
+        // A well-defined program does not read, after the join, a register that one of the paths has not written.
         let registers = self.registers.joined(&other.registers, |one, other| match (one, other) {
             (Some(a), Some(b)) if terms.bits(a) == terms.bits(b) => Some(terms.choose(own, a, b)),
             (Some(_), Some(_)) => Some(terms.any(Shared::Thread, 64)),
@@ -150,7 +151,7 @@ impl State {
     }
 }
 
-/// What is counted on one of two paths or on both: the first one was taken where the condition holds.
+/// Counts from one path or from both: the first path was taken where the condition holds.
 fn chosen<K: Ord>(one: BTreeMap<K, Term>, other: BTreeMap<K, Term>, own: Term, terms: &mut Terms) -> BTreeMap<K, Term> {
     let mut all = other;
     for (key, a) in one {

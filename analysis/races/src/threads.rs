@@ -1,4 +1,4 @@
-//! Several threads of one question, and what is in order among their accesses by the program and by barriers.
+//! Several threads of one question, and the orderings of their accesses by program order and by barriers.
 
 use ptx_isa::{
     FenceSem, Scope, Sem, SpecialVector,
@@ -16,31 +16,31 @@ use ptx_solver::{
     term::{Shared, Term},
 };
 
-/// One of the threads: a copy of all terms.
+/// A thread of a question: a renamed copy of all terms.
 pub type Copy = usize;
 
 /// The two threads that may race.
 pub const PAIR: [Copy; 2] = [0, 1];
 
-/// The accesses of a kernel, and copies of threads that do them.
+/// The accesses of a kernel, and copies of threads that perform them.
 pub struct Threads<'q, 'f> {
     pub questions: &'q mut Questions<'f>,
     pub paths: Paths<'q>,
-    /// For each block, the headers of the loops that all threads of a CTA go round together.
+    /// For each block, the headers of the loops that all threads of a CTA iterate together.
     pub shared: &'q [Vec<usize>],
     /// All accesses of a thread.
     pub all: &'q [Own],
-    /// How a thread comes to barriers.
+    /// The arrivals of a thread at barriers.
     pub arrivals: &'q [Arrival],
     /// The narrowest scope that reaches all threads of a question.
     pub scope: Scope,
-    /// The first thread of the CTA of each copy, as it comes to one of the arrivals.
+    /// The first thread of the CTA of each copy, at one of the arrivals.
     firsts: FxHashMap<(Copy, usize), Copy>,
-    /// What became of the terms of each copy.
+    /// The renamed terms of each copy.
     renamed: Vec<FxHashMap<Term, Term>>,
 }
 
-/// What a fence is to do.
+/// The required effect of a fence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Does {
     Acquire,
@@ -71,19 +71,19 @@ impl<'q, 'f> Threads<'q, 'f> {
         self.questions.eval.flat
     }
 
-    /// Forgets all threads but the two of [`PAIR`].
+    /// Forgets all threads except the two of [`PAIR`].
     pub fn keep_pair(&mut self) {
         self.keep(PAIR.len());
         self.renamed.resize_with(PAIR.len(), FxHashMap::default);
     }
 
-    /// Forgets all threads but so many.
+    /// Forgets all threads except the first `copies`.
     pub fn keep(&mut self, copies: usize) {
         self.renamed.truncate(copies);
         self.firsts.clear();
     }
 
-    /// One more thread.
+    /// Adds a thread.
     pub fn add(&mut self) -> Copy {
         self.renamed.push(FxHashMap::default());
         self.renamed.len() - 1
@@ -99,32 +99,32 @@ impl<'q, 'f> Threads<'q, 'f> {
         terms.into_iter().map(|term| self.of(*term, copy)).collect()
     }
 
-    /// What holds of every thread.
+    /// The conditions that hold of every thread.
     pub fn sizes(&mut self, copy: Copy) -> Vec<Term> {
         let all = self.questions.eval.holds();
         self.all_of(&all, copy)
     }
 
-    /// What holds of a thread that does an access.
+    /// The conditions on a thread that performs an access.
     pub fn holds(&mut self, at: usize, copy: Copy) -> Vec<Term> {
         let mut all = self.sizes(copy);
         all.extend(self.all_of(&self.all[at].touch.holds, copy));
         all
     }
 
-    /// That a thread does an access.
+    /// The condition that a thread performs an access.
     pub fn does(&mut self, at: usize, copy: Copy) -> Term {
         let all = self.all_of(&self.all[at].touch.holds, copy);
         self.questions.eval.terms.all(all)
     }
 
-    /// What an access has read in a thread.
+    /// The value that an access has read in a thread.
     pub fn loaded(&mut self, at: usize, copy: Copy) -> Option<Term> {
         let loaded = self.all[at].touch.loaded?;
         Some(self.of(loaded, copy))
     }
 
-    /// That an index, such as `ctaid`, is the same of two threads.
+    /// The condition that two threads have the same index, such as `ctaid`.
     pub fn same(&mut self, vector: SpecialVector, one: Copy, other: Copy) -> Term {
         let mut all = self.questions.eval.terms.truth(true);
         for element in vector.elements() {
@@ -136,13 +136,13 @@ impl<'q, 'f> Threads<'q, 'f> {
         all
     }
 
-    /// That two copies are the same thread.
+    /// The condition that two copies are the same thread.
     pub fn same_thread(&mut self, one: Copy, other: Copy) -> Term {
         let (cta, thread) = (self.same(SpecialVector::Ctaid, one, other), self.same(SpecialVector::Tid, one, other));
         self.questions.eval.terms.and(cta, thread)
     }
 
-    /// That two copies do an access as the same thread, in the same rounds of all loops.
+    /// The condition that two copies perform an access as the same thread, in the same iterations of all loops.
     pub fn same_instance(&mut self, at: usize, one: Copy, other: Copy) -> Term {
         let mut same = self.same_thread(one, other);
         for (_, round) in &self.all[at].touch.around {
@@ -153,13 +153,13 @@ impl<'q, 'f> Threads<'q, 'f> {
         same
     }
 
-    /// That an address of each of two threads is one and the same.
+    /// The condition that two accesses, each of a given thread, have the same address.
     pub fn meet(&mut self, one: (usize, Copy), other: (usize, Copy)) -> Term {
         let [a, b] = [one, other].map(|(at, copy)| self.of(self.all[at].touch.address, copy));
         self.questions.eval.terms.equal(a, b)
     }
 
-    /// Whether two accesses, of any threads, have no byte in common.
+    /// Whether two accesses, of any threads, never overlap.
     pub fn are_apart(&mut self, one: usize, other: usize) -> bool {
         let pair = [one, other];
         let [a, b] = pair.map(|at| &self.all[at]);
@@ -177,7 +177,7 @@ impl<'q, 'f> Threads<'q, 'f> {
         })
     }
 
-    /// The headers of the loops that two accesses are in.
+    /// The headers of the loops that contain both accesses.
     fn common(&self, one: usize, other: usize) -> Vec<usize> {
         let [a, b] = [one, other].map(|at| self.all[at].touch.around.iter().map(|(header, _)| *header));
         a.zip(b).take_while(|(a, b)| a == b).map(|(a, _)| a).collect()
@@ -187,14 +187,15 @@ impl<'q, 'f> Threads<'q, 'f> {
         self.all[at].touch.step
     }
 
-    /// Whether an access stands in front of another one in the same rounds of their loops: a path leads there, and none back.
+    /// Whether an access precedes another access in the same iterations of their common loops: a path leads from the
+    /// first to the second, and none leads back.
     pub fn precedes(&self, one: usize, other: usize) -> bool {
         let cut = self.common(one, other);
         let leads = |from: usize, to: usize| self.paths.reaches(self.step(from), self.step(to), &cut, &|_| false);
         self.step(one) != self.step(other) && leads(one, other) && !leads(other, one)
     }
 
-    /// Whether a step is a fence that does what is asked for.
+    /// Whether a step is a fence that has the required effect.
     fn is_fence(&self, step: usize, does: Does) -> bool {
         let Action::Fence(fence) = &self.flat().steps[step].action else { return false };
         let is_such = match fence.sem {
@@ -205,41 +206,41 @@ impl<'q, 'f> Threads<'q, 'f> {
         is_such && self.flat().steps[step].guard.is_none() && fence.scope != Scope::Cluster && fence.scope >= self.scope
     }
 
-    /// Whether an access is strong and its scope reaches all threads.
+    /// Whether an access is strong and its scope includes all threads of the question.
     pub fn is_strong(&self, at: usize) -> bool {
         let own = &self.all[at];
         let reaches = |scope: Scope| is_of_cta(self.flat(), own) || scope != Scope::Cluster && scope >= self.scope;
         own.access.strong().is_some_and(reaches)
     }
 
-    /// Whether what stands at a step behind a load is behind an acquire.
+    /// Whether code at a step after a load is ordered by an acquire.
     pub fn acquires(&self, load: usize, step: usize) -> bool {
         let is_fence = |step: usize| self.is_fence(step, Does::Acquire);
         let has = matches!(self.all[load].access.sem, Sem::Acquire | Sem::AcqRel);
         self.is_strong(load) && (has || !self.paths.reaches(self.step(load), step, &[], &is_fence))
     }
 
-    /// Whether a barrier behind a load is behind an acquire.
+    /// Whether barriers after a load are ordered by an acquire.
     pub fn acquires_for_all(&self, load: usize) -> bool {
         let is_fence = |step: usize| self.is_fence(step, Does::Acquire);
         let has = matches!(self.all[load].access.sem, Sem::Acquire | Sem::AcqRel);
         self.is_strong(load) && (has || !self.paths.reaches_barrier(self.step(load), &is_fence))
     }
 
-    /// Whether what stands at a step in front of a store is released by it.
+    /// Whether a store releases the code at a step before the store.
     pub fn releases(&self, step: usize, store: usize) -> bool {
         let is_fence = |step: usize| self.is_fence(step, Does::Release);
         let has = matches!(self.all[store].access.sem, Sem::Release | Sem::AcqRel);
         self.is_strong(store) && (has || !self.paths.reaches(step, self.step(store), &[], &is_fence))
     }
 
-    /// Whether what barriers in front of a store order is released by it.
+    /// Whether a store releases accesses that barriers before the store order.
     pub fn releases_of_all(&self, store: usize) -> bool {
         self.paths.barriers().all(|(_, barrier)| self.releases(barrier, store))
     }
 
-    /// That a thread has done an access, and behind it a store that releases it: the thread itself, or another one of its CTA behind a
-    /// barrier.
+    /// The condition that a thread has performed an access, and that a later store releases it. The store is by the
+    /// same thread, or by another thread of its CTA after a barrier.
     pub fn released(&mut self, (one, copy): (usize, Copy), (store, other): (usize, Copy)) -> Term {
         let mut all = self.questions.eval.terms.truth(false);
         if self.releases(self.step(one), store) {
@@ -260,7 +261,7 @@ impl<'q, 'f> Threads<'q, 'f> {
         all
     }
 
-    /// That an access of a thread of a CTA is behind a barrier behind that of another one.
+    /// The condition that a barrier separates an access of one thread from a later access of another thread of the CTA.
     pub fn behind_barrier(&mut self, one: (usize, Copy), other: (usize, Copy)) -> Term {
         let cut = self.common(one.0, other.0);
         let steps = [one.0, other.0].map(|at| self.step(at));
@@ -273,18 +274,19 @@ impl<'q, 'f> Threads<'q, 'f> {
         }
         let [from, to] = steps;
         let is_last = !self.paths.share_an_interval(from, to, &cut) && !self.paths.reaches(to, from, &cut, &|_| false);
-        // Between a round and the next one there may be no barrier, but there is one in each round.
+        // No barrier need separate one iteration from the next, but each iteration contains a barrier.
         self.after(one, other, 1, is_last)
     }
 
-    /// Whether an access of each thread of a CTA is behind a barrier behind another access of each.
+    /// Whether a barrier always separates an access of each thread of a CTA from a later access of every thread.
     pub fn is_behind(&mut self, one: usize, other: usize) -> bool {
         let behind = self.behind_barrier((one, PAIR[0]), (other, PAIR[1]));
         self.questions.eval.terms.value(behind) == Some(1)
     }
 
-    /// The threads whose read may stand for an access behind it: the same thread, or the first one of its CTA if a barrier is between them;
-    /// and what is known of each. What is acquired has to be so for the access, or for the barrier.
+    /// The threads whose load may precede an access, with the facts about each thread. A candidate is the same thread,
+    /// or the first thread of its CTA if a barrier separates load and access. If `is_acquired`, an acquire must order
+    /// the access, or the barrier, after the load.
     pub fn holders(&mut self, load: usize, access: (usize, Copy), is_acquired: bool) -> Vec<(Copy, Vec<Term>)> {
         let step = self.step(access.0);
         let mut all = Vec::new();
@@ -297,7 +299,8 @@ impl<'q, 'f> Threads<'q, 'f> {
         all
     }
 
-    /// That an access is more than `rounds` rounds of the loops around both behind another one, or in the same one where that is enough.
+    /// The condition that an access is more than `rounds` iterations of the common loops after another access, or in
+    /// the same iteration if `is_last`.
     fn after(&mut self, one: (usize, Copy), other: (usize, Copy), rounds: u64, is_last: bool) -> Term {
         let common = self.common(one.0, other.0).len();
         let mut after = self.questions.eval.terms.truth(is_last);
@@ -313,8 +316,8 @@ impl<'q, 'f> Threads<'q, 'f> {
         after
     }
 
-    /// What is known of the first thread of the CTA of another thread, once that one is behind a barrier that both pass: of an access in
-    /// front of the barrier by that thread.
+    /// The facts about the first thread of another thread's CTA once the other thread has passed a barrier that both
+    /// pass: the first thread has performed the load before the barrier.
     pub fn first_of_cta(&mut self, load: usize, (behind, copy): (usize, Copy)) -> Option<(Copy, Vec<Term>)> {
         let (from, to) = (self.step(load), self.step(behind));
         let is_between = |block: usize| {
@@ -328,7 +331,7 @@ impl<'q, 'f> Threads<'q, 'f> {
             Target::End => false,
         })?;
         let arrival = &self.arrivals[at];
-        // It comes there once.
+        // The first thread reaches this arrival once.
         let new = match self.firsts.get(&(copy, at)) {
             Some(known) => *known,
             None => self.add(),

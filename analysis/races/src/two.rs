@@ -1,4 +1,4 @@
-//! The two threads that a question is about, and what holds of them.
+//! The two threads that a question is about, and the conditions on them.
 
 use ptx_isa::{Scope, Special, SpecialScalar, SpecialVector};
 use rustc_hash::FxHashMap;
@@ -6,29 +6,29 @@ use rustc_hash::FxHashMap;
 use crate::eval::Eval;
 use ptx_solver::term::{Shared, Term};
 
-/// The most CTAs of a cluster: eight everywhere, and more where a kernel asks for it.
+/// The largest number of CTAs of a cluster: eight on every target, more if a kernel asks for them.
 const MOST_CTAS: u64 = 16;
 
-/// Whose threads they are.
+/// The relation of the two threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pair {
-    /// A CTA's.
+    /// Threads of one CTA.
     Cta,
-    /// Those of two CTAs of one cluster.
+    /// Threads of two CTAs of one cluster.
     Cluster,
-    /// Those of CTAs of different clusters.
+    /// Threads of CTAs of different clusters.
     OtherClusters,
-    /// Those of any two CTAs.
+    /// Threads of any two CTAs.
     Grid,
 }
 
 impl Pair {
-    /// What both have in common.
+    /// The level at which both threads share values.
     pub fn common(self) -> Shared {
         if self == Self::Cta { Shared::Cta } else { Shared::Grid }
     }
 
-    /// The narrowest scope that reaches from one to the other.
+    /// The narrowest scope that includes both threads.
     pub fn scope(self) -> Scope {
         match self {
             Self::Cta => Scope::Cta,
@@ -41,7 +41,7 @@ impl Pair {
 /// Two threads.
 pub struct Two {
     pub pair: Pair,
-    /// That they are two, and what holds of each.
+    /// The conditions that the threads are different, and the conditions on each thread.
     pub holds: Vec<Term>,
     renamed: [FxHashMap<Term, Term>; 2],
 }
@@ -76,13 +76,13 @@ impl Two {
         [0, 1].map(|thread| self.of(eval, terms[thread], thread))
     }
 
-    /// That a term is the same of both.
+    /// The condition that a term has the same value in both threads.
     fn equal(&mut self, eval: &mut Eval<'_>, terms: [Term; 2]) -> Term {
         let [one, other] = self.both(eval, terms);
         eval.terms.equal(one, other)
     }
 
-    /// That an index, such as `ctaid`, is the same of both.
+    /// The condition that both threads have the same index, such as `ctaid`.
     fn same(&mut self, eval: &mut Eval<'_>, vector: SpecialVector) -> Term {
         vector.elements().into_iter().fold(eval.terms.truth(true), |same, element| {
             let index = eval.special(element);
@@ -91,7 +91,7 @@ impl Two {
         })
     }
 
-    /// That two CTAs are of one cluster, and what follows of it.
+    /// Adds the condition that two CTAs belong to one cluster, and its consequences.
     fn hold_cluster(&mut self, eval: &mut Eval<'_>) {
         let cluster = self.same(eval, SpecialVector::Clusterid);
         let (rank, count) = (eval.rank(), eval.special(Special::Scalar(SpecialScalar::ClusterNctarank)));
@@ -102,8 +102,8 @@ impl Two {
         self.holds.extend([cluster, terms.not(same)].into_iter().chain(within));
     }
 
-    /// That both mean the shared memory of one CTA, by the ranks of those that have it in their clusters; `None` if it cannot be. A thread
-    /// without a rank means its own.
+    /// The condition that both threads refer to the shared memory of one CTA, given the ranks of its owners in their
+    /// clusters; `None` if that is impossible. A thread without a rank refers to its own CTA.
     pub fn same_owner(&mut self, eval: &mut Eval<'_>, owners: [Option<Term>; 2]) -> Option<Vec<Term>> {
         if owners == [None; 2] {
             return (self.pair == Pair::Cta).then(Vec::new);
@@ -113,7 +113,7 @@ impl Two {
         Some(vec![rank, self.same(eval, SpecialVector::Clusterid)])
     }
 
-    /// That two threads of a CTA are of one warp.
+    /// The condition that two threads of a CTA belong to one warp.
     pub fn same_warp(&mut self, eval: &mut Eval<'_>) -> Term {
         let warp = eval.warp();
         self.equal(eval, [warp; 2])

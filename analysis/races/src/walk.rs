@@ -1,4 +1,5 @@
-//! Walks over a kernel with terms in place of values: what one thread accesses under which condition, and how it comes to barriers.
+//! Symbolic walks over a kernel, with terms instead of values: the accesses of one thread with their conditions, and
+//! its arrivals at barriers.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,27 +22,28 @@ use crate::{
 };
 use ptx_solver::term::{LeafName, Shared, Term};
 
-/// What is known of a kernel before a walk.
+/// The facts about a kernel that are known before a walk.
 pub struct Known<'k> {
     pub blocks: &'k [Block],
-    /// For each block, the header of each shared loop that it is in: all threads of a CTA go round it together.
+    /// For each block, the headers of the shared loops that contain it: all threads of a CTA iterate these loops
+    /// together.
     pub shared: Vec<Vec<usize>>,
-    /// For each block, whether it is in a loop with barriers that threads may go round apart.
+    /// For each block, whether a loop with barriers contains it that threads may iterate separately.
     pub mixed: Vec<bool>,
-    /// The bases that nothing writes.
+    /// The bases that no access writes.
     pub constant: FxHashSet<Base>,
-    /// The loads that give what memory had when the interval between two barriers began.
+    /// The loads that return the value that memory had at the beginning of the interval between two barriers.
     pub stable: FxHashSet<usize>,
-    /// Who goes round the shared loops together: the threads of a CTA, or of the grid.
+    /// The threads that iterate the shared loops together: the threads of a CTA, or of the grid.
     pub level: Shared,
     /// The barriers of the cluster.
     pub clusters: &'k Barriers,
-    /// The barriers of the CTA of which it is counted how often a thread comes there.
+    /// The CTA barriers at which a thread's arrivals are counted.
     pub counted: &'k BTreeSet<i64>,
 }
 
 impl Known<'_> {
-    /// Where it is counted how often a thread comes to a barrier.
+    /// The slot that counts a thread's arrivals at a barrier.
     pub fn counted(&self, barrier: &Barrier) -> Option<Slot> {
         id(barrier).filter(|id| !barrier.warp && self.counted.contains(id)).map(Slot::Arrivals)
     }
@@ -52,27 +54,27 @@ pub struct Walk<'w, 'f> {
     pub eval: &'w mut Eval<'f>,
     pub known: &'w Known<'w>,
     pub order: &'w Order,
-    /// Whether it ends at barriers.
+    /// Whether the walk ends at barriers.
     pub is_region: bool,
-    /// What tells the rounds of one walk from those of another.
+    /// A number that distinguishes the iteration terms of one walk from those that another walk creates.
     pub number: u32,
-    /// How many steps it may still take.
+    /// The number of steps that remain.
     pub left: &'w mut usize,
     pub stop: &'w Stop,
     pub walked: Walked,
     pub open: &'w mut BTreeSet<Open>,
-    /// What the body of a loop writes of local memory, by its header.
+    /// The local memory that the body of a loop writes, by header.
     pub written: &'w mut FxHashMap<usize, Written>,
-    /// Whether what is found counts, and not only what it leads to.
+    /// Whether the walk records accesses, and does not only compute states.
     pub records: bool,
     rank: Vec<usize>,
-    /// The loops that it is in, with a round of each.
+    /// The loops around the current block, each with an iteration.
     pub rounds: Rounds,
-    /// What is written of local memory by the loops around, from the outermost.
+    /// The local memory that the surrounding loops write, outermost loop first.
     pub writing: Vec<Written>,
 }
 
-/// Places in local memory, and variables of which not even the place is known.
+/// Written locations in local memory, and variables that are written at an unknown offset.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Written {
     pub places: BTreeSet<(Symbol, i64, i64)>,
@@ -88,7 +90,7 @@ impl Written {
     }
 }
 
-/// What is known of the values of an access.
+/// The values of an access, as far as they are known.
 #[derive(Clone, Copy, Default)]
 struct Values {
     stored: Option<Term>,
@@ -96,7 +98,7 @@ struct Values {
     expected: Option<Term>,
 }
 
-/// Where a loop goes to, and how it comes back to its beginning.
+/// The exits of a loop, and the states at its back edges.
 #[derive(Default)]
 pub struct Out {
     pub leaves: Vec<(usize, usize, State)>,
@@ -104,7 +106,7 @@ pub struct Out {
 }
 
 impl<'w, 'f> Walk<'w, 'f> {
-    #[expect(clippy::too_many_arguments, reason = "each is what a walk borrows")]
+    #[expect(clippy::too_many_arguments, reason = "each is a part that a walk borrows")]
     pub fn new(
         eval: &'w mut Eval<'f>,
         known: &'w Known<'w>,
@@ -155,13 +157,13 @@ impl<'w, 'f> Walk<'w, 'f> {
         self.walked
     }
 
-    /// What stands behind a loop at the very beginning.
+    /// Walks the blocks after a loop that starts at the first block of the walk.
     fn rest(&mut self, start: usize, leaves: Vec<(usize, usize, State)>) {
         let states = leaves.into_iter().map(|(_, to, state)| (to, state)).collect();
         drop(self.nodes(None, start, states));
     }
 
-    /// Walks over the blocks of a loop, or over all, from some of them on.
+    /// Walks over the blocks of a loop, or over all blocks, from some of them on.
     pub fn nodes(&mut self, within: Option<usize>, header: usize, states: Vec<(usize, State)>) -> Out {
         let mut out = Out::default();
         let mut pending: BTreeMap<usize, Vec<State>> = BTreeMap::new();
@@ -191,7 +193,7 @@ impl<'w, 'f> Walk<'w, 'f> {
         out
     }
 
-    /// Counts the rounds of loops that all threads of a CTA go round together.
+    /// Counts the iterations of loops that all threads of a CTA iterate together.
     fn pass(&mut self, from: usize, to: usize, state: &mut State) {
         if !self.known.shared[to].contains(&to) {
             return;
@@ -207,9 +209,10 @@ impl<'w, 'f> Walk<'w, 'f> {
     }
 
     pub fn join(&mut self, mut states: Vec<State>) -> Option<State> {
-        // Those with the most in common stand beside each other, and are joined first.
+        // States with a long common prefix become neighbors and are joined first.
         states.sort_by(|a, b| a.holds.compare(&b.holds));
-        // The states from the right, each with how much it has in common with the one before: more than that one with its own.
+        // The states from right to left, each with the length of the prefix that it shares with the state before. These
+        // lengths increase strictly.
         let mut open: Vec<(State, usize)> = Vec::new();
         let join = |this: &mut Self, open: &mut Vec<(State, usize)>| {
             if let (Some((one, _)), Some((other, common))) = (open.pop(), open.pop()) {
@@ -299,7 +302,7 @@ impl<'w, 'f> Walk<'w, 'f> {
         self.walked.arrivals.push(Arrival { target, state, around });
     }
 
-    /// Does one instruction.
+    /// Executes one instruction.
     pub fn step(&mut self, node: usize, at: usize, state: &mut State) {
         let step = &self.eval.flat.steps[at];
         let guard = step.guard.map(|(register, is)| {
@@ -380,7 +383,7 @@ impl<'w, 'f> Walk<'w, 'f> {
                 self.not_followed(at, "asynchronous operations are not followed");
                 self.anything(count)
             }
-            // What a texture has is not written while a kernel reads it, unless by another kernel.
+            // A texture is not written while a kernel reads it, except by another kernel.
             Action::Elsewhere(Elsewhere::Texture) => {
                 self.walked.reads_textures = true;
                 self.anything(count)
@@ -404,7 +407,7 @@ impl<'w, 'f> Walk<'w, 'f> {
         }
     }
 
-    /// The passed value. Of more bits than were passed, nothing is known.
+    /// The value of a parameter that is passed in a call. If more bits are read than were passed, the value is unknown.
     fn passed(&mut self, state: &State, from: &Operand, bits: u32) -> Term {
         let register = match from {
             Operand::Register(register) => state.register(*register),
@@ -422,7 +425,7 @@ impl<'w, 'f> Walk<'w, 'f> {
         }
     }
 
-    /// Comes to a barrier of the CTA.
+    /// Arrives at a barrier of the CTA.
     fn meet(&mut self, at: usize, state: &mut State, guard: Option<Term>, barrier: &Barrier) {
         if self.records {
             let mut holds = state.holds.clone();
@@ -438,7 +441,8 @@ impl<'w, 'f> Walk<'w, 'f> {
         state.set(slot, after);
     }
 
-    /// A barrier of a warp orders nothing here; one of the CTA gives what it computes of all threads.
+    /// The result of a barrier. A warp barrier gives arbitrary values; a reducing CTA barrier gives a value that
+    /// depends on all threads.
     fn barrier(&mut self, node: usize, at: usize, state: &State, barrier: &Barrier, count: usize) -> Vec<(Term, bool)> {
         if barrier.reduces.is_none() || barrier.warp || self.known.mixed[node] {
             return self.anything(count);
@@ -481,7 +485,7 @@ impl<'w, 'f> Walk<'w, 'f> {
         }
         let mut base = Base::of(&self.eval.terms, self.eval.flat, address);
         let mut address = address;
-        // An address of shared memory that is not that of a variable is of another place in each CTA.
+        // A shared-memory address without a variable is a different location in each CTA.
         if access.space.is_some_and(Space::is_shared_cta) && !matches!(base, Base::Variable(_)) {
             let window = self.eval.window();
             address = self.eval.terms.add(address, window);
@@ -519,7 +523,7 @@ impl<'w, 'f> Walk<'w, 'f> {
         values
     }
 
-    /// What `inc` writes: zero where memory has the most, or more.
+    /// The value that `inc` writes: zero if memory has the maximum or more.
     fn incremented(&mut self, loaded: Term, most: Term) -> Term {
         let terms = &mut self.eval.terms;
         let bits = terms.bits(loaded);
@@ -528,7 +532,7 @@ impl<'w, 'f> Walk<'w, 'f> {
         terms.choose(below, more, zero)
     }
 
-    /// What a load reads.
+    /// The value that a load reads.
     #[expect(clippy::too_many_arguments, reason = "each is something of the load")]
     fn loaded(
         &mut self,
@@ -609,7 +613,7 @@ impl<'w, 'f> Walk<'w, 'f> {
         }
     }
 
-    /// An access of a variable of the thread alone.
+    /// An access to a local variable, which is private to the thread.
     fn local(
         &mut self,
         state: &mut State,
@@ -663,7 +667,7 @@ impl<'w, 'f> Walk<'w, 'f> {
     }
 }
 
-/// The mask of an instruction for which lanes of a warp wait for each other.
+/// The mask of an instruction at which lanes of a warp wait for each other.
 pub fn lanes(action: &Action) -> Option<&Operand> {
     match action {
         Action::Barrier(barrier) => Some(&barrier.id).filter(|_| barrier.warp),
@@ -672,7 +676,7 @@ pub fn lanes(action: &Action) -> Option<&Operand> {
     }
 }
 
-/// Whether an instruction orders accesses, and does nothing else.
+/// Whether an instruction only orders accesses.
 fn is_fence(form: &Asynchronous) -> bool {
     let Effect::Fence(fence) = form.effect() else { return false };
     // `tensormap.cp_fenceproxy` copies, too.

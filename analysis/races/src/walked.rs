@@ -1,4 +1,4 @@
-//! What one thread does, as a walk finds it.
+//! The result of a walk: the accesses and arrivals of one thread.
 
 use crate::{chunks::Chunks, state::State};
 use ptx_isa::InstPlace;
@@ -7,30 +7,30 @@ use ptx_solver::term::Term;
 /// An access of one thread.
 #[derive(Clone, Debug)]
 pub struct Touch {
-    /// Which step it is.
+    /// The step of the access.
     pub step: usize,
-    /// What holds where it happens, each of one bit.
+    /// The conditions under which the access happens, each of one bit.
     pub holds: Chunks<Term>,
     /// Its address, in 64 bits.
     pub address: Term,
-    /// How many bytes it has.
+    /// The size of the access in bytes.
     pub bytes: u64,
-    /// What it writes, if that is one value.
+    /// The value that the access writes, if it is a single value.
     pub stored: Option<Term>,
-    /// What it reads, if that is one value.
+    /// The value that the access reads, if it is a single value.
     pub loaded: Option<Term>,
-    /// Of a `cas`, the value that memory must have for it to write.
+    /// For a `cas`, the value that memory must have for the write.
     pub expected: Option<Term>,
-    /// The loops around it, by their headers, from the outermost; and in which round of each it happens.
+    /// The loops around the access by header, outermost first, each with the iteration of the access.
     pub around: Rounds,
-    /// How often the thread has come to each barrier of some threads before.
+    /// The number of earlier arrivals at each barrier of some threads.
     pub arrivals: Vec<(i64, Term)>,
 }
 
-/// Loops, by their headers, from the outermost; and a round of each.
+/// Loops by header, outermost first, each with an iteration.
 pub type Rounds = Vec<(usize, Term)>;
 
-/// How a thread comes to a barrier, or to its end.
+/// The arrival of a thread at a barrier or at its end.
 #[derive(Clone, Debug)]
 pub struct Arrival {
     pub target: Target,
@@ -38,51 +38,51 @@ pub struct Arrival {
     pub around: Rounds,
 }
 
-/// How a thread comes to a barrier that need not be one of all threads of the CTA.
+/// The arrival of a thread at a barrier that need not be for all threads of the CTA.
 #[derive(Clone, Debug)]
 pub struct Meeting {
-    /// Which step it is.
+    /// The step of the barrier.
     pub step: usize,
-    /// The conditions at that place.
+    /// The conditions under which the thread arrives.
     pub holds: Chunks<Term>,
-    /// How often it has come to each such barrier before.
+    /// The number of earlier arrivals at each such barrier.
     pub arrivals: Vec<(i64, Term)>,
 }
 
-/// How a thread comes to an instruction for which lanes of a warp wait for each other.
+/// The arrival of a thread at an instruction at which lanes of a warp wait for each other.
 #[derive(Clone, Debug)]
 pub struct Together {
-    /// Which step it is.
+    /// The step of the instruction.
     pub step: usize,
-    /// The conditions at that place.
+    /// The conditions under which the thread arrives.
     pub holds: Chunks<Term>,
-    /// The lanes that are to come.
+    /// The mask of lanes that must take part.
     pub mask: Term,
 }
 
-/// Where a thread comes to.
+/// The target of an arrival.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Target {
     /// The barrier in this block.
     Barrier(usize),
-    /// Its end.
+    /// The end of the thread.
     End,
 }
 
-/// Something that is not followed: the line, and why.
+/// Code that is not followed: its site and the reason.
 pub type Open = (InstPlace, String);
 
-/// What a walk found.
+/// The result of a walk.
 #[derive(Debug, Default)]
 pub struct Walked {
-    /// The accesses of memory that other threads may have.
+    /// The accesses of memory that other threads may access, too.
     pub touches: Vec<Touch>,
-    /// How the thread comes to barriers and to its end.
+    /// The arrivals of the thread at barriers and at its end.
     pub arrivals: Vec<Arrival>,
-    /// How it comes to barriers of the CTA at which the walk does not end.
+    /// The arrivals at CTA barriers at which the walk does not end.
     pub meetings: Vec<Meeting>,
-    /// How it comes to instructions of several lanes of a warp.
+    /// The arrivals at instructions that synchronize several lanes of a warp.
     pub together: Vec<Together>,
-    /// Whether a texture is read.
+    /// Whether the thread reads a texture.
     pub reads_textures: bool,
 }

@@ -1,4 +1,5 @@
-//! Executions that show a race or a divergent barrier: `models/execute/` runs the kernel in launches that it guesses, in several orders.
+//! Witnesses of races and divergent barriers: `models/execute/` runs the kernel in guessed launches under several
+//! schedules.
 
 use ptx_execute::{Assumed, Device, End, Fault, FaultKind, Given, Launch, LaunchError, Options, Schedule, search};
 use ptx_isa::{
@@ -8,21 +9,21 @@ use ptx_isa::{
 
 use crate::options::Budget;
 
-/// An execution in which something is wrong.
+/// An execution with a fault.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Witness {
-    /// The launch, which [`Assumed::launch`] makes on a new device with the seed.
+    /// The launch, which [`Assumed::launch`] builds on a new device with the seed.
     pub launch: Assumed,
-    /// What all that is random is made of.
+    /// The seed of all random choices.
     pub seed: u64,
-    /// The order of the threads, which follows from the seed.
+    /// The schedule of the threads, which follows from the seed.
     pub schedule: Schedule,
-    /// What was found: two sites with lines, threads and CTAs, the place, and the message.
+    /// The fault: two sites with lines, threads and CTAs, the memory location, and the message.
     pub found: Fault,
 }
 
 impl Witness {
-    /// The two accesses in the order of the text; a barrier twice.
+    /// The two accesses in the order of the text; for a barrier, its site twice.
     pub fn pair(&self) -> [InstPlace; 2] {
         let own = self.found.site.at;
         let other = self.found.other.as_ref().map_or(own, |site| site.at);
@@ -31,27 +32,28 @@ impl Witness {
 }
 
 impl Witness {
-    /// Whether it is a race of two threads of a CTA.
+    /// Whether the fault is a race of two threads of a CTA.
     pub fn is_race_of_cta(&self) -> bool {
         let is_race = matches!(self.found.kind, FaultKind::Race | FaultKind::SameValue);
         is_race && self.found.other.as_ref().is_some_and(|site| site.cta == self.found.site.cta)
     }
 }
 
-/// How many seeds each launch is run with: two for each order of the threads.
+/// The number of seeds for each launch: two for each schedule.
 const SEEDS: u64 = 10;
 
-/// How a launch is run with a seed.
+/// The machine options for a seed.
 pub fn options(seed: u64, budget: &Budget) -> Options {
     Options { most_steps: budget.run_steps, ..Options::default() }.of_seed(seed)
 }
 
-/// Whether threads of a kernel wait for a write of another thread. Flags and locks begin with zeros, so that buffers have to.
+/// Whether threads of a kernel wait for a write of another thread. Flags and locks must begin with zeros, and so must
+/// buffers then.
 pub fn polls(flat: &Flat) -> bool {
     flat.steps.iter().any(|step| match &step.action {
         Action::Access(access) => match access.kind {
             AccessKind::Ld => access.strong().is_some(),
-            // A lock, a ticket, or a counter, whose value the thread reads.
+            // A lock, a ticket, or a counter whose value the thread reads.
             AccessKind::Atom => step.writes.iter().any(Option::is_some),
             _ => false,
         },
@@ -60,23 +62,23 @@ pub fn polls(flat: &Flat) -> bool {
     })
 }
 
-/// What launches are to have besides what is guessed.
+/// Requirements on launches in addition to the guessed values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Needs<'b> {
-    /// Buffers begin with zeros.
+    /// Whether buffers begin with zeros.
     pub zeros: bool,
-    /// How many CTAs there are to be in each direction, for what threads of two of them do.
+    /// The number of CTAs in each direction that faults between two CTAs need.
     pub ctas: Option<Dim3>,
-    /// The barriers. Threads that wait for ever at these alone are divergent; one that waits for memory is not.
+    /// The barriers. Threads that wait forever only at barriers are divergent; a thread that waits for memory is not.
     pub barriers: &'b [InstPlace],
 }
 
 impl Needs<'_> {
-    /// A launch, and the same with more CTAs where they are needed and nobody says how many there are.
+    /// A launch, and the same launch with more CTAs if they are needed and the user gives no grid size.
     fn of(self, launch: Assumed, given: &Given) -> Vec<Assumed> {
         let launch = Assumed { zeros: self.zeros, ..launch };
         let is_open = given.size.grid.is_none() && launch.size.grid == launch.size.cluster;
-        // Two CTAs race more often than others, and a third one may come late.
+        // A launch with two CTAs shows most races; a third CTA may arrive late.
         let more = self.ctas.filter(|_| is_open).into_iter().flat_map(|ctas| {
             [1, 2].map(|times| {
                 let mut more = launch.clone();
@@ -88,8 +90,8 @@ impl Needs<'_> {
     }
 }
 
-/// Looks for executions with what is given, one after the other, until `is_enough` says so of what was found, which has each pair of lines
-/// once. With how many executions there were.
+/// Searches for executions with each of the given values in turn, until `is_enough` accepts the witnesses, which have
+/// each pair of sites once. Also returns the number of executions.
 ///
 /// # Errors
 /// If the machine cannot launch the kernel at all.
@@ -124,7 +126,7 @@ struct Search<'s> {
 }
 
 impl Search<'_> {
-    /// Adds what executions of launches with the given values show, within so many steps. The number of steps that they had.
+    /// Adds the witnesses of launches with the given values, within `most` steps. Returns the number of steps taken.
     fn run(&mut self, given: &Given, most: u64) -> Result<u64, Vec<LaunchError>> {
         let crate::options::Options { budget, stop, .. } = self.options;
         if most == 0 || (self.is_enough)(&self.all) || stop.is_due() {
@@ -132,7 +134,7 @@ impl Search<'_> {
         }
         let launches = search(self.module, self.kernel, given, &budget.search, stop)?;
         let mut steps = 0;
-        // A launch that stops at once shows nothing of a launch that a user would make.
+        // A launch that stops at once tells nothing about a launch that a user would make.
         let stops = |end: End| matches!(end, End::Stopped(FaultKind::Trap | FaultKind::Unsupported));
         let launches = launches.into_iter().filter(|tried| !stops(tried.end)).map(|tried| tried.launch);
         let needs = self.needs;
@@ -147,7 +149,7 @@ impl Search<'_> {
         Ok(steps)
     }
 
-    /// Adds what one execution shows. The number of steps that it had.
+    /// Adds the witnesses of one execution. Returns the number of steps taken.
     fn run_once(&mut self, launch: &Assumed, seed: u64) -> Result<u64, Vec<LaunchError>> {
         self.executions += 1;
         let options = options(seed, &self.options.budget);
@@ -155,7 +157,7 @@ impl Search<'_> {
         let mut device = Device::new(self.module, options)?;
         let assumed: Launch = launch.launch(&mut device);
         let report = device.launch(&assumed)?;
-        // An execution that traps does not count, and everything after an access that went astray is garbage.
+        // An execution that traps does not count, and the results after an out-of-bounds access are garbage.
         if report.findings.iter().any(|found| found.kind == FaultKind::Trap) {
             return Ok(report.work);
         }

@@ -1,6 +1,7 @@
-//! Kernels of others that are labelled, each racy, divergent or free. They are not in the project; where they are not beside it, the test
-//! is skipped. A part of them is proved each time; `RACES=all cargo test -p ptx-races --test labelled -- --nocapture` does the whole of
-//! all, with executions, and prints the table of docs/races.md. `RACES=O0` does the same of what is compiled without optimization.
+//! Third-party kernels that are labelled racy, divergent or free. The project does not contain them; without their
+//! archive the test is skipped. By default a part of them is proved;
+//! `RACES=all cargo test -p ptx-races --test labelled -- --nocapture` checks all of them, with executions, and prints
+//! the table of docs/races.md. `RACES=O0` does the same with the code that was compiled without optimization.
 
 use std::{
     collections::BTreeMap,
@@ -15,18 +16,16 @@ use libtest_mimic::{Arguments, Failed, Trial};
 use ptx_isa::{Dim3, LaunchSize, Module};
 use ptx_races::check::{Class, Options, Outcome, Report, check};
 
-/// The kernels of which something else is found than their label says, and why: the executions of `models/execute/` say the same.
+/// The kernels whose finding differs from their label, and why: the executions of `models/execute/` agree with the
+/// finding.
 const OTHERS: [(&str, &str); 7] = [
     ("bench-C-AMP-Convolution-convolution-simple-mutant", "its PTX has no access to a neighbour's element"),
     ("bench-C-AMP-MatrixMultiplication-mxm-amp-simple-mutant", "its PTX has no access to a neighbour's element"),
     ("bench-C-AMP-MersenneTwister-box-muller-kernel-mutant", "its PTX has no access to a neighbour's element"),
-    (
-        "bench-CUDA20-scan-workefficient-mutant",
-        "behind the barrier that it lacks, each thread reads what it wrote itself",
-    ),
+    ("bench-CUDA20-scan-workefficient-mutant", "after the barrier that it lacks, each thread reads its own writes"),
     (
         "ts-pointertests-test12",
-        "without optimization, each thread reads a pointer that all write, which is the same each time",
+        "without optimization, each thread reads a pointer that all threads write with the same value",
     ),
     (
         "ts-cooperative-groups-fail-divergence-grid-group",
@@ -47,7 +46,7 @@ struct Kernel {
 fn kernels(folder: &Path) -> Vec<Kernel> {
     let text = fs::read_to_string(folder.join("index.csv")).expect("an index");
     let row = |line: &str| {
-        // The fields that are read here have no quotes, but for those behind the label.
+        // The fields that are read here have no quotes; only fields after the label do.
         let f: Vec<&str> = line.split(',').collect();
         let three = |at: usize| -> Option<Dim3> {
             Some([f[at].parse().ok()?, f[at + 1].parse().ok()?, f[at + 2].parse().ok()?])
@@ -73,12 +72,13 @@ fn report(folder: &Path, kernel: &Kernel) -> Option<(Report, Duration)> {
     if report.verdict != Outcome::Open || kernel.size.block.is_some() {
         return Some((report, begin.elapsed()));
     }
-    // An execution needs a number of threads; a proof of it alone is none of the kernel, which is for any.
+    // An execution needs a number of threads. A proof for that number alone does not prove the kernel, which is for any
+    // number.
     let one = check(&Options { size: LaunchSize { block: Some([256, 1, 1]), ..LaunchSize::default() }, ..options });
     Some((if one.verdict == Outcome::Free { report } else { one }, begin.elapsed()))
 }
 
-/// What is wrong with what is said of a kernel.
+/// The mismatch between a report and the label of a kernel, if there is one.
 fn wrong(kernel: &Kernel, report: &Report) -> Option<String> {
     let is_known = OTHERS.iter().any(|(id, _)| *id == kernel.id);
     let has_race = report.obstacles.iter().any(|finding| finding.class == Class::Race);
@@ -96,7 +96,7 @@ fn wrong(kernel: &Kernel, report: &Report) -> Option<String> {
 fn all(root: PathBuf, part: &'static str) -> Result<(), Failed> {
     let folder = root.join(if part == "O0" { "ptx-O0" } else { "ptx" });
     let kernels = kernels(&root);
-    // In the part that is always done, small kernels are proved, and few of the large sets.
+    // The default part proves all small kernels, and few kernels of the large sets.
     let small = |kernel: &Kernel| matches!(&*kernel.set, "gv-testsuite" | "publication");
     let own: Vec<&Kernel> = kernels
         .iter()

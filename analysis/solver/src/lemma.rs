@@ -1,11 +1,11 @@
-//! What holds of products of an index and a size, which a multiplier of bits does not tell a solver in time.
+//! Facts about products of an index and a size, which a solver cannot derive from a bit-level multiplier in time.
 
 use itertools::Itertools;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::term::{Binary, Leaf, LeafName, Node, Shared, Term, Terms, ones};
 
-/// An index, a size that all threads have alike, and what stands for their product.
+/// An index, a size that all threads share, and the term that replaces their product.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Product {
     index: Term,
@@ -13,16 +13,18 @@ struct Product {
     product: Term,
 }
 
-/// How many cases there may be of all.
+/// The largest number of cases.
 const CASES: usize = 100;
-/// The largest multiple of a product of which it is assumed that it does not wrap around.
+/// The largest multiple of a product that is assumed not to wrap around.
 const SMALL: u64 = 1 << 20;
 
-/// Conditions in which a new value stands for each product of an index and a size, with what holds of these if neither the products nor the next
-/// multiples of the sizes wrap around: a row begins where the one before it has ended, or later. One of the cases that are returned is so wherever the
-/// conditions hold. `None` where there is no product, or more than `most` of one size.
+/// Replaces each product of an index and a size in the conditions by a new value, and adds facts about these values.
+/// The facts hold if neither the products nor the next multiples of the sizes wrap around: a row does not begin before
+/// the previous row has ended. Whenever the conditions hold, one of the returned cases holds. `None` if the conditions
+/// have no product, or more than `most` products of one size.
 ///
-/// A case says in which order the indices are, so that the start of a row is a sum with the start of the one before, which cancels.
+/// A case fixes the order of the indices, so that the start of a row is a sum with the start of the previous row, which
+/// cancels.
 pub fn cases(terms: &mut Terms, conditions: &[Term], most: usize) -> Option<Vec<Vec<Term>>> {
     let (mut all, products) = abstracted(terms, conditions);
     if products.is_empty() {
@@ -49,7 +51,7 @@ pub fn cases(terms: &mut Terms, conditions: &[Term], most: usize) -> Option<Vec<
                 classes.push(Some(order));
             }
         }
-        // Multiples of what is not positive have another order.
+        // Multiples of a size that is not positive have a different order.
         if !is_positive(terms, size) {
             classes.push(None);
         }
@@ -62,14 +64,15 @@ pub fn cases(terms: &mut Terms, conditions: &[Term], most: usize) -> Option<Vec<
     Some(combined.map(|orders| case(terms, &all, &orders)).collect())
 }
 
-/// In which order the products of a size are: those of one index together, the lowest index first; nothing where the size is not positive.
+/// An order of the products of a size: the products of equal indices form a class, the lowest index first. `None` if
+/// the size is not positive.
 #[derive(Clone, Debug)]
 struct Order {
     size: Term,
     classes: Option<Vec<Vec<Product>>>,
 }
 
-/// Conditions with values in place of products, and the products of which something is left in them.
+/// The conditions with values instead of products, and the products whose value, index or size still occurs in them.
 fn abstracted(terms: &mut Terms, conditions: &[Term]) -> (Vec<Term>, Vec<Product>) {
     let mut products = Products(Vec::new());
     let mut done = FxHashMap::default();
@@ -99,7 +102,7 @@ fn abstracted(terms: &mut Terms, conditions: &[Term]) -> (Vec<Term>, Vec<Product
 struct Products(Vec<Product>);
 
 impl Products {
-    /// What stands for the product of two terms, if one of them is a size.
+    /// The replacement for the product of two terms, if one of them is a size.
     fn of(&mut self, terms: &mut Terms, term: Term, [a, b]: [Term; 2], done: &FxHashMap<Term, Term>) -> Option<Term> {
         let bits = terms.bits(term);
         let sizes = [a, b].map(|factor| is_size(terms, factor));
@@ -114,7 +117,7 @@ impl Products {
             }
             [is_first, _] => {
                 let (index, size) = if is_first { (b, a) } else { (a, b) };
-                // The round before this one has the same product, less the size.
+                // The product of the previous iteration is this product minus the size.
                 match terms.node(index) {
                     Node::Sum(constant, _) if *constant == ones(bits) => {
                         let index = terms.sum(1, &[(1, index)], bits);
@@ -127,7 +130,7 @@ impl Products {
         }
     }
 
-    /// A sum of a product and some more sizes, as compilers make it of a later row.
+    /// A sum of a product and multiples of its size, which compilers generate for a later row.
     fn of_sum(
         &mut self,
         terms: &mut Terms,
@@ -171,7 +174,7 @@ impl Products {
     }
 }
 
-/// What holds of each product: it has the sign of the index, and there is room for the next multiple.
+/// Facts about each product: it has the sign of the index, and the next multiple does not overflow.
 fn bounds(terms: &mut Terms, products: &[Product], all: &mut Vec<Term>) {
     let mut factors: FxHashMap<Term, u64> = FxHashMap::default();
     let mut seen: FxHashSet<Term> = FxHashSet::default();
@@ -204,7 +207,7 @@ fn bounds(terms: &mut Terms, products: &[Product], all: &mut Vec<Term>) {
     }
 }
 
-/// All orders of some products.
+/// All orders of the given products.
 fn orders(of: &[Product]) -> Vec<Vec<Vec<Product>>> {
     let Some((first, rest)) = of.split_first() else { return vec![Vec::new()] };
     let mut all = Vec::new();
@@ -223,7 +226,7 @@ fn orders(of: &[Product]) -> Vec<Vec<Vec<Product>>> {
     all
 }
 
-/// Whether no condition says that an order is another one.
+/// Whether no known condition contradicts an order.
 fn is_possible(terms: &mut Terms, order: &[Vec<Product>], known: &FxHashSet<Term>) -> bool {
     let mut is_below = |a: &Product, b: &Product| {
         let signed = terms.less(true, a.index, b.index);
@@ -235,7 +238,7 @@ fn is_possible(terms: &mut Terms, order: &[Vec<Product>], known: &FxHashSet<Term
     placed.iter().cartesian_product(&placed).all(|((low, a), (high, b))| low < high || a == b || !is_below(a, b))
 }
 
-/// The conditions where the products have these orders.
+/// The conditions together with the given orders of the products.
 fn case(terms: &mut Terms, conditions: &[Term], orders: &[Order]) -> Vec<Term> {
     let mut all = conditions.to_vec();
     let mut by: FxHashMap<Term, Term> = FxHashMap::default();
@@ -270,7 +273,7 @@ fn case(terms: &mut Terms, conditions: &[Term], orders: &[Order]) -> Vec<Term> {
             by.insert(high.product, new);
         }
     }
-    // A product may be in the index or the size of another one.
+    // A product may occur in the index or the size of another product.
     for _ in 0..=by.len() {
         let mut done = FxHashMap::default();
         let replaced = |terms: &mut Terms, term: Term, done: &mut FxHashMap<Term, Term>| {
@@ -290,7 +293,7 @@ fn is_positive(terms: &Terms, term: Term) -> bool {
     matches!(terms.node(term), Node::Leaf(Leaf { name: LeafName::Ntid(_) | LeafName::Nctaid(_), .. }))
 }
 
-/// Whether a term is made of sizes of the launch and of parameters alone, by sums and products.
+/// Whether a term consists only of launch sizes and parameters, combined by sums and products.
 fn is_size(terms: &Terms, term: Term) -> bool {
     let mut seen = FxHashSet::default();
     let mut open = vec![term];
@@ -314,7 +317,7 @@ mod tests {
     use super::*;
     use crate::solve::{Answer, solve};
 
-    /// Whether `a*size + b` of two threads, `b` below the size, can be the same where `a` or `b` is not.
+    /// Checks whether `a*size + b` of two threads, with `b` below the size, can be equal if `a` or `b` differs.
     #[test]
     fn rows_are_apart() {
         let mut terms = Terms::default();
@@ -338,7 +341,7 @@ mod tests {
         for case in cases(&mut terms, &conditions, 4).expect("products") {
             assert_eq!(solve(&terms, &case, &mut 20_000, &mut 10_000_000, &Stop::never()), Answer::Never);
         }
-        // Without the bound of the column they may meet.
+        // Without the bound on the column, the sums may be equal.
         let weaker = cases(&mut terms, &conditions[1..], 4).expect("products");
         let meets = |case: &Vec<Term>| {
             matches!(solve(&terms, case, &mut 20_000, &mut 10_000_000, &Stop::never()), Answer::Holds(_))

@@ -1,7 +1,8 @@
 //! Terms over the values of GPU threads, and a solver of conditions on them.
 //!
-//! [`term::Terms`] keeps terms of bit-vectors and simplifies them, [`solve::solve`] translates conditions to clauses and asks a SAT
-//! solver, and [`lemma`] adds the facts about products that clauses find slowly. Budgets count the steps of the solver and its clauses.
+//! [`term::Terms`] stores and simplifies bit-vector terms, [`solve::solve`] translates conditions to clauses for a SAT
+//! solver, and [`lemma`] adds facts about products that clauses derive slowly. Budgets limit the steps of the solver
+//! and the number of clauses.
 //!
 //! ```
 //! use ptx_isa::Stop;

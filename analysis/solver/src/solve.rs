@@ -1,4 +1,4 @@
-//! Whether a condition on terms can hold: its bits as clauses, for a SAT solver.
+//! Satisfiability of conditions on terms, by translation of their bits to clauses for a SAT solver.
 
 use std::cell::Cell;
 
@@ -11,11 +11,12 @@ use crate::term::{Binary, Leaf, Node, Term, Terms, ones};
 /// The answer to a question.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// It never holds.
+    /// The conditions never hold together.
     Never,
-    /// It holds with these values of leaves. Results of functions are chosen freely, so that no execution need have them.
+    /// The conditions hold with these values of leaves. The results of functions are chosen freely, so an execution
+    /// with these values need not exist.
     Holds(Vec<(Leaf, u64)>),
-    /// The solver took more steps than it may.
+    /// The solver exceeded its step limit.
     TooHard,
 }
 
@@ -31,13 +32,14 @@ impl Callbacks for Steps<'_> {
     }
 }
 
-/// The most results of one function that are compared with each other.
+/// The largest number of results of one function that are compared with each other.
 const CONGRUENT: usize = 48;
-/// The most clauses of one question.
+/// The largest number of clauses of one question.
 const CLAUSES: usize = 1_500_000;
 
-/// Whether all of these, each of one bit, can hold together. `steps` bounds the decisions of the solver, and is less
-/// afterwards, and `clauses` how many clauses this question and other questions may have. `stop` ends it, too.
+/// Whether all of these one-bit conditions can hold together. `steps` bounds the decisions of the solver and is reduced
+/// by the decisions made. `clauses` bounds the clauses of this question and of later questions. `stop` ends the search,
+/// too.
 pub fn solve(terms: &Terms, all: &[Term], steps: &mut u64, clauses: &mut u64, stop: &Stop) -> Answer {
     let callbacks = Steps { left: Cell::new((*steps).max(1)), stop };
     let mut solver = Solver::new(batsat::SolverOpts::default(), callbacks);
@@ -71,7 +73,7 @@ struct Bits<'t, 's> {
     done: FxHashMap<Term, Vec<Lit>>,
     functions: FxHashMap<u32, Vec<Term>>,
     clauses: usize,
-    /// The most clauses.
+    /// The largest number of clauses.
     most: usize,
 }
 
@@ -153,7 +155,8 @@ impl Bits<'_, '_> {
         sum
     }
 
-    /// The sum of three bits, and the carry. Clauses that say each by the other help the solver (Eén and Sörensson, 2006).
+    /// The sum of three bits, and the carry. Redundant clauses between sum and carry help the solver (Eén and
+    /// Sörensson, 2006).
     fn full(&mut self, a: Lit, b: Lit, c: Lit) -> (Lit, Lit) {
         let is_simple = [a, b, c].iter().any(|lit| self.known(*lit).is_some())
             || [(a, b), (a, c), (b, c)].iter().any(|(x, y)| x.var() == y.var());
@@ -243,7 +246,7 @@ impl Bits<'_, '_> {
         less
     }
 
-    /// A shift by a number of bits that is not known, where `fill` comes in; `left` is the direction.
+    /// A shift by an unknown number of bits; `fill` is shifted in, and `left` is the direction.
     fn shift(&mut self, of: &[Lit], by: &[Lit], left: bool, fill: Lit) -> Vec<Lit> {
         let mut of = of.to_vec();
         let width = of.len();
@@ -268,13 +271,13 @@ impl Bits<'_, '_> {
         of.into_iter().map(|lit| self.choose(too_far, fill, lit)).collect()
     }
 
-    /// A quotient and a rest without signs: by zero, all ones.
+    /// An unsigned quotient and remainder; division by zero gives a quotient of all ones.
     fn divided(&mut self, a: &[Lit], b: &[Lit]) -> (Vec<Lit>, Vec<Lit>) {
         let width = a.len();
         let mut rest = self.number(0, width as u32);
         let mut quotient = vec![!self.truth; width];
         for bit in (0..width).rev() {
-            // It is less than half of all numbers: at most the part of `a` that has been taken, without the last bit.
+            // The remainder has a spare bit: it is at most the consumed prefix of `a` without the last bit.
             rest.pop();
             rest.insert(0, a[bit]);
             let fits = !self.less(&rest, b);
@@ -405,7 +408,7 @@ impl Bits<'_, '_> {
         }
     }
 
-    /// The same operands give the same result.
+    /// Adds clauses for congruence: equal operands give equal results.
     fn congruence(&mut self) {
         for of in self.functions.clone().into_values() {
             for (index, &one) in of.iter().enumerate().take(CONGRUENT) {
@@ -457,7 +460,7 @@ mod tests {
     use super::*;
     use crate::term::{LeafName, Shared};
 
-    /// Each operation, as PTX has it.
+    /// Each operation with its PTX counterpart.
     const OPERATIONS: [(Binary, AluOp, bool); 11] = [
         (Binary::Mul, AluOp::MulLo, false),
         (Binary::And, AluOp::And, false),
@@ -472,8 +475,8 @@ mod tests {
         (Binary::RemSigned, AluOp::Rem, true),
     ];
 
-    /// Whether the term of an operation can be something else than what the arithmetic of PTX gives. Each operand is a number, or a leaf that
-    /// is equal to it, so that simplified terms and clauses both take part.
+    /// Checks that the term of an operation cannot differ from the result of PTX arithmetic. Each operand is a number,
+    /// or a leaf that equals the number, so that both simplification and clauses are tested.
     fn check(x: u64, y: u64, bits: u32) {
         let (unsigned, signed) = if bits == 16 { (Type::U16, Type::S16) } else { (Type::U32, Type::S32) };
         let (x, y) = (x & ones(bits), y & ones(bits));
@@ -537,7 +540,7 @@ mod tests {
         }
     }
 
-    /// The same operands give the same result, and others may give another one.
+    /// Equal operands give equal results, and different operands may give different results.
     #[test]
     fn functions_are_functions() {
         let mut terms = Terms::default();

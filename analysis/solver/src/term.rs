@@ -1,42 +1,43 @@
-//! Values as terms over the unknown values of a thread: bit-vectors of 1 to 64 bits, each term once.
+//! Values as terms over the unknown values of a thread: bit-vectors of 1 to 64 bits. Equal terms are stored once.
 //!
-//! Sums are kept as sums of multiples, modulo two to the width, so that the common part of two threads cancels.
+//! Sums are stored as sums of multiples, modulo 2 to the power of the width, so that the common part of two threads
+//! cancels.
 
 use std::hash::BuildHasher;
 
 use ptx_isa::Special;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
-/// The number of a term in [`Terms`].
+/// The index of a term in [`Terms`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Term(u32);
 
-/// Who has the same value of a [`Leaf`].
+/// The threads that share the value of a [`Leaf`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Shared {
     /// Every thread of the grid.
     Grid,
     /// Every thread of the CTA.
     Cta,
-    /// Nobody else.
+    /// The thread alone.
     Thread,
 }
 
-/// A value of which nothing is known but its bounds.
+/// An unknown value, which may have an upper bound.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Leaf {
-    /// What it is.
+    /// The meaning of the value.
     pub name: LeafName,
-    /// Which threads have the same.
+    /// The threads that share the value.
     pub shared: Shared,
-    /// Which of two threads has it; 0 before that is said.
+    /// The number of the thread in a question about two threads; 0 before a thread is assigned.
     pub thread: u32,
 }
 
 /// The meaning of a [`Leaf`].
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum LeafName {
-    /// `%tid`, in a direction.
+    /// `%tid`, in one direction.
     Tid(u8),
     /// `%ntid`
     Ntid(u8),
@@ -44,19 +45,19 @@ pub enum LeafName {
     Ctaid(u8),
     /// `%nctaid`
     Nctaid(u8),
-    /// So many bytes into a parameter, by the number of its symbol.
+    /// The value at this offset in bytes in a parameter, which is given by the number of its symbol.
     Parameter(usize, i64),
     /// The address of a variable.
     Variable(usize),
     /// Another special register.
     Special(Special),
-    /// The place of the shared memory of a CTA in the window of shared memory.
+    /// The position of the shared memory of a CTA in the window of shared memory.
     SharedWindow,
-    /// The CTA, as one number.
+    /// The index of the CTA, as one number.
     Cta,
-    /// How often a loop has gone round, by the block where it begins and the walk.
+    /// The iteration number of a loop, by the header block and the walk.
     Round(usize, u32),
-    /// Anything: made by an instruction or a loop, once each.
+    /// An arbitrary value, created by an instruction or a loop; each has a distinct number.
     Any(u32),
 }
 
@@ -67,7 +68,7 @@ pub enum Binary {
     And,
     Or,
     Xor,
-    /// Shifts by the width or more give what the manual says of them (section 9.7.8).
+    /// Shifts by the width or more are defined by the manual (section 9.7.8).
     Shl,
     ShrUnsigned,
     ShrSigned,
@@ -89,32 +90,32 @@ pub enum Node {
     Sum(u64, Vec<(u64, Term)>),
     /// An operation on two terms.
     Binary(Binary, Term, Term),
-    /// Whether both are the same, in one bit.
+    /// Whether both terms are equal, in one bit.
     Equal(Term, Term),
-    /// Whether the first is less, as numbers without a sign, in one bit.
+    /// Whether the first term is less, as unsigned numbers, in one bit.
     LessUnsigned(Term, Term),
-    /// The same of numbers with a sign.
+    /// Whether the first term is less, as signed numbers, in one bit.
     LessSigned(Term, Term),
-    /// The second where the first, of one bit, holds; the third elsewhere.
+    /// The second term if the first, of one bit, holds; otherwise the third.
     If(Term, Term, Term),
-    /// The low bits, from a place on.
+    /// The bits of a term from a position on.
     Extract(Term, u32),
-    /// With zeros above.
+    /// A zero extension.
     Zeros(Term),
-    /// With the sign above.
+    /// A sign extension.
     Signs(Term),
-    /// A function of its operands of which nothing else is known, by its number.
+    /// An uninterpreted function, given by its number, of operands.
     Function(u32, Vec<Term>),
 }
 
-/// A term, and its facts that are asked for again and again.
+/// A term, with cached facts.
 #[derive(Debug)]
 struct Entry {
     node: Node,
     bits: u32,
-    /// The bits that it may have.
+    /// The bits that may be set.
     most: u64,
-    /// How many terms there are on the longest way down to a leaf.
+    /// The number of terms on the longest path to a leaf.
     depth: u32,
     /// Another term with the same hash.
     next: Option<Term>,
@@ -124,23 +125,23 @@ struct Entry {
 #[derive(Debug, Default)]
 pub struct Terms {
     entries: Vec<Entry>,
-    /// The largest values of leaves, where these are known.
+    /// The upper bounds of leaves, if known.
     limits: FxHashMap<LeafName, u64>,
     /// The last term with a hash.
     known: FxHashMap<u64, Term>,
     functions: FxHashMap<String, u32>,
-    /// The terms that were extracted and widened before: terms share parts, which are looked at once.
+    /// Caches of extracted and widened terms: terms share parts, which are processed once.
     extracted: FxHashMap<(Term, u32, u32), Term>,
     widened: FxHashMap<(Term, u32, bool), Term>,
     fresh: u32,
 }
 
-/// The most parts of a sum that are added to the parts of another sum.
+/// The largest number of parts of a sum that are merged into another sum.
 const LONG: usize = 64;
-/// The most terms on a way down through which a term of fewer or more bits is made anew.
+/// The largest depth to which a narrowed or widened term is rebuilt.
 const DEEP: u32 = 500;
 
-/// So many ones.
+/// A number with the low `bits` bits set.
 pub fn ones(bits: u32) -> u64 {
     u64::MAX >> (64 - bits.clamp(1, 64))
 }
@@ -166,12 +167,12 @@ impl Terms {
         &self.entries[term.0 as usize].node
     }
 
-    /// How many bits a term has.
+    /// The width of a term in bits.
     pub fn bits(&self, term: Term) -> u32 {
         self.entries[term.0 as usize].bits
     }
 
-    /// How many terms there are.
+    /// The number of terms.
     pub fn count(&self) -> usize {
         self.entries.len()
     }
@@ -193,17 +194,17 @@ impl Terms {
         term
     }
 
-    /// The low bits of a number.
+    /// A constant, truncated to the low bits.
     pub fn constant(&mut self, value: u64, bits: u32) -> Term {
         self.make(Node::Constant(value & ones(bits)), bits)
     }
 
-    /// One bit.
+    /// A constant of one bit.
     pub fn truth(&mut self, holds: bool) -> Term {
         self.constant(holds.into(), 1)
     }
 
-    /// The number that a term is, if it is one.
+    /// The value of a term, if it is a constant.
     pub fn value(&self, term: Term) -> Option<u64> {
         match self.node(term) {
             Node::Constant(value) => Some(*value),
@@ -211,30 +212,30 @@ impl Terms {
         }
     }
 
-    /// Limits a leaf to a largest value, for all threads, before its first use.
+    /// Sets the upper bound of a leaf for all threads. Call it before the first use of the leaf.
     pub fn limit(&mut self, name: LeafName, most: u64) {
         self.limits.insert(name, most);
     }
 
-    /// A value that is not known.
+    /// An unknown value.
     pub fn leaf(&mut self, name: LeafName, shared: Shared, bits: u32) -> Term {
         self.make(Node::Leaf(Leaf { name, shared, thread: 0 }), bits)
     }
 
-    /// A value that nothing else has.
+    /// A fresh unknown value, independent of every other value.
     pub fn any(&mut self, shared: Shared, bits: u32) -> Term {
         self.fresh += 1;
         self.leaf(LeafName::Any(self.fresh), shared, bits)
     }
 
-    /// The result of a function that has a name, for operands of which it may depend.
+    /// The result of the function with this name. It depends only on the operands.
     pub fn function(&mut self, name: &str, operands: Vec<Term>, bits: u32) -> Term {
         let next = self.functions.len() as u32;
         let number = *self.functions.entry(name.to_owned()).or_insert(next);
         self.make(Node::Function(number, operands), bits)
     }
 
-    /// The operands of a result of a function, if a term is one.
+    /// The operands of a term, if it is a result of the function with this name.
     pub fn operands_of(&self, name: &str, term: Term) -> Option<&[Term]> {
         match self.node(term) {
             Node::Function(number, operands) if self.functions.get(name) == Some(number) => Some(operands),
@@ -242,7 +243,8 @@ impl Terms {
         }
     }
 
-    /// A term as a sum. A long sum is a part of a longer one as it is: copies of it would take more memory with each part.
+    /// A term as a constant and parts. A long sum is one part of a longer sum: copying its parts would take memory that
+    /// grows with each addition.
     fn parts(&self, term: Term) -> (u64, Vec<(u64, Term)>) {
         match self.node(term) {
             Node::Constant(value) => (*value, Vec::new()),
@@ -279,7 +281,7 @@ impl Terms {
         }
     }
 
-    /// The constant of a sum, and the rest of it.
+    /// The constant of a sum, and the remaining sum.
     pub fn without_constant(&mut self, term: Term) -> (u64, Term) {
         match self.node(term) {
             Node::Constant(value) => {
@@ -299,17 +301,17 @@ impl Terms {
         self.sum(0, &[(1, a), (1, b)], self.bits(a))
     }
 
-    /// Their difference.
+    /// The difference of two terms.
     pub fn sub(&mut self, a: Term, b: Term) -> Term {
         self.sum(0, &[(1, a), (u64::MAX, b)], self.bits(a))
     }
 
-    /// A multiple.
+    /// A multiple of a term.
     pub fn scale(&mut self, factor: u64, of: Term) -> Term {
         self.sum(0, &[(factor, of)], self.bits(of))
     }
 
-    /// All bits the other way round.
+    /// The bitwise complement.
     pub fn not(&mut self, a: Term) -> Term {
         let bits = self.bits(a);
         if bits > 1 {
@@ -325,18 +327,18 @@ impl Terms {
         }
     }
 
-    /// The bits that both have.
+    /// The bitwise conjunction.
     pub fn and(&mut self, a: Term, b: Term) -> Term {
         self.binary(Binary::And, a, b)
     }
 
-    /// Whether all of these hold, each of one bit.
+    /// The conjunction of one-bit terms.
     pub fn all(&mut self, of: impl IntoIterator<Item = Term>) -> Term {
         let truth = self.truth(true);
         of.into_iter().fold(truth, |all, one| self.and(all, one))
     }
 
-    /// The bits that one of them has.
+    /// The bitwise disjunction.
     pub fn or(&mut self, a: Term, b: Term) -> Term {
         self.binary(Binary::Or, a, b)
     }
@@ -355,7 +357,7 @@ impl Terms {
             Mul | And | Or | Xor if b < a => (b, a, right, left),
             _ => (a, b, left, right),
         };
-        // Multiples of products are multiples of the same products.
+        // A multiple of a factor becomes a multiple of the product.
         if op == Mul && left.is_none() && right.is_none() {
             for (of, other) in [(a, b), (b, a)] {
                 if let Node::Sum(0, parts) = self.node(of)
@@ -391,14 +393,14 @@ impl Terms {
                 return self.binary(And, a, low);
             }
             (And, Some((known, other)), _) if self.most(other) & !known == 0 => return other,
-            // What shares no bits is a sum, which cancels.
+            // Terms without common bits are added, so that they can cancel.
             (Or | Xor, _, _) if bits > 1 && self.most(a) & self.most(b) == 0 => return self.add(a, b),
             _ => {}
         }
         self.make(Node::Binary(op, a, b), bits)
     }
 
-    /// The bits that a term may have, and none else.
+    /// A mask that contains every bit that a term may have set.
     pub fn most(&self, term: Term) -> u64 {
         self.entries[term.0 as usize].most
     }
@@ -435,14 +437,14 @@ impl Terms {
         }
     }
 
-    /// Whether two terms of the same width are the same, in one bit.
+    /// Whether two terms of the same width are equal, in one bit.
     pub fn equal(&mut self, a: Term, b: Term) -> Term {
         if a == b {
             return self.truth(true);
         }
         let bits = self.bits(a);
         if bits > 1 {
-            // What both have is on neither side then.
+            // The difference cancels the common parts of both sides.
             let difference = self.sub(a, b);
             if let Some(value) = self.value(difference) {
                 return self.truth(value == 0);
@@ -454,7 +456,8 @@ impl Terms {
             }
             let [mut left, mut right] = sides(parts, bits);
             let mut constant = signed(constant, bits);
-            // Sides that do not wrap around are numbers, both multiples of the common divisor of all parts.
+            // If the sides do not wrap around, they are numbers, and both are multiples of the common divisor of all
+            // parts.
             let most = [constant.max(0), constant.min(0)].map(i64::unsigned_abs);
             let fits = [(&left, most[0]), (&right, most[1])]
                 .map(|(side, own)| self.most_of_sum(own, side) <= ones(bits).into());
@@ -493,15 +496,15 @@ impl Terms {
         }
     }
 
-    /// The most that a sum of multiples may be, as a number.
+    /// The upper bound of a sum of multiples, without wrap-around.
     fn most_of_sum(&self, constant: u64, parts: &[(u64, Term)]) -> u128 {
         parts.iter().fold(constant.into(), |all, (factor, term)| {
             all.saturating_add(u128::from(*factor) * u128::from(self.most(*term)))
         })
     }
 
-    /// The divisor of a difference, and the difference divided by it, where neither of its sides is above a quarter of all numbers; one
-    /// and the difference itself elsewhere.
+    /// The common divisor of a difference, and the difference divided by it, if neither side exceeds a quarter of all
+    /// numbers; otherwise one and the difference itself.
     pub fn divided(&mut self, difference: Term) -> (u64, Term) {
         let bits = self.bits(difference);
         let (constant, parts) = self.parts(difference);
@@ -516,7 +519,8 @@ impl Terms {
         (common, self.sub(left, right))
     }
 
-    /// Whether the same multiples of two widened terms are the same, which they are if the terms are.
+    /// The equality of the same multiples of two widened terms, if it is equivalent to the equality of the narrow
+    /// terms.
     fn equal_narrow(&mut self, factor: u64, a: Term, b: Term) -> Option<Term> {
         let (x, y) = match (self.node(a), self.node(b)) {
             (Node::Zeros(x), Node::Zeros(y)) | (Node::Signs(x), Node::Signs(y)) => (*x, *y),
@@ -527,7 +531,7 @@ impl Terms {
         (own == self.bits(y) && fits).then(|| self.equal(x, y))
     }
 
-    /// Comparisons of what compilers make of conditions: `selp`, and words with zeros above.
+    /// Comparisons of terms that compilers generate for conditions: `selp`, and zero-extended words.
     fn equal_to_constant(&mut self, a: Term, b: Term) -> Option<Term> {
         let value = self.value(b)?;
         match *self.node(a) {
@@ -551,7 +555,7 @@ impl Terms {
         }
     }
 
-    /// Whether the first is less than the second, in one bit.
+    /// Whether the first term is less than the second, in one bit.
     pub fn less(&mut self, is_signed: bool, a: Term, b: Term) -> Term {
         let bits = self.bits(a);
         if a == b {
@@ -568,7 +572,7 @@ impl Terms {
         self.make(if is_signed { Node::LessSigned(a, b) } else { Node::LessUnsigned(a, b) }, 1)
     }
 
-    /// The first of two terms where the condition, of one bit, holds; elsewhere the second.
+    /// The first of two terms if the condition, of one bit, holds; otherwise the second.
     pub fn choose(&mut self, condition: Term, a: Term, b: Term) -> Term {
         if a == b {
             return a;
@@ -597,7 +601,7 @@ impl Terms {
         self.make(Node::If(condition, a, b), bits)
     }
 
-    /// So many bits of a term, from the bit `low` on.
+    /// The `bits` bits of a term from the bit `low` on.
     pub fn extract(&mut self, of: Term, low: u32, bits: u32) -> Term {
         let whole = self.bits(of);
         if low == 0 && bits == whole {
@@ -642,7 +646,7 @@ impl Terms {
         }
     }
 
-    /// A term with zeros or signs above, or as many low bits as there are to be.
+    /// A term extended with zeros or sign bits, or truncated to its low bits.
     pub fn widen(&mut self, of: Term, bits: u32, is_signed: bool) -> Term {
         let own = self.bits(of);
         if bits <= own {
@@ -669,7 +673,7 @@ impl Terms {
                 self.choose(condition, a, b)
             }
             _ if is_signed && self.most(of) >> (own - 1) == 0 => self.widen(of, bits, false),
-            // What has no carry is the sum of what is wider.
+            // If a sum cannot overflow, its extension is the sum of the extended parts.
             Node::Sum(constant, ref parts) if !is_signed => {
                 let parts = parts.clone();
                 let most = parts.iter().fold(u128::from(constant), |all, (factor, term)| {
@@ -687,7 +691,7 @@ impl Terms {
         }
     }
 
-    /// The same of one of two threads: what they do not share has its number then.
+    /// The term of one of two threads: each leaf that the threads do not share gets the thread's number.
     pub fn of_thread(&mut self, term: Term, thread: u32, common: Shared, done: &mut FxHashMap<Term, Term>) -> Term {
         self.replace(term, done, &mut |terms, leaf, bits| {
             let is_own = leaf.shared > common;
@@ -695,7 +699,7 @@ impl Terms {
         })
     }
 
-    /// A term with other terms instead of leaves.
+    /// A term with its leaves replaced by other terms.
     pub fn replace(
         &mut self,
         term: Term,
@@ -708,14 +712,14 @@ impl Terms {
         })
     }
 
-    /// A term that is made anew from its leaves on: of a part that `by` says something of, that; it has what became of the operands, too.
+    /// Rebuilds a term from its leaves. `by` may replace any subterm, and gets the replacements of the operands.
     pub fn map(
         &mut self,
         term: Term,
         done: &mut FxHashMap<Term, Term>,
         by: &mut impl FnMut(&mut Self, Term, &FxHashMap<Term, Term>) -> Option<Term>,
     ) -> Term {
-        // Terms are made behind their operands, so that a stack is enough.
+        // Terms are rebuilt after their operands, so an explicit stack suffices.
         let mut open = vec![term];
         while let Some(next) = open.last().copied() {
             if done.contains_key(&next) {
@@ -734,7 +738,7 @@ impl Terms {
         done[&term]
     }
 
-    /// A term of what became of its operands.
+    /// A term with its operands replaced.
     fn again(&mut self, term: Term, done: &FxHashMap<Term, Term>) -> Term {
         let bits = self.bits(term);
         match self.node(term).clone() {
@@ -758,7 +762,7 @@ impl Terms {
         }
     }
 
-    /// The number of the last value that nothing else has.
+    /// The number of the last fresh value.
     pub fn fresh(&self) -> u32 {
         self.fresh
     }
@@ -779,7 +783,8 @@ impl Terms {
         leaves
     }
 
-    /// Whether a term has no leaf that was made after this one, and none of loops within these blocks.
+    /// Whether a term has no leaf that was created after the fresh value `fresh`, and no iteration number of a loop
+    /// within these blocks.
     pub fn is_older(&self, term: Term, fresh: u32, is_within: &impl Fn(usize) -> bool) -> bool {
         self.leaves(term).into_iter().all(|leaf| match self.node(leaf) {
             Node::Leaf(Leaf { name: LeafName::Any(number), .. }) => *number <= fresh,
@@ -788,14 +793,14 @@ impl Terms {
         })
     }
 
-    /// Whether all threads of a CTA have the same, if they have the same of these leaves.
+    /// Whether all threads of a CTA have the same value of a term, if they have the same values of these leaves.
     pub fn is_uniform(&self, term: Term, same: &rustc_hash::FxHashSet<Term>) -> bool {
         self.leaves(term).into_iter().all(|leaf| {
             same.contains(&leaf) || matches!(self.node(leaf), Node::Leaf(leaf) if leaf.shared < Shared::Thread)
         })
     }
 
-    /// A term with other terms instead of leaves, by their terms.
+    /// A term with its leaves replaced by other terms; `by` gets the term of a leaf.
     pub fn substitute(&mut self, term: Term, by: &impl Fn(Term) -> Option<Term>) -> Term {
         self.replace(term, &mut FxHashMap::default(), &mut |terms, leaf, bits| {
             let leaf = terms.make(Node::Leaf(leaf.clone()), bits);
@@ -803,14 +808,14 @@ impl Terms {
         })
     }
 
-    /// By how much `end` is `start` shifted to the right, if it is so wherever `entry` is what it was shifted from at first.
+    /// The number of bits by which `end` is `start` shifted right, for an initial value `entry`; `None` if unknown.
     pub fn shifted_right(&mut self, end: Term, start: Term, entry: Term) -> Option<u64> {
         let bits = self.bits(start);
         let is_positive = self.most(entry) >> (bits - 1) == 0;
         match *self.node(end) {
             Node::Binary(Binary::ShrUnsigned, of, by) if of == start => self.value(by),
             Node::Binary(Binary::ShrSigned, of, by) if of == start && is_positive => self.value(by),
-            // Half of a number with a sign, as compilers write it.
+            // The signed half of a number, as compilers write it.
             Node::Binary(Binary::ShrSigned, of, by) if is_positive && self.value(by) == Some(1) => {
                 let sign = self.constant(u64::from(bits) - 1, bits);
                 let sign = self.binary(Binary::ShrUnsigned, start, sign);
@@ -820,7 +825,7 @@ impl Terms {
         }
     }
 
-    /// The terms that a term is made of directly.
+    /// The direct operands of a term.
     pub fn operands(&self, term: Term) -> Vec<Term> {
         operands(self.node(term))
     }
@@ -837,7 +842,7 @@ fn operands(node: &Node) -> Vec<Term> {
     }
 }
 
-/// The result of an operation on numbers.
+/// The result of an operation on constants.
 fn fold(op: Binary, x: u64, y: u64, bits: u32) -> u64 {
     use Binary::*;
     let (a, b) = (signed(x, bits), signed(y, bits));

@@ -1,4 +1,4 @@
-//! What a block of threads has: indices, a barrier, shared memory, and its place in the order of starting.
+//! Intrinsics of a block of threads: indices, a barrier, shared memory, and the block's start order.
 
 use core::arch::nvptx;
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
@@ -19,13 +19,13 @@ pub fn blocks() -> usize {
     unsafe { nvptx::_grid_dim_x() as usize }
 }
 
-/// Waits for all threads of the block, and shows each what the others wrote.
+/// Waits for all threads of the block. Afterwards each thread sees the writes of the other threads.
 pub fn barrier() {
     unsafe { nvptx::_syncthreads() }
 }
 
-/// How many blocks started before this one. A block may wait for those: they run, or have run. It may not wait for blocks
-/// of a lower index, which may start later.
+/// The number of blocks that started before this one. A block may wait for these blocks, because they run or have run.
+/// It must not wait for blocks of a lower index, which may start later.
 pub fn starting_order(started: &AtomicU32) -> u32 {
     started.fetch_add(1, Relaxed)
 }
@@ -35,11 +35,11 @@ unsafe extern "C" {
     pub fn is_shared(address: *const u32) -> bool;
 }
 
-/// An array in the shared memory of each block, and the function that gives its address.
+/// Declares an array in the shared memory of each block, and the function that returns its address.
 ///
-/// Rust has no word for shared memory. The assembler gets the array, and LLVM a generic address of it. What LLVM is told to
-/// assume makes the accesses at addresses computed from that one `.shared`. It drops an assumption about a value that is used
-/// nowhere else, so that a comment uses it; ptxas leaves nothing of that.
+/// Rust has no syntax for shared memory. The assembler gets the array, and LLVM gets a generic address of it. With an
+/// assumption, LLVM uses `.shared` for accesses at addresses computed from this one. LLVM drops an assumption about a
+/// value without other uses, so an assembly comment uses the value; ptxas generates no code for it.
 macro_rules! shared {
     ($name:ident: [u32; $length:literal]) => {
         core::arch::global_asm!(concat!(".shared .align 4 .b32 ", stringify!($name), "[", $length, "];"));

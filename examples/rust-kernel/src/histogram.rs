@@ -1,4 +1,4 @@
-//! How often each byte occurs. Every block counts in shared memory, then adds to the sum of all blocks.
+//! A histogram of bytes. Every block counts in shared memory, then adds its counts to the sums of all blocks.
 
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 

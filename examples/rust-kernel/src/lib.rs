@@ -1,7 +1,7 @@
 //! Kernels whose only means of synchronization are `core::sync::atomic` and the barrier of a block.
 //!
-//! No ordering is stronger than its kernel needs: each one that a compiler loses breaks the kernel. README.md has the
-//! parameters and how to launch them.
+//! No ordering is stronger than its kernel needs: the loss of any ordering in a compiler breaks the kernel. README.md
+//! lists the parameters and launches of the kernels.
 #![no_std]
 #![feature(abi_ptx, asm_experimental_arch, core_intrinsics, link_llvm_intrinsics, stdarch_nvptx)]
 #![allow(internal_features, reason = "assume; and isspacep, which only LLVM has")]

@@ -1,10 +1,10 @@
-//! Pairs of blocks pass messages through plain memory, and count the words that come stale.
+//! A kernel whose pairs of blocks pass messages through plain memory, and count stale words.
 
 use core::sync::atomic::{AtomicU32, Ordering::*};
 
 use crate::block::{starting_order, thread};
 
-/// One block sets it, another one waits for it and takes it back.
+/// An event that one block sets, and that another block waits for and resets.
 #[repr(transparent)]
 pub struct Event(AtomicU32);
 
@@ -44,8 +44,8 @@ unsafe fn receive(channel: *mut Channel, round: u32) -> u32 {
     }
 }
 
-/// Of the blocks, in the order in which they start, every other one sends, and the next one receives. The GPU must have room
-/// for two blocks at a time; their number is even.
+/// In the order in which blocks start, every first block of a pair sends, and the second receives. The GPU must have
+/// room for two blocks at a time, and the number of blocks is even.
 #[unsafe(no_mangle)]
 pub unsafe extern "ptx-kernel" fn message(channels: *mut Channel, started: &AtomicU32, rounds: u32, stale: &AtomicU32) {
     if thread() != 0 {

@@ -1,5 +1,5 @@
-//! A bounded queue with many producers and many consumers: a ticket names the slot, whose sequence number says whose turn
-//! it is.
+//! A bounded queue with many producers and many consumers: a ticket selects a slot, whose sequence number selects the
+//! ticket that may use it.
 
 use core::sync::atomic::{AtomicU32, Ordering::*, fence};
 
@@ -12,28 +12,28 @@ pub struct Ring {
     head: AtomicU32,
 }
 
-/// The sequence number of slot `i` is `i` at first, `ticket + 1` when the item of a ticket is in it, and
-/// `ticket + capacity` when that was taken out.
+/// The sequence number of slot `i` is `i` at first, `ticket + 1` when it holds the item of a ticket, and
+/// `ticket + capacity` when that item has been taken out.
 #[repr(C)]
 pub struct Slot {
     sequence: AtomicU32,
     value: u32,
 }
 
-/// Waits until it is a ticket's turn at a slot, whose value is then the caller's.
+/// Waits until the slot has this sequence number. The slot's value then belongs to the caller.
 unsafe fn wait(slot: *mut Slot, sequence: u32) {
     while unsafe { (*slot).sequence.load(Relaxed) } != sequence {}
     fence(Acquire);
 }
 
-/// Hands a slot to the ticket whose turn is next.
+/// Passes a slot to the ticket whose turn is next.
 unsafe fn pass(slot: *mut Slot, sequence: u32) {
     unsafe { (*slot).sequence.store(sequence, Release) };
 }
 
-/// Of the blocks, in the order in which they start, every other one produces `rounds` items, and the next one consumes as
-/// many. `capacity` is a power of two. With `rounds <= capacity` a lone producer has room for all its items, so that no block
-/// waits for one that has not started.
+/// In the order in which blocks start, every first block of a pair produces `rounds` items, and the second consumes as
+/// many. `capacity` is a power of two. With `rounds <= capacity` a lone producer has room for all its items, so no
+/// block waits for a block that has not started.
 #[unsafe(no_mangle)]
 pub unsafe extern "ptx-kernel" fn ring(ring: &Ring, slots: *mut Slot, capacity: u32, rounds: u32, taken: *mut u32) {
     if thread() != 0 {

@@ -1,4 +1,4 @@
-//! The sums of all prefixes, in one pass: a block looks back at the tiles before its own until one knows its prefix.
+//! Prefix sums in one pass: a block looks back at the preceding tiles until it finds a known prefix.
 
 use core::sync::atomic::{AtomicU32, Ordering::*};
 
@@ -8,7 +8,7 @@ use crate::block::{barrier, shared, starting_order, thread, threads};
 const SUM: u32 = 1;
 const PREFIX: u32 = 2;
 
-/// What a block publishes of its tile. Sum and prefix are plain words: the state alone says whether they are there.
+/// The published results of a tile. Sum and prefix are plain words: the state tells which of them are valid.
 #[repr(C)]
 pub struct Tile {
     state: AtomicU32,
@@ -18,7 +18,7 @@ pub struct Tile {
     prefix: u32,
 }
 
-/// The sum of all tiles before one.
+/// The sum of all tiles before this tile.
 unsafe fn look_back(tiles: *const Tile, tile: usize) -> u32 {
     let mut before = 0u32;
     let mut index = tile;
@@ -40,8 +40,8 @@ shared!(scan_sums: [u32; 1024]);
 shared!(scan_tile: [u32; 1]);
 shared!(scan_before: [u32; 1]);
 
-/// A tile is as long as a block, of at most 1024 threads. There is a block for each tile. Tiles are given out in the order in
-/// which blocks start, so that no block waits for one that has not started.
+/// The length of a tile is the size of a block, at most 1024 threads. Each block has one tile. Blocks take tiles in
+/// their start order, so that no block waits for a block that has not started.
 #[unsafe(no_mangle)]
 pub unsafe extern "ptx-kernel" fn scan(
     input: *const u32,

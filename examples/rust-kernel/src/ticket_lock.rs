@@ -4,7 +4,7 @@ use core::sync::atomic::{AtomicU32, Ordering::*};
 
 use crate::block::thread;
 
-/// First come, first served.
+/// A fair lock: tickets are served in their order.
 #[repr(C)]
 pub struct TicketLock {
     next: AtomicU32,
@@ -13,7 +13,7 @@ pub struct TicketLock {
 
 impl TicketLock {
     fn lock(&self) {
-        // The ticket orders nothing; what the last owner wrote comes with `serving`.
+        // The ticket orders nothing; `serving` publishes the writes of the last owner.
         let ticket = self.next.fetch_add(1, Relaxed);
         while self.serving.load(Acquire) != ticket {}
     }

@@ -1,4 +1,4 @@
-//! The result of an arithmetic instruction without further modifiers.
+//! The result of an arithmetic instruction without additional modifiers.
 
 use super::{
     bits::{SOURCES, mask},
@@ -7,7 +7,8 @@ use super::{
 };
 use crate::word::{AluOp, Type};
 
-/// The result of an instruction on registers, of as many sources as it has.
+/// The result of an instruction on registers. `sources` must have as many values as the instruction has source
+/// operands.
 pub fn alu(op: AluOp, ty: Type, sources: &[u128]) -> Option<u128> {
     if sources.len() != op.arity() {
         return None;
@@ -17,7 +18,7 @@ pub fn alu(op: AluOp, ty: Type, sources: &[u128]) -> Option<u128> {
         *operand = source & mask(op.source_type(ty, index).bits());
     }
     let value = match ty.element() {
-        // The elements of a packed type are computed apart.
+        // The elements of a packed type are computed separately.
         Some(element) if !matches!(op, AluOp::Mov | AluOp::Selp) => {
             let half = |at: u32| Some((float(op, element, operands.map(|operand| operand >> at))? & mask(16)) << at);
             half(0)? | half(16)?
@@ -30,7 +31,7 @@ pub fn alu(op: AluOp, ty: Type, sources: &[u128]) -> Option<u128> {
 }
 
 impl AluOp {
-    /// Whether there is such an instruction on this type.
+    /// Whether PTX has the instruction for this type.
     pub fn takes(self, ty: Type) -> bool {
         match self {
             Self::AddCc | Self::SubCc | Self::Addc | Self::Subc => {

@@ -23,14 +23,15 @@ impl Type {
     }
 }
 
-/// The value of the low `bits` of `value` as a signed number; of no bits, 0.
+/// The value of the low `bits` of `value` as a signed number; 0 if `bits` is 0.
 pub fn sign_extend(value: u64, bits: u32) -> i64 {
     let unused = 64u32.saturating_sub(bits);
     (value.checked_shl(unused).unwrap_or(0) as i64) >> unused.min(63)
 }
 
-/// A value of a type in a register of so many bits, which may be more than those of the type: a sign fills them, and zeros after any
-/// other type (section 9.4.1, of `ld`, `cvt` and parameters). Where it is not known how many bits the register has, it has all.
+/// A value of a type in a register of this many bits, which may be wider than the type: a signed type is sign-extended,
+/// every other type is zero-extended (section 9.4.1, on `ld`, `cvt` and parameters). A width of 0 means an unknown
+/// width and counts as 64 bits.
 pub fn in_register(ty: Type, bits: u32, value: u128) -> u128 {
     let bits = if bits == 0 { 64 } else { bits };
     match ty.is_signed() && bits > ty.bits() {
@@ -39,7 +40,7 @@ pub fn in_register(ty: Type, bits: u32, value: u128) -> u128 {
     }
 }
 
-/// So many ones in the low bits, and at most 128.
+/// Ones in this number of low bits, at most 128.
 pub fn mask(bits: u32) -> u128 {
     u128::MAX.checked_shr(128 - bits.min(128)).unwrap_or(0)
 }
@@ -49,15 +50,15 @@ pub fn width(vec: Option<VectorSize>, ty: Type) -> u32 {
     vec.map_or(1, |vec| vec.elements() as u32) * ty.bits()
 }
 
-/// The most source operands that an instruction on registers has.
+/// The maximum number of source operands of an instruction on registers.
 pub(super) const SOURCES: usize = 4;
 
-/// What a result is limited to.
+/// A modifier that limits the range of a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Limit {
     None,
-    /// `.sat`: from 0 to 1.
+    /// `.sat`: the range from 0 to 1.
     Unit,
-    /// `.relu`: not negative.
+    /// `.relu`: no negative numbers.
     Positive,
 }

@@ -39,7 +39,7 @@ pub fn compare(cmp: Cmp, ty: Type, a: u128, b: u128) -> Option<bool> {
     Some(order.map_or(!ordered, holds))
 }
 
-/// `setp` and `set`, with all that their modifiers say.
+/// `setp` and `set`, with all modifiers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Compare {
     /// The comparison.
@@ -48,13 +48,13 @@ pub struct Compare {
     pub ty: Type,
     /// `.ftz`.
     pub flushes: bool,
-    /// What a predicate, the third operand, is combined by.
+    /// The operation that combines the comparison with a predicate, the third operand.
     pub combined: Option<Combination>,
-    /// The type of `set`'s result; `setp` has two predicates.
+    /// The result type of `set`; `None` for `setp`, whose results are two predicates.
     pub value: Option<Type>,
 }
 
-/// How a comparison and a predicate are combined.
+/// An operation that combines a comparison and a predicate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, EnumString)]
 #[strum(serialize_all = "snake_case")]
 #[expect(missing_docs, reason = "named as the manual names them")]
@@ -87,7 +87,8 @@ impl Compare {
         self.value.unwrap_or(Type::Pred)
     }
 
-    /// Of `setp`, the comparison and its opposite, each combined, or the comparisons of the two elements.
+    /// The results. For `setp`: the comparison and its negation, each combined with the predicate, or the comparisons
+    /// of the two elements.
     pub(super) fn execute(self, sources: &[u128]) -> Option<[u128; 2]> {
         let (a, b, with) = match (self.combined, sources) {
             (None, [a, b]) => (*a, *b, None),
@@ -117,7 +118,7 @@ impl Compare {
     }
 }
 
-/// `slct`: the first operand where the third is not negative, and the second otherwise, also for NaN.
+/// `slct`: the first operand if the third is not negative; otherwise, and for NaN, the second.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Select {
     pub(super) ty: Type,
@@ -139,7 +140,7 @@ impl Select {
     }
 }
 
-/// What `testp` asks (section 9.7.3). A zero is normal.
+/// The property that `testp` tests (section 9.7.3). Zero is normal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, EnumString)]
 #[strum(serialize_all = "snake_case")]
 #[allow(missing_docs)] // PTX's own names.

@@ -1,4 +1,4 @@
-//! An instruction that computes, with all that its modifiers say.
+//! A computing instruction with all its modifiers.
 
 use super::{
     alu::alu,
@@ -10,17 +10,17 @@ use super::{
 };
 use crate::word::{AluOp, Cmp, Type};
 
-/// An instruction on registers and constants alone (sections 9.7.1 to 9.7.9). Registers that hold something packed have bits without
-/// a type of their own here, but for pairs of halves.
+/// An instruction that uses only registers and constants (sections 9.7.1 to 9.7.9). A register that holds packed
+/// elements has an untyped bit type here, except for pairs of halves.
 ///
-/// A NaN is the one that GPUs give, all ones without a sign. Of `f64`, it is the first operand that is NaN, made quiet; where no
-/// operand is, `0xFFF8000000000000`.
+/// A NaN result is the NaN that GPUs return: all ones except the sign. An `f64` result is the first NaN operand, made
+/// quiet, or `0xFFF8000000000000` if no operand is NaN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Computation {
-    /// Arithmetic on integers and bits, and moves of anything. A division by zero gives all ones, and so does its remainder, as on
-    /// GPUs; PTX leaves it open.
+    /// Arithmetic on integers and bits, and moves of any type. Division by zero and its remainder return all ones, as
+    /// on GPUs; PTX leaves both undefined.
     Alu(AluOp, Type),
-    /// `setp` of one comparison: 1 where it holds, 0 where it does not. The second result is the opposite.
+    /// `setp` with one comparison: 1 if it holds, 0 otherwise. The second result is the negation.
     Setp(Cmp, Type),
     /// `cvt` between integers, without `.sat`.
     Cvt {
@@ -35,27 +35,27 @@ pub enum Computation {
     Float(Float),
     /// `testp`.
     Testp(Test, Type),
-    /// `setp` with more modifiers or of pairs, and `set`.
+    /// `setp` with more modifiers or on pairs, and `set`.
     Compare(Compare),
     /// `slct`.
     Slct(Select),
-    /// `cvt` of floating-point numbers, or to them, or with `.sat`.
+    /// `cvt` from or to floating-point numbers, or with `.sat`.
     Convert(Conversion),
     /// `cvt.pack`.
     Pack(Pack),
 }
 
-/// What an instruction gives.
+/// The results of an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Outcome {
-    /// As many results as there are, and 0 for others.
+    /// The results; unused elements are 0.
     pub results: [u128; 2],
-    /// The new carry flag, where the instruction writes it.
+    /// The new carry flag, if the instruction writes it.
     pub carry: Option<bool>,
 }
 
 impl Computation {
-    /// The number of source operands; of those in braces, each counts.
+    /// The number of source operands; each operand in braces counts separately.
     pub fn arity(self) -> usize {
         match self {
             Self::Alu(op, _) => op.arity(),
@@ -70,7 +70,8 @@ impl Computation {
         }
     }
 
-    /// Whether there is a form of so many source operands: `min` and `max` of `f32` also have one of three.
+    /// Whether the instruction has a form with this many source operands: `min` and `max` of `f32` also have a form
+    /// with three.
     pub fn takes(self, count: usize) -> bool {
         match self {
             Self::Float(of) => of.takes(count),
@@ -98,7 +99,8 @@ impl Computation {
         }
     }
 
-    /// The number of results: two of `setp`, of which a kernel may take the first alone, and of `lop3` with a predicate.
+    /// The number of results: two for `setp`, whose second result a kernel may ignore, and for `lop3` with a
+    /// predicate.
     pub fn results(self) -> usize {
         match self {
             Self::Setp(..) | Self::Extended(Extended::Lop3 { .. }) => 2,
@@ -122,7 +124,7 @@ impl Computation {
         }
     }
 
-    /// The type of each result: a second one is a predicate.
+    /// The type of each result. The second result is always a predicate.
     pub fn result_types(self) -> impl Iterator<Item = Type> {
         [self.result_type(), Type::Pred].into_iter().take(self.results())
     }
@@ -138,12 +140,12 @@ impl Computation {
             || matches!(self, Self::Alu(AluOp::AddCc | AluOp::SubCc, _) | Self::Extended(Extended::Carry { .. }))
     }
 
-    /// The first result for as many sources as there are; `None` if it depends on the carry flag.
+    /// The first result. Returns `None` if the number of sources is wrong, or if the result depends on the carry flag.
     pub fn apply(self, sources: &[u128]) -> Option<u128> {
         if self.uses_carry() { None } else { self.execute(sources, false).map(|outcome| outcome.results[0]) }
     }
 
-    /// What the instruction gives for as many sources as there are, and a carry flag. `None` if there are not as many.
+    /// Executes the instruction on these sources and this carry flag. Returns `None` if the number of sources is wrong.
     pub fn execute(self, sources: &[u128], carry: bool) -> Option<Outcome> {
         let (results, carry) = match (self, sources) {
             (Self::Alu(AluOp::Div | AluOp::Rem, ty), [_, b]) if b & mask(ty.bits()) == 0 => {

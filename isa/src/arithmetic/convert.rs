@@ -21,7 +21,7 @@ pub fn convert(to: Type, from: Type, value: u128) -> Option<u128> {
     Some(value & mask(to.bits()))
 }
 
-/// What stands in one element of a register.
+/// The format of one element of a register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Kind {
     /// An integer.
@@ -30,11 +30,11 @@ pub(super) enum Kind {
         signed: bool,
     },
     Float(Format),
-    /// `ue8m0`: a power of two, without a sign; all ones are NaN.
+    /// `ue8m0`: a power of two, without a sign; NaN is all ones.
     Power,
 }
 
-/// One side of a conversion: elements, the first of them lowest.
+/// The source or the destination of a conversion: packed elements, the first element in the lowest bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Side {
     pub kind: Kind,
@@ -45,7 +45,7 @@ pub(super) struct Side {
 }
 
 impl Side {
-    /// What a modifier names.
+    /// The format that a modifier names.
     pub(super) fn of(name: &str) -> Option<Self> {
         let packed = |format, lanes, register| Self { kind: Kind::Float(format), lanes, register };
         Some(match name {
@@ -69,7 +69,7 @@ impl Side {
         })
     }
 
-    /// How far apart elements stand: those of 6 bits have a byte each.
+    /// The distance in bits between elements. An element of 6 bits occupies a byte.
     fn step(self) -> u32 {
         match self.kind {
             Kind::Integer { bits, .. } => bits,
@@ -80,18 +80,18 @@ impl Side {
     }
 }
 
-/// `cvt`, with all that its modifiers say.
+/// `cvt`, with all modifiers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Conversion {
     pub(super) to: Side,
     pub(super) from: Side,
-    /// How many operands are converted: as many as the result has elements, or one that has as many.
+    /// The number of converted operands: one for each element of the result, or a single operand with all elements.
     pub(super) operands: u32,
-    /// Without one, nothing is cut off.
+    /// The rounding. A conversion without a rounding modifier is exact.
     pub(super) rounding: Rounding,
-    /// A rounding to an integer.
+    /// Whether the result is rounded to an integer.
     pub(super) is_integral: bool,
-    /// `.rs`: the last operand has random bits; those of an element are the lowest of its half, as many as are cut off.
+    /// `.rs`: the last operand has random bits. Each element uses the low bits of its half, one for each discarded bit.
     pub(super) is_random: bool,
     /// `.ftz`.
     pub(super) flushes: bool,
@@ -128,7 +128,7 @@ impl Conversion {
             };
             let mut rounding = self.rounding;
             if let (true, Kind::Float(format)) = (self.is_random, self.to.kind) {
-                // As many bits as are cut off of an `f32`, in the half of each element.
+                // One random bit for each bit of an `f32` that is discarded, from the element's half.
                 let bits = Format::F32.digits - format.digits;
                 rounding = Rounding::Random { number: (last >> (16 * lane) & mask(bits)) as u32, bits };
             }
@@ -138,7 +138,7 @@ impl Conversion {
         Some(result)
     }
 
-    /// One element: what it is exactly, and what that is in the other type.
+    /// Converts one element: to its exact value, and from there to the destination format.
     fn element(self, source: u128, rounding: Rounding) -> u128 {
         let exact = match self.from.kind {
             Kind::Float(format) => {
@@ -163,14 +163,14 @@ impl Conversion {
                 let (least, most) =
                     if signed { (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) } else { (0, (1 << bits) - 1) };
                 match (self.from.kind, self.limit) {
-                    // Between integers, the low bits are kept.
+                    // A conversion between integers keeps the low bits.
                     (Kind::Integer { signed: true, bits: width }, Limit::None) => {
                         sign_extend(source as u64, width) as u128 & mask(bits)
                     }
                     (Kind::Integer { .. }, Limit::None) => source & mask(bits),
                     _ => match exact.integral(rounding).to_integer(least, most) {
                         Some(integer) => integer as u128 & mask(bits),
-                        // NaN is 0, or where a side has 64 bits, the highest bit alone.
+                        // NaN becomes 0. If the source or destination has 64 bits, NaN becomes the highest bit alone.
                         None if bits == 64 || self.from.step() == 64 => 1 << (bits - 1),
                         None => 0,
                     },
@@ -181,7 +181,7 @@ impl Conversion {
     }
 }
 
-/// A NaN as `f64`, which keeps what distinguishes it.
+/// A NaN as `f64`, with its payload.
 fn widened_nan(from: Kind, source: u128) -> u128 {
     const QUIET: u128 = 0x7FF8 << 48;
     match from {
@@ -195,7 +195,7 @@ fn read_power(bits: u128) -> Exact {
     if bits == 0xFF { Exact::Nan } else { Exact::ONE.scaled(bits as i32 - 127) }
 }
 
-/// The power of two next to a magnitude, toward or away from zero, of those that there are.
+/// The power of two nearest to a magnitude, toward or away from zero, limited to the format's range.
 fn to_power(value: Exact, rounding: Rounding) -> u128 {
     match value {
         Exact::Nan => 0xFF,
@@ -209,7 +209,7 @@ fn to_power(value: Exact, rounding: Rounding) -> u128 {
     }
 }
 
-/// `cvt.pack`: two signed words, limited to the range of a type; before them what is above the two in a word.
+/// `cvt.pack`: two signed words, saturated to a type's range, below the bits of the third operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Pack {
     pub(super) bits: u32,

@@ -1,6 +1,6 @@
-//! Floating-point numbers of every format, and arithmetic on them that is exact until it is rounded once.
+//! Floating-point numbers of every format, with exact arithmetic that is rounded once at the end.
 
-/// How the bits of a floating-point number are laid out: sign, exponent, digits after the point.
+/// The bit layout of a floating-point number: sign, exponent, digits after the point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Format {
     /// The width in bits.
@@ -9,18 +9,18 @@ pub struct Format {
     pub digits: u32,
     /// The exponent of the smallest normal number.
     pub least: i32,
-    /// What the highest exponent stands for.
+    /// The meaning of the highest exponent.
     pub specials: Specials,
-    /// How many bits of 0 stand below, in a register.
+    /// The number of zero bits below the number in a register.
     pub padding: u32,
 }
 
-/// What the highest exponent of a format stands for.
+/// The meaning of the highest exponent of a format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Specials {
     /// Infinity and NaN.
     Ieee,
-    /// Numbers, but for all ones, which is NaN.
+    /// Numbers, except all ones, which is NaN.
     Nan,
     /// Numbers.
     None,
@@ -66,7 +66,7 @@ impl Format {
         magnitude > self.highest() && (self.specials == Specials::Nan || magnitude > self.infinity())
     }
 
-    /// The NaN that an instruction gives: all ones without a sign, but for `f64`, which has a quiet one with a sign.
+    /// The NaN that an instruction returns: all ones except the sign; for `f64`, a quiet NaN with a sign.
     fn nan(self) -> u128 {
         match self.bits {
             64 => 0xFFF8_0000_0000_0000,
@@ -79,9 +79,9 @@ impl Format {
 /// Directions of rounding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Rounding {
-    /// `.rn`: to the nearest; of two, to the even one.
+    /// `.rn`: to the nearest number; halfway, to the even one.
     Nearest,
-    /// `.rna`: to the nearest; of two, to the one that is further from zero.
+    /// `.rna`: to the nearest number; halfway, away from zero.
     Away,
     /// `.rz`: toward zero.
     Zero,
@@ -89,21 +89,21 @@ pub enum Rounding {
     Down,
     /// `.rp`: toward plus infinity.
     Up,
-    /// `.rs`: away from zero where the sum of what is cut off and of a random number carries.
+    /// `.rs`: away from zero if the sum of the discarded bits and a random number carries.
     Random {
         /// The number.
         number: u32,
-        /// How many bits it has.
+        /// The number of its bits.
         bits: u32,
     },
 }
 
-/// What a result becomes that is too large for its format.
+/// The result if a value is too large for its format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Overflow {
-    /// Infinity, or the largest number, as the rounding says.
+    /// Infinity or the largest number, as the rounding requires.
     Rounded,
-    /// The largest number; also of infinity.
+    /// The largest number, even for infinity.
     Finite,
 }
 
@@ -111,10 +111,10 @@ pub enum Overflow {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Exact {
     Nan,
-    /// Whether it is negative.
+    /// Infinity. The field is true for negative infinity.
     Infinite(bool),
-    /// The significand times 2 to the exponent. The lowest bit of a significand of more than 64 bits also stands for all that
-    /// was below it.
+    /// The significand times 2 to the power of the exponent. If the significand has more than 64 bits, its lowest bit
+    /// is sticky: it represents all lower bits.
     Finite {
         negative: bool,
         significand: u128,
@@ -125,7 +125,7 @@ pub enum Exact {
 use Exact::{Finite, Infinite, Nan};
 
 impl Exact {
-    /// The number that these bits are.
+    /// The number that the bits represent in a format.
     pub fn read(format: Format, bits: u128) -> Self {
         let bits = bits >> format.padding;
         let negative = bits & format.sign() != 0;
@@ -175,7 +175,7 @@ impl Exact {
         }
     }
 
-    /// Rounded to a format, as bits.
+    /// The bits of the number, rounded to a format.
     pub fn round(self, format: Format, rounding: Rounding, overflow: Overflow) -> u128 {
         let of = |negative: bool, magnitude: u128| {
             (if negative { format.sign() | magnitude } else { magnitude }) << format.padding
@@ -185,7 +185,7 @@ impl Exact {
             Infinite(negative) if format.specials == Specials::Ieee && overflow == Overflow::Rounded => {
                 return of(negative, format.infinity());
             }
-            // Such formats are only converted to with `.satfinite`.
+            // Conversions to such formats always have `.satfinite`.
             Infinite(negative) => return of(negative, format.highest()),
             Finite { negative, significand: 0, .. } => return of(negative, 0),
             Finite { negative, significand, exponent } => (negative, significand, exponent),
@@ -194,7 +194,7 @@ impl Exact {
         let highest = exponent + 127 - significand.leading_zeros() as i32;
         let place = highest.max(format.least);
         let units = to_units(significand, place - digits - exponent, negative, rounding);
-        // One that is carried over into the exponent is the next power of two.
+        // A carry into the exponent correctly yields the next power of two.
         let magnitude = units.saturating_add(((place - format.least) as u128) << format.digits);
         let is_outward = match rounding {
             Rounding::Zero => false,
@@ -209,7 +209,7 @@ impl Exact {
         of(negative, magnitude.min(limit))
     }
 
-    /// Rounded to an integer, which stays an exact number.
+    /// The number rounded to an integer, as an exact number.
     pub fn integral(self, rounding: Rounding) -> Self {
         match self {
             Finite { negative, significand, exponent } if exponent < 0 => {
@@ -219,7 +219,7 @@ impl Exact {
         }
     }
 
-    /// The nearest integer within the limits of a type, of an integral number.
+    /// The nearest integer in a type's range. The number must be integral.
     pub fn to_integer(self, least: i128, most: i128) -> Option<i128> {
         let magnitude = match self {
             Nan => return None,
@@ -232,7 +232,7 @@ impl Exact {
         Some((if self.is_negative() { -magnitude } else { magnitude }).clamp(least, most))
     }
 
-    /// The sum. That of two opposite numbers is +0, but -0 where it is rounded down.
+    /// The sum. The sum of two opposite numbers is +0, or -0 if it is rounded down.
     pub fn plus(self, other: Self, rounding: Rounding) -> Self {
         let zero = Self::zero(rounding == Rounding::Down);
         let (a, b) = match (self, other) {
@@ -257,16 +257,16 @@ impl Exact {
         if significand == 0 { zero } else { Finite { negative, significand, exponent: high_at } }
     }
 
-    /// The significand with its highest bit at bit 125, its exponent and its sign; of a number that is not zero.
+    /// The significand with its highest bit at bit 125, the exponent and the sign. The number must not be zero.
     fn normal(self) -> (u128, i32, bool) {
         let Finite { negative, significand, exponent } = self else { return (0, 0, false) };
         let by = significand.leading_zeros() as i32 - 2;
-        // A significand of more bits has a lowest one that stands for all below.
+        // A longer significand has a sticky lowest bit.
         let significand = if by < 0 { jammed(significand, by.unsigned_abs()) } else { significand << by };
         (significand, exponent - by, negative)
     }
 
-    /// The product of two numbers that were read.
+    /// The product. Both numbers must come from [`Exact::read`].
     pub fn times(self, other: Self) -> Self {
         let negative = self.is_negative() != other.is_negative();
         match (self, other) {
@@ -284,7 +284,7 @@ impl Exact {
         }
     }
 
-    /// The quotient of two numbers that were read.
+    /// The quotient. Both numbers must come from [`Exact::read`].
     pub fn over(self, other: Self) -> Self {
         let negative = self.is_negative() != other.is_negative();
         match (self, other) {
@@ -316,7 +316,7 @@ impl Exact {
                 let by = by - (exponent - by).rem_euclid(2);
                 let square = significand << by;
                 let root = square.isqrt();
-                // The root has 64 bits, so that another one stands for all that is below.
+                // The root has 64 bits, so one more bit can be sticky.
                 let is_exact = root * root == square;
                 Finite {
                     negative: false,
@@ -329,13 +329,13 @@ impl Exact {
     }
 }
 
-/// Shifted to the right; the lowest bit stands for all that is cut off.
+/// The value shifted to the right, with a sticky lowest bit.
 fn jammed(value: u128, by: u32) -> u128 {
     let kept = value.checked_shr(by).unwrap_or(0);
     kept | u128::from(kept.checked_shl(by).unwrap_or(0) != value)
 }
 
-/// A significand in units of so many of its bits (of fewer than none: of a part of one, which is exact).
+/// A significand rounded to units of 2 to the power of `cut`. A negative `cut` shifts to the left, which is exact.
 fn to_units(significand: u128, cut: i32, negative: bool, rounding: Rounding) -> u128 {
     if cut <= 0 {
         return significand.checked_shl(cut.unsigned_abs()).unwrap_or(0);
@@ -346,7 +346,7 @@ fn to_units(significand: u128, cut: i32, negative: bool, rounding: Rounding) -> 
     if rest == 0 {
         return units;
     }
-    // Of a number this small, less than half a unit is left.
+    // The discarded part of a number this small is less than half a unit.
     let half = 1u128.checked_shl(cut - 1).unwrap_or(u128::MAX);
     let is_up = match rounding {
         Rounding::Nearest => rest > half || rest == half && units & 1 == 1,
@@ -355,7 +355,7 @@ fn to_units(significand: u128, cut: i32, negative: bool, rounding: Rounding) -> 
         Rounding::Down => negative,
         Rounding::Up => !negative,
         Rounding::Random { number, bits } => {
-            // The highest bits of what is cut off.
+            // The highest discarded bits.
             let part = if cut > bits { rest.checked_shr(cut - bits).unwrap_or(0) } else { rest << (bits - cut) };
             (part + u128::from(number)) >> bits != 0
         }

@@ -1,5 +1,5 @@
-//! Integer instructions beyond those of [`AluOp`]: with the carry flag, saturating, packed, and others (sections 9.7.1, 9.7.2 and
-//! 9.7.8).
+//! Integer instructions that [`AluOp`] lacks: with the carry flag, saturating, packed, and more (sections 9.7.1, 9.7.2
+//! and 9.7.8).
 
 use strum::EnumString;
 
@@ -12,48 +12,50 @@ use crate::word::{AluOp, Type};
 /// An integer instruction with modifiers that [`AluOp`] lacks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Extended {
-    /// `add.cc`, `addc`, `sub.cc`, `subc`, `mad.cc` and `madc`. The flag of a difference is the carry of the sum that GPUs compute in its
-    /// place, `a + !b + 1`: it is set where nothing is borrowed, and `subc` borrows where it is not set. The manual (section 9.7.2) calls
-    /// the flag of a difference its borrow. Within a chain of differences both are the same; they differ where `addc` or `madc` takes
-    /// the flag of `sub.cc`, or `subc` that of a sum. The machine code of ptxas 11.8 to 13.5 has the carry (`IADD3.X R, P2, R, ~R, RZ, P0`).
+    /// `add.cc`, `addc`, `sub.cc`, `subc`, `mad.cc` and `madc`. The flag of a difference is the carry of the sum that
+    /// GPUs compute instead, `a + !b + 1`: the flag is set unless a borrow occurs, and `subc` borrows if it is clear.
+    /// The manual (section 9.7.2) calls the flag of a difference its borrow. Within a chain of differences both
+    /// definitions agree; they differ if `addc` or `madc` uses the flag of `sub.cc`, or `subc` uses the flag of a sum.
+    /// The machine code of ptxas 11.8 to 13.5 uses the carry (`IADD3.X R, P2, R, ~R, RZ, P0`).
     Carry {
-        /// One of `Add`, `Sub`, `MadLo` and `MadHi`.
+        /// `Add`, `Sub`, `MadLo` or `MadHi`.
         op: AluOp,
         /// The type.
         ty: Type,
-        /// Whether the flag is added.
+        /// Whether the instruction adds the flag.
         takes: bool,
-        /// Whether the flag is written.
+        /// Whether the instruction writes the flag.
         gives: bool,
     },
-    /// Limited to the range of its type, or to what is not negative, or each element of a word by itself.
+    /// Operations limited to the range of their type or to nonnegative results, and operations on each element of a
+    /// word.
     Elements {
         /// The operation.
         op: AluOp,
-        /// The type of an element; a word is full of them, unless it is wider.
+        /// The type of an element. Elements fill a word, unless the type is wider.
         element: Type,
         /// `.sat`.
         saturates: bool,
         /// `.relu`.
         relu: bool,
     },
-    /// `lop3` with a predicate, which also says whether a bit of the result is set.
+    /// `lop3` with a predicate result, which combines a predicate with whether the result is nonzero.
     Lop3 {
-        /// With `and`; otherwise with `or`.
+        /// Whether the combination is `and`; otherwise it is `or`.
         and: bool,
     },
-    /// `prmt` in a mode.
+    /// `prmt` with a mode.
     Prmt(Mode),
-    /// `dp4a`, and of two numbers, `dp2a`.
+    /// `dp4a`, or `dp2a` if `pair` is set.
     Dot {
-        /// Whether the elements of the first operand have signs.
+        /// Whether the elements of the first operand are signed.
         a: bool,
-        /// Whether those of the second have.
+        /// Whether the elements of the second operand are signed.
         b: bool,
-        /// The pair of the second operand's bytes with which `dp2a` multiplies.
+        /// The pair of bytes of the second operand that `dp2a` uses.
         pair: Option<u32>,
     },
-    /// `fns`: the place of the set bit that is so many away.
+    /// `fns`: the position of the n-th set bit from a base.
     Fns,
 }
 
@@ -71,7 +73,8 @@ pub enum Mode {
 }
 
 impl Mode {
-    /// The bytes that are picked, for each value of the lowest two bits of the third operand; the first digit is the highest byte.
+    /// The selected bytes for each value of the lowest two bits of the third operand. The first digit is the highest
+    /// byte.
     fn picks(self) -> [u32; 4] {
         match self {
             Self::F4e => [0x3210, 0x4321, 0x5432, 0x6543],
@@ -115,7 +118,7 @@ impl Extended {
         }
     }
 
-    /// The result, the predicate of `lop3`, and the carry flag where it is written.
+    /// The result, the predicate of `lop3`, and the carry flag if the instruction writes it.
     pub(super) fn execute(self, sources: &[u128], carry: bool) -> Option<([u128; 2], Option<bool>)> {
         let result = match (self, sources) {
             (Self::Carry { op, ty, takes, gives }, _) => {
@@ -146,7 +149,7 @@ fn word(signed: bool) -> Type {
     if signed { Type::S32 } else { Type::U32 }
 }
 
-/// A sum or a difference, and its carry. What it adds for the flag is in `carry`; of a difference without the flag, that is 1.
+/// A sum or a difference, and its carry. `carry` is the added flag; for a difference without a flag, it is 1.
 fn carried(op: AluOp, ty: Type, sources: &[u128], carry: bool) -> Option<(u128, bool)> {
     let ones = mask(ty.bits());
     let (a, b) = match (op, sources) {
@@ -160,7 +163,7 @@ fn carried(op: AluOp, ty: Type, sources: &[u128], carry: bool) -> Option<(u128, 
     Some((exact & ones, exact > ones))
 }
 
-/// Element by element. Only the last step may leave the range of the type, which is where it is limited.
+/// The results for each element. Only the last operation may leave the type's range, so its result is limited.
 fn elements(op: AluOp, element: Type, saturates: bool, relu: bool, sources: &[u128]) -> Option<u128> {
     let bits = element.bits();
     let ones = mask(bits);
@@ -189,7 +192,7 @@ fn elements(op: AluOp, element: Type, saturates: bool, relu: bool, sources: &[u1
     Some(result)
 }
 
-/// The sum of four products of bytes, or of two of a half and a byte.
+/// The sum of four products of bytes, or of two products of a half and a byte, plus `sum`.
 fn dot(a: bool, b: bool, pair: Option<u32>, [x, y, sum]: [u128; 3]) -> u128 {
     let part = |value: u128, signed: bool, bits: u32, at: u32| {
         let part = (value >> (at * bits) & mask(bits)) as u64;
@@ -202,7 +205,7 @@ fn dot(a: bool, b: bool, pair: Option<u32>, [x, y, sum]: [u128; 3]) -> u128 {
     (products as u128).wrapping_add(sum) & mask(32)
 }
 
-/// `fns`, as the manual's pseudo-code has it.
+/// `fns`, as in the manual's pseudocode.
 fn found(word: u32, base: u32, offset: i32) -> u32 {
     let is_set = |at: u32| at < 32 && word >> at & 1 == 1;
     let found = match offset {

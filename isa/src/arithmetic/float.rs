@@ -1,7 +1,7 @@
 //! Floating-point arithmetic (sections 9.7.3 to 9.7.5).
 //!
-//! Every result is rounded once, also that of an instruction with `.approx` or `.full`, where a GPU's own may differ within the
-//! bounds that the manual gives. A result that is subnormal after rounding is flushed with `.ftz`.
+//! Every result is rounded once. This includes instructions with `.approx` or `.full`, whose results on a GPU may
+//! differ within the manual's bounds. With `.ftz`, a result that is subnormal after rounding is flushed.
 
 use strum::EnumString;
 
@@ -11,7 +11,7 @@ use super::{
 };
 use crate::word::{AluOp, Type};
 
-/// The format of a type's numbers, or of its elements.
+/// The format of a type, or of its elements.
 pub(super) fn format(ty: Type) -> Option<Format> {
     Some(match ty {
         Type::F16 | Type::F16x2 => Format::F16,
@@ -22,8 +22,8 @@ pub(super) fn format(ty: Type) -> Option<Format> {
     })
 }
 
-/// The sign of a zero that `min` or `max` takes from two zeros is not something that a sequence may rely on; here it is
-/// the wrong one. With `.NaN` it is the right one.
+/// A result of simple arithmetic. The result of `min` or `max` of two zeros deliberately has the wrong sign, because a
+/// sequence must not rely on that sign. With `.NaN` the sign is right.
 pub(super) fn float(op: AluOp, ty: Type, [a, b, c, _]: [u128; SOURCES]) -> Option<u128> {
     let (x, y) = (from_bits(ty, a), from_bits(ty, b));
     let sign = 1 << (ty.bits() - 1);
@@ -34,7 +34,7 @@ pub(super) fn float(op: AluOp, ty: Type, [a, b, c, _]: [u128; SOURCES]) -> Optio
         AluOp::Neg => return Some(a ^ sign),
         AluOp::Abs => return Some(a & !sign),
         AluOp::Copysign if ty.bits() >= 32 => return Some(b & !sign | a & sign),
-        // Without a rounding, it is to nearest even.
+        // Without a rounding modifier, these round to nearest even.
         AluOp::Add | AluOp::AddRn => x + y,
         AluOp::Sub | AluOp::SubRn => x - y,
         AluOp::Mul | AluOp::MulRn => x * y,
@@ -80,8 +80,9 @@ pub(super) fn from_bits(ty: Type, bits: u128) -> f64 {
     }
 }
 
-/// Rounds to nearest even. Before it, f64 arithmetic on f32 rounds a first time, which changes nothing: f64 has more than
-/// twice the digits. NaN is the one that GPUs give, but for `f64`, which keeps the operand's.
+/// Rounds to nearest even. f64 arithmetic on f32 operands has already rounded once, which does not change the result,
+/// because f64 has more than twice the digits. A NaN becomes the NaN that GPUs return; an `f64` keeps the operand's
+/// NaN.
 pub(super) fn to_bits(ty: Type, value: f64) -> u128 {
     match ty {
         Type::F64 => value.to_bits().into(),
@@ -104,7 +105,7 @@ fn nearest(format: Format, value: Exact) -> u128 {
     value.round(format, Rounding::Nearest, Overflow::Rounded)
 }
 
-/// What is computed of floating-point numbers.
+/// A floating-point operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, EnumString)]
 #[strum(serialize_all = "snake_case")]
 pub(super) enum Op {
@@ -140,33 +141,34 @@ impl Op {
     }
 }
 
-/// An instruction on floating-point numbers, with all that its modifiers say.
+/// An instruction on floating-point numbers, with all modifiers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Float {
     pub(super) op: Op,
     /// The type of the result, and of operands.
     pub(super) register: Type,
-    /// That of each element.
+    /// The format of each element.
     pub(super) format: Format,
-    /// The type of the operands that are added to or multiplied, where it is another one.
+    /// The type of all operands except the last, if it differs.
     pub(super) narrow: Option<Type>,
     pub(super) lanes: u32,
     pub(super) rounding: Rounding,
     /// `.ftz`.
     pub(super) flushes: bool,
-    /// `.NaN`: a NaN is the result if there is one.
+    /// `.NaN`: the result is NaN if an operand is NaN.
     pub(super) takes_nan: bool,
     /// `.abs`, and `.xorsign` with it.
     pub(super) absolute: bool,
     pub(super) xor_sign: bool,
-    /// `.oob`: a factor from beyond a tensor makes 0. The manual does not say which NaN such a factor is; here it is any.
+    /// `.oob`: a factor from outside a tensor makes the result 0. The manual does not say which NaN represents such a
+    /// factor; here every NaN does.
     pub(super) out_of_bounds: bool,
     pub(super) limit: Limit,
-    /// One `f32`, and nothing happens to operands before, or to the result behind.
+    /// Whether the operands are single `f32` values, and neither operands nor result need adjustment.
     pub(super) is_plain: bool,
 }
 
-/// The operands of one element, of which there are as many as `count`.
+/// The operands of one element. The first `count` are used.
 struct Operands {
     of: [u128; 3],
     count: usize,
@@ -174,11 +176,11 @@ struct Operands {
 
 impl Float {
     pub(super) fn arity(self) -> usize {
-        // Only the form of three operands has no sign besides.
+        // Only the form with three operands has `.abs` without `.xorsign`.
         if self.absolute && !self.xor_sign { 3 } else { self.op.arity() }
     }
 
-    /// Whether there is a form of so many operands.
+    /// Whether the instruction has a form with this many operands.
     pub(super) fn takes(self, count: usize) -> bool {
         let is_extreme_of_three =
             matches!(self.op, Op::Min | Op::Max) && self.register == Type::F32 && !self.xor_sign && count == 3;
@@ -187,7 +189,7 @@ impl Float {
 
     pub(super) fn source_type(self, index: usize) -> Type {
         match self.narrow {
-            // What is added is the last operand.
+            // The last operand is the addend.
             Some(narrow) if index + 1 < self.arity() => narrow,
             _ => self.register,
         }
@@ -202,7 +204,7 @@ impl Float {
             return None;
         }
         if self.is_plain {
-            // Most instructions of most kernels.
+            // A fast path: most instructions of most kernels are plain.
             let of = |index: usize| sources.get(index).map_or(0, |source| u128::from(*source as u32));
             return Some(self.computed(Operands { of: [of(0), of(1), of(2)], count: sources.len() }));
         }
@@ -270,7 +272,7 @@ impl Float {
         exact.round(format, self.rounding, Overflow::Rounded)
     }
 
-    /// What the machine itself computes, which rounds to nearest even.
+    /// The result of the host's own arithmetic, which rounds to nearest even.
     fn native(self, operands: [u128; 3]) -> Option<u128> {
         macro_rules! of {
             ($float:ty, $bits:ty) => {{
@@ -295,7 +297,7 @@ impl Float {
         }
     }
 
-    /// `min` or `max`: of a number and NaN it is the number, and -0 is less than +0.
+    /// `min` or `max`. A number is preferred to NaN, and -0 is less than +0.
     fn extreme(self, a: u128, b: u128) -> u128 {
         let format = self.format;
         let sign = 1 << (format.bits - 1);
@@ -316,7 +318,7 @@ impl Float {
     }
 }
 
-/// What is rounded to `f64` first, which has twice the digits of all that have such instructions, but for `rsqrt.f64`.
+/// The result rounded to `f64`. Except for `rsqrt.f64`, the instructions have formats with at most half as many digits.
 fn approximate(op: Op, x: f64) -> f64 {
     match op {
         Op::Ex2 => libm::exp2(x),
@@ -332,13 +334,13 @@ pub(super) fn is_nan(format: Format, bits: u128) -> bool {
     format.is_nan(bits)
 }
 
-/// A subnormal number as zero of its sign.
+/// A zero of the same sign if the number is subnormal; otherwise the number.
 pub(super) fn flushed(format: Format, bits: u128) -> u128 {
     let exponents = (1 << (format.bits - 1)) - (1 << format.digits);
     if (bits >> format.padding) & exponents == 0 { bits & 1 << (format.bits + format.padding - 1) } else { bits }
 }
 
-/// `.sat` and `.relu`: NaN becomes +0 with the one, and NaN without a sign with the other.
+/// Applies `.sat` or `.relu`. NaN becomes +0 with `.sat`, and the GPU's NaN, without a sign, with `.relu`.
 pub(super) fn limited(limit: Limit, format: Format, bits: u128) -> u128 {
     let one = || nearest(format, Exact::ONE);
     let is_negative = bits >> (format.bits + format.padding - 1) & 1 == 1;

@@ -5,14 +5,14 @@ use std::cmp::Ordering;
 use super::bits::{SOURCES, mask, sign_extend};
 use crate::word::{AluOp, Type};
 
-/// What integers give. Results wrap, so that most are the same for signed and unsigned operands.
+/// The results of integer instructions. They wrap, so that most are the same for signed and unsigned operands.
 pub(super) fn integer(op: AluOp, ty: Type, [a, b, c, d]: [u128; SOURCES]) -> Option<u128> {
     use AluOp::*;
     let bits = ty.bits();
-    // As numbers, with their signs.
+    // The operands as numbers, with their signs.
     let number = |value: u128| if ty.is_signed() { sign_extend(value as u64, bits).into() } else { value as i128 };
     let (x, y) = (number(a), number(b));
-    // Only types of PTX that are not bits alone have an order and a product that does not wrap.
+    // Only integer types of PTX, not plain bits, have an order and a product that does not wrap.
     let numeric = matches!(bits, 16 | 32 | 64).then_some(());
     let word = (bits == 32).then_some(());
     Some(match op {
@@ -40,7 +40,7 @@ pub(super) fn integer(op: AluOp, ty: Type, [a, b, c, d]: [u128; SOURCES]) -> Opt
                 b
             }
         }
-        // A shift by the width or more leaves nothing, or the sign.
+        // A shift by the width or more yields 0, or the sign in every bit.
         Shl => a.checked_shl(b as u32).unwrap_or(0),
         Shr if ty.is_signed() => (sign_extend(a as u64, bits) >> (b as u32).min(63)) as u128,
         Shr => a.checked_shr(b as u32).unwrap_or(0),
@@ -78,7 +78,7 @@ pub(super) fn integer(op: AluOp, ty: Type, [a, b, c, d]: [u128; SOURCES]) -> Opt
     })
 }
 
-/// What instructions on bits give (section 9.7.8, and parts of 9.7.1); nothing if they are none.
+/// The results of instructions on bits (section 9.7.8, and parts of 9.7.1). Returns `None` for other instructions.
 fn bits_of(op: AluOp, ty: Type, [a, b, c, d]: [u128; SOURCES]) -> Option<u128> {
     use AluOp::*;
     let bits = ty.bits();
@@ -134,8 +134,8 @@ fn bits_of(op: AluOp, ty: Type, [a, b, c, d]: [u128; SOURCES]) -> Option<u128> {
     })
 }
 
-/// `bfe`: bits of `a` from a position on, each number of 8 bits. Above the highest bit of a signed type are copies of it, and the
-/// highest bit that is taken is the sign.
+/// `bfe`: bits of `a` from a position on. The position and the length are the low 8 bits of their operands. Bits above
+/// the highest bit of a signed type are copies of that bit, and the result is sign-extended.
 fn bit_field(ty: Type, a: u128, position: u128, length: u128) -> u128 {
     let (position, length) = ((position & 0xFF) as u32, (length & 0xFF) as u32);
     if !ty.is_signed() {

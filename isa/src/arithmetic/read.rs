@@ -1,4 +1,4 @@
-//! Which mnemonics there are, with which modifiers: the syntax of the manual's sections 9.7.1 to 9.7.9, as a table.
+//! The table of computing mnemonics and their modifiers: the syntax of the manual's sections 9.7.1 to 9.7.9.
 
 use super::{
     bits::Limit,
@@ -13,17 +13,17 @@ use strum::IntoEnumIterator;
 
 use crate::word::{AluOp, Cmp, Type};
 
-/// Instructions whose modifiers are the same.
+/// Instructions with the same modifiers.
 struct Row {
     mnemonics: &'static str,
-    /// Modifiers, in any order; a `?` stands before those that may be left out.
+    /// The modifiers, in any order; a `?` marks an optional one.
     modifiers: &'static str,
-    /// Types, in this order.
+    /// The types, in this order.
     types: &'static str,
     build: fn(&Words) -> Option<Computation>,
 }
 
-/// What several rows share.
+/// Abbreviations for parts that several rows share.
 const SHORT: &[(&str, &str)] = &[
     ("RND", "rn|rz|rm|rp"),
     ("IRND", "rni|rzi|rmi|rpi"),
@@ -156,7 +156,7 @@ const ROWS: &[Row] = rows! {
     "cvt", "pack sat", "u2|s2|u4|s4|u8|s8 s32 b32" => pack;
 };
 
-/// The slots that a row spells, of which each has alternatives, and may be empty.
+/// The slots of a row. Each slot has alternatives, and may be optional.
 fn slots(spelled: &'static str) -> impl Iterator<Item = (bool, impl Iterator<Item = &'static str> + Clone)> {
     spelled.split_whitespace().map(|slot| {
         let alternatives = slot.trim_start_matches('?').split('|');
@@ -165,7 +165,7 @@ fn slots(spelled: &'static str) -> impl Iterator<Item = (bool, impl Iterator<Ite
     })
 }
 
-/// A mnemonic and its modifiers, as a row has them.
+/// A mnemonic and its modifiers, assigned to the slots of a row.
 struct Words<'w> {
     mnemonic: &'w str,
     modifiers: Vec<&'w str>,
@@ -206,7 +206,7 @@ impl<'w> Words<'w> {
         self.types.get(index)?.parse().ok()
     }
 
-    /// The rounding, to an integer or not; without one, to nearest even.
+    /// The rounding, to an integer or not; to nearest even if no modifier names a rounding.
     fn rounding(&self) -> Rounding {
         let of = |word: &&str| match word.trim_end_matches('i') {
             "rn" => Some(Rounding::Nearest),
@@ -228,12 +228,12 @@ impl<'w> Words<'w> {
     }
 }
 
-/// What a mnemonic and its modifiers name, if a row has it.
+/// The instruction that a mnemonic and its modifiers name, if a row matches.
 pub(super) fn read(mnemonic: &str, words: &[&str]) -> Option<Computation> {
     ROWS.iter().find_map(|row| (row.build)(&Words::of(row, mnemonic, words)?))
 }
 
-/// Every way to spell every row, with the modifiers in the row's order.
+/// Every spelling of every row, with the modifiers in the row's order.
 pub(super) fn all_forms() -> impl Iterator<Item = String> {
     ROWS.iter().flat_map(|row| {
         let mut all: Vec<String> = row.mnemonics.split(' ').map(str::to_owned).collect();
@@ -271,7 +271,7 @@ fn float(words: &Words) -> Option<Computation> {
         limit: words.limit(),
         is_plain: words.types == ["f32"] && ["ftz", "sat"].iter().all(|word| !words.has(word)),
     };
-    // A sign of two alone makes no sense of magnitudes that are not taken.
+    // `.xorsign` is only allowed with `.abs`.
     (float.absolute || !float.xor_sign).then_some(Computation::Float(float))
 }
 
@@ -353,15 +353,16 @@ fn cvt(words: &Words) -> Option<Computation> {
 }
 
 fn pack(words: &Words) -> Option<Computation> {
-    // It belongs to the name.
+    // `pack` belongs to the mnemonic.
     words.modifiers.first().filter(|first| **first == "pack")?;
     let (sign, bits) = words.types[0].split_at(1);
     Some(Computation::Pack(Pack { bits: bits.parse().ok()?, signed: sign == "s" }))
 }
 
 impl Computation {
-    /// What a mnemonic and all of its modifiers name; `None` if PTX has no such instruction, or it computes something else.
-    /// An integer type may have another sign than PTX asks for, or none. As for ptxas, the order of types alone counts.
+    /// The instruction that a mnemonic and all its modifiers name. Returns `None` if PTX has no such instruction, or if
+    /// it is not a computation. An integer type may differ in sign from PTX's requirement, or have no sign. As in
+    /// ptxas, only the order of types matters.
     pub fn of(mnemonic: &str, modifiers: &[&str]) -> Option<Self> {
         if let Some(found) = read(mnemonic, modifiers) {
             return Some(found);
@@ -386,8 +387,8 @@ impl Computation {
         }
     }
 
-    /// Whether the mnemonic is one of arithmetic, and each modifier one that it has in some form. Where [`Self::of`] is nothing then, PTX
-    /// has no such form, rather than a newer one.
+    /// Whether the mnemonic belongs to arithmetic, and each modifier occurs in some form of it. If this holds and
+    /// [`Self::of`] returns `None`, PTX has no such form, and the form is not merely newer than this table.
     pub fn has_words(mnemonic: &str, modifiers: &[&str]) -> bool {
         let rows = || ROWS.iter().filter(|row| row.mnemonics.split(' ').any(|name| name == mnemonic));
         let operations = || {
@@ -406,7 +407,7 @@ impl Computation {
         is_arithmetic && modifiers.iter().all(|word| has(word))
     }
 
-    /// What `of` takes beyond the arithmetic on integers that [`AluOp`] has: mnemonics with their modifiers.
+    /// The mnemonics with modifiers that `of` accepts in addition to the integer arithmetic of [`AluOp`].
     pub fn forms() -> impl Iterator<Item = String> {
         all_forms()
     }

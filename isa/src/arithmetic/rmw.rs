@@ -1,4 +1,4 @@
-//! What `atom` and `red` compute.
+//! The operations of `atom` and `red`.
 
 use super::{
     alu::alu,
@@ -6,25 +6,25 @@ use super::{
 };
 use crate::word::{AluOp, AtomOp, Type, VectorSize};
 
-/// What an `atom` or a `red` does to the memory.
+/// The update of memory by an `atom` or a `red`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Rmw {
-    /// What is computed of the old value and the operands.
+    /// The operation on the old value and the operands.
     pub op: AtomOp,
-    /// The number of elements, each of which is an operation of its own.
+    /// The number of elements. Each element is updated by a separate operation.
     pub vec: Option<VectorSize>,
     /// The type of an element.
     pub ty: Type,
-    /// What becomes of subnormal numbers of type `f32`.
+    /// The treatment of subnormal numbers of type `f32`.
     pub subnormals: Subnormals,
 }
 
-/// What becomes of subnormal operands and results.
+/// The treatment of subnormal operands and results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Subnormals {
-    /// They are numbers like others.
+    /// Subnormal numbers are ordinary numbers.
     Kept,
-    /// They are zeros of their sign.
+    /// Subnormal numbers become zeros of the same sign.
     Flushed,
 }
 
@@ -34,15 +34,15 @@ impl Rmw {
         Self { op, vec: None, ty, subnormals: Subnormals::Kept }
     }
 
-    /// The new value of the memory (section 9.7.13, `atom`), element by element for a vector or packed type. `c` is the new
-    /// value of a `cas`, whose `b` is the expected one.
+    /// The new value of the memory (section 9.7.13, `atom`), computed for each element of a vector or packed type. For
+    /// `cas`, `b` is the expected value and `c` the new value.
     pub fn apply(self, old: u128, b: u128, c: Option<u128>) -> Option<u128> {
         let element = self.ty.element().unwrap_or(self.ty);
         let (total, bits) = (width(self.vec, self.ty), element.bits());
         if total > 128 {
             return None;
         }
-        // A `cas` compares and writes all of it at once.
+        // A `cas` compares and writes the whole value at once.
         let step = if self.op == AtomOp::Cas { total } else { bits };
         let part = |value: u128, at: u32| (value >> at) & mask(step);
         let one = |at: u32| {
@@ -73,7 +73,7 @@ impl Rmw {
     }
 }
 
-/// A subnormal f32 as zero of its sign.
+/// A zero of the same sign if the f32 is subnormal; otherwise the value.
 fn flushed(bits: u128) -> u128 {
     if f32::from_bits(bits as u32).is_subnormal() { bits & 0x8000_0000 } else { bits }
 }

@@ -1,4 +1,4 @@
-//! Where programs of NVIDIA's toolkit are.
+//! The search for programs of NVIDIA's toolkit.
 
 use std::{
     env, fs,
@@ -7,11 +7,12 @@ use std::{
 
 use itertools::Itertools;
 
-/// The environment variable that names every ptxas to use, as `PATH` names folders; no other is then looked for.
+/// The environment variable that lists the ptxas programs to use, separated like the folders in `PATH`. If it is set,
+/// no other program is searched for.
 pub const VARIABLE: &str = "PTX_ATOMICS_PTXAS";
 
-/// Where programs are looked for. A `*` is any part of a name, `$NAME` an environment variable, and `...` this folder and
-/// those above it.
+/// The folders in which programs are searched for. A `*` is any part of a name, `$NAME` an environment variable, and
+/// `...` the current folder and its ancestors.
 pub const PLACES: [&str; 6] = [
     ".../.tools/*/nvidia/*/bin",
     "$VIRTUAL_ENV/lib/*/site-packages/nvidia/*/bin",
@@ -21,11 +22,11 @@ pub const PLACES: [&str; 6] = [
     "$PATH",
 ];
 
-/// How to get one, for users.
-pub const HELP: &str = "NVIDIA's ptxas is in the Python package nvidia-cuda-nvcc: \
-    `pip install --no-deps --target .tools/ptxas nvidia-cuda-nvcc` puts it where it is found";
+/// An installation hint for users.
+pub const HELP: &str = "NVIDIA's ptxas is in the Python package nvidia-cuda-nvcc: `pip install --no-deps --target \
+                        .tools/ptxas nvidia-cuda-nvcc` installs it in a folder that is searched";
 
-/// Each file of this name in [`PLACES`], once, as it is on the disk.
+/// Each file with this name in [`PLACES`], once, with its canonical path.
 pub fn programs(name: &str) -> Vec<PathBuf> {
     let folders = PLACES.iter().flat_map(|place| folders(place));
     let files = folders.map(|folder| folder.join(name)).filter(|file| file.is_file());

@@ -1,4 +1,4 @@
-//! One ptxas.
+//! An installed ptxas.
 
 use std::{
     collections::BTreeSet,
@@ -14,7 +14,7 @@ use itertools::Itertools;
 
 use crate::assembler::find::{VARIABLE, programs};
 
-/// A ptxas, with what it says that it knows.
+/// An installed ptxas, with the versions and GPUs that it reports to support.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Assembler {
     program: PathBuf,
@@ -23,33 +23,33 @@ pub struct Assembler {
     ptx: PtxVersion,
 }
 
-/// Why PTX was not assembled.
+/// The reason why PTX was not assembled.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The program did not run, or a file beside it could not be written.
+    /// The program did not run, or one of its input files could not be written.
     #[error("cannot run '{}': {reason}", .program.display())]
     Run {
         /// The program.
         program: PathBuf,
-        /// What the system says.
+        /// The error of the operating system.
         reason: io::Error,
     },
-    /// The program does not say what a ptxas says of itself.
-    #[error("'{}' is no ptxas: it does not say {what}", .0.display(), what = .1)]
+    /// The program's output lacks a statement that every ptxas makes about itself.
+    #[error("'{}' is not ptxas: its output does not name {what}", .0.display(), what = .1)]
     Unknown(PathBuf, &'static str),
-    /// The program rejects the PTX. Lines of the text are as ptxas writes them, `line 7; error : …`.
+    /// The program rejects the PTX. The line format is ptxas's own, `line 7; error : …`.
     #[error("{name} rejects it:\n{said}")]
     Rejected {
         /// The assembler's name.
         name: String,
-        /// What it says, without the name of the file.
+        /// The output of the program, without the name of the file.
         said: String,
     },
 }
 
 impl Error {
-    /// The lines of the PTX that the assembler rejects, each with what it says of it. The first line is 1.
+    /// The lines of the PTX that the assembler rejects, each with its messages. The first line is 1.
     pub fn lines(&self) -> Vec<(u32, &str)> {
         let Self::Rejected { said, .. } = self else { return Vec::new() };
         let of_line = |line: &'_ str| -> Option<(u32, usize)> {
@@ -62,10 +62,10 @@ impl Error {
 }
 
 impl Assembler {
-    /// Asks a program what it knows. Its path may be a name that `PATH` has.
+    /// Asks a program for its versions and GPUs. The program may be a name to look up in `PATH`.
     ///
     /// # Errors
-    /// If it does not run, or is no ptxas.
+    /// If the program does not run, or is not a ptxas.
     pub fn of(program: impl Into<PathBuf>) -> Result<Self, Error> {
         let program = program.into();
         let release = said(&program, |command| command.arg("--version"))?;
@@ -74,7 +74,7 @@ impl Assembler {
         if gpus.is_empty() {
             return Err(Error::Unknown(program, "its GPUs"));
         }
-        // It names the version that it has where it rejects another.
+        // Rejecting a newer version of PTX, the program names the version that it supports.
         let folder = tempfile::tempdir().map_err(|reason| Error::Run { program: program.clone(), reason })?;
         let path = folder.path().join("version.ptx");
         std::fs::write(&path, ".version 99.9\n.target sm_90\n")
@@ -87,8 +87,9 @@ impl Assembler {
         Ok(Self { program, release, gpus, ptx })
     }
 
-    /// Every assembler that is there: those of the environment variable [`VARIABLE`], or else one of each release in
-    /// [`PLACES`](crate::assembler::PLACES). Older releases stand first. A file that is not a ptxas is left out.
+    /// Every installed assembler: the programs listed in the environment variable [`VARIABLE`], or else one program of
+    /// each release in [`PLACES`](crate::assembler::PLACES). Older releases come first. A file that is not a ptxas is
+    /// left out.
     pub fn found() -> &'static [Self] {
         static FOUND: LazyLock<Vec<Assembler>> = LazyLock::new(|| {
             let programs = match env::var_os(VARIABLE) {
@@ -111,36 +112,36 @@ impl Assembler {
         &self.program
     }
 
-    /// The newest version of PTX that it knows.
+    /// The newest version of PTX that the assembler supports.
     pub fn ptx(&self) -> PtxVersion {
         self.ptx
     }
 
-    /// Whether it knows the GPU and the version of PTX.
+    /// Whether the assembler supports the GPU and the PTX version of a target.
     pub fn knows(&self, target: &Target) -> bool {
         self.arch(target).is_some() && target.ptx <= self.ptx
     }
 
-    /// The GPU for which PTX of a target is assembled. Releases before 12 check PTX for GPUs before sm_35 by their own rules,
-    /// and assemble it for sm_35.
+    /// The GPU for which the assembler assembles PTX of a target. Releases before 12 check PTX for GPUs before sm_35 by
+    /// those GPUs' rules, and assemble it for sm_35.
     fn arch(&self, target: &Target) -> Option<&str> {
         let own = self.gpus.get(target.sm.name()).map(String::as_str);
         own.or_else(|| self.gpus.get("sm_35").filter(|_| target.sm.number() < 35).map(String::as_str))
     }
 
-    /// Assembles PTX text as a part of a program, and throws the result away.
+    /// Assembles PTX text as part of a larger program, and discards the result.
     ///
     /// # Errors
-    /// If it rejects the text, or does not run.
+    /// If the assembler rejects the text, or does not run.
     pub fn assemble(&self, target: &Target, ptx: impl AsRef<[u8]>) -> Result<(), Error> {
         self.run(target, ptx.as_ref(), None, &["-c"]).map(drop)
     }
 
-    /// Assembles PTX text as a whole program, whose code is not quite that of a part, into a file. What ptxas reports then
-    /// with the option `-v` is returned.
+    /// Assembles PTX text as a whole program into a file. The code may differ slightly from the code of a part. Returns
+    /// ptxas's report for the option `-v`.
     ///
     /// # Errors
-    /// If it rejects the text, or does not run.
+    /// If the assembler rejects the text, or does not run.
     pub fn assemble_to(&self, output: &Path, target: &Target, ptx: impl AsRef<[u8]>) -> Result<String, Error> {
         self.run(target, ptx.as_ref(), Some(output), &["-v"])
     }
@@ -164,7 +165,7 @@ impl Assembler {
     }
 }
 
-/// What a program prints, whether it fails or not.
+/// The output of a program, whether it fails or not.
 fn said(program: &Path, arguments: impl Fn(&mut Command) -> &mut Command) -> Result<String, Error> {
     let mut command = Command::new(program);
     let done = arguments(&mut command).stdin(Stdio::null()).output();
@@ -222,6 +223,6 @@ mod tests {
             assert!(error.contains(words), "{error}");
         };
         check("/nowhere/ptxas", "cannot run '/nowhere/ptxas': No such file");
-        check("true", "'true' is no ptxas: it does not say its release");
+        check("true", "'true' is not ptxas: its output does not name its release");
     }
 }

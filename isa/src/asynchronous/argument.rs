@@ -20,72 +20,74 @@ pub enum Argument {
     },
     /// `[base+offset]`
     Address(Address),
-    /// `[map, {x, y}]`, `[map, address, {x, y}]`, `[map, address, {sizes}, {strides}, strides, {x, y}]`: a place in a tensor.
+    /// `[map, {x, y}]`, `[map, address, {x, y}]`, `[map, address, {sizes}, {strides}, strides, {x, y}]`: an element of
+    /// a tensor.
     Tensor {
         /// The address of the tensor map.
         map: Name,
-        /// What stands in place of fields of the map: the address of the tensor, its sizes in 16 bits, the lower 32 bits of its strides,
-        /// and the upper bits of all of them in 16.
+        /// The values that override fields of the map: the address of the tensor, its sizes in 16 bits each, the lower
+        /// 32 bits of its strides, and the upper bits of all strides in 16 bits.
         overrides: Vec<Operand>,
-        /// As many as the tensor has dimensions.
+        /// The coordinates, one for each dimension of the tensor.
         coordinates: Vec<Operand>,
     },
-    /// `[endpoint, offset]`, `[endpoint, offset, counter]`: a place behind a fabric handle, and the counter of what arrived.
+    /// `[endpoint, offset]`, `[endpoint, offset, counter]`: memory that a fabric handle refers to, and the counter of
+    /// arrivals.
     Handle(Vec<Operand>),
-    /// `p|q`: two predicates that are written.
+    /// `p|q`: two predicates that the instruction writes.
     Pair(Name, Name),
 }
 
-/// What an operand is for.
+/// The purpose of an operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Display, EnumIter, EnumString)]
 #[strum(serialize_all = "snake_case")]
 #[non_exhaustive]
 pub enum Role {
-    /// What is written: an address, a tensor with coordinates, or registers.
+    /// The destination: an address, a tensor with coordinates, or registers.
     Destination,
-    /// What is read: an address, a tensor with coordinates, a matrix descriptor, or registers.
+    /// The source: an address, a tensor with coordinates, a matrix descriptor, or registers.
     Source,
-    /// The address of a tensor in place of that of its map.
+    /// The tensor address that overrides the address in the tensor map.
     Override,
-    /// The number of bytes that are copied or covered.
+    /// The number of bytes that the instruction copies or covers.
     Size,
-    /// The number of bytes that are read; the rest is zero. As a predicate: whether nothing is read.
+    /// The number of bytes that are read; the remaining bytes are zero. As a predicate: whether no byte is read.
     SourceSize,
-    /// The barrier in shared memory that the instruction works on, or that learns of its completion.
+    /// The mbarrier that the instruction operates on, or that tracks its completion.
     Barrier,
-    /// The state of a barrier, of which a wait waits for the end.
+    /// The mbarrier state that identifies the phase whose end a wait waits for.
     State,
-    /// Whether the phase is even or odd.
+    /// The parity of the phase: even or odd.
     Parity,
-    /// Whether the phase has ended; or another predicate that is written.
+    /// The predicate that tells whether the phase has ended, or another predicate that the instruction writes.
     Done,
-    /// What a barrier reports of errors.
+    /// The error report of an mbarrier.
     Report,
-    /// How long a wait may take, in nanoseconds.
+    /// The time limit of a wait, in nanoseconds.
     TimeLimit,
-    /// How many threads arrive, or are expected.
+    /// The number of threads that arrive, or that are expected.
     Count,
-    /// How many bytes a barrier is to expect, or has received.
+    /// The number of bytes that an mbarrier is to expect, or has received.
     Bytes,
-    /// How many groups may still be in flight.
+    /// The maximum number of groups that may still be pending.
     Pending,
-    /// Which threads of the warp take part.
+    /// The participating threads of the warp.
     Members,
-    /// Which CTAs of the cluster receive the data or the signal.
+    /// The CTAs of the cluster that receive the data or the signal.
     CtaMask,
-    /// Which bytes of every 16 are written.
+    /// The mask of the bytes written in every 16 bytes.
     ByteMask,
-    /// How the caches are to treat the data.
+    /// The cache policy for the data.
     Policy,
-    /// How many bytes at the beginning are not read.
+    /// The number of bytes at the beginning that are not read.
     IgnoredLeft,
-    /// How many bytes at the end are not read.
+    /// The number of bytes at the end that are not read.
     IgnoredRight,
     /// Offsets of `im2col`.
     Offsets,
-    /// The value that a store, a reduction or a replacement takes.
+    /// The value of a store, a reduction or a replacement.
     Value,
-    /// Which of several fields is replaced.
+    /// The index of the replaced field, if there are several.
     Ordinal,
     /// An address in the memory of the tensor cores.
     Tmem,
@@ -93,17 +95,17 @@ pub enum Role {
     Columns,
     /// The distance in columns of the two halves of a `16x32bx2`.
     Split,
-    /// What was reduced.
+    /// The result of a reduction.
     Reduced,
     /// The accumulator of a matrix instruction.
     D,
-    /// The left matrix: its descriptor, its registers, or its place in the memory of the tensor cores.
+    /// The left matrix: its descriptor, its registers, or its address in the memory of the tensor cores.
     A,
     /// The descriptor of the right matrix.
     B,
-    /// Where nothing of a sparse matrix is zero.
+    /// The positions of the nonzero elements of a sparse matrix.
     Metadata,
-    /// Which threads have the metadata.
+    /// The threads that hold the metadata.
     Selector,
     /// The instruction descriptor.
     Descriptor,
@@ -113,15 +115,15 @@ pub enum Role {
     ScaleB,
     /// Lanes of the accumulator that are not written.
     DisabledLanes,
-    /// Columns of the right matrix that are taken as zero.
+    /// The columns of the right matrix that are treated as zero.
     ZeroColumns,
-    /// Whether the accumulator is added to, or overwritten.
+    /// Whether the product is added to the accumulator, or overwrites it.
     Accumulate,
-    /// How the accumulator is scaled in front of the addition.
+    /// The scale of the accumulator before the addition.
     ScaleD,
-    /// 1 or -1, by which the left matrix is multiplied.
+    /// The factor of the left matrix: 1 or -1.
     SignA,
-    /// 1 or -1, by which the right matrix is multiplied.
+    /// The factor of the right matrix: 1 or -1.
     SignB,
     /// Whether the left matrix is transposed.
     TransposeA,
@@ -158,7 +160,7 @@ impl Display for Argument {
 fn print(f: &mut Formatter<'_>, operand: &Operand) -> fmt::Result {
     match operand {
         Operand::Register(name) => f.write_str(&name.0),
-        // A constant beyond the signed ones was written as a negative one, or means the same.
+        // A constant above the signed range was written as a negative number, or is equivalent to it.
         Operand::Immediate(bits) => write!(f, "{}", bits.cast_signed()),
         Operand::Sink => f.write_str("_"),
         Operand::Vector(elements) => vector(f, elements),

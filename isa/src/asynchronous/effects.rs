@@ -1,5 +1,5 @@
-//! The meaning of asynchronous instructions: the memory that each reads and writes, by which proxy, and how its completion is observed
-//! (PTX ISA 9.2, sections 8.3, 9.7.9 and 9.7.13 to 9.7.16).
+//! The meaning of asynchronous instructions: the memory that each reads and writes, the proxy of each access, and the
+//! completion mechanism (PTX ISA 9.2, sections 8.3, 9.7.9 and 9.7.13 to 9.7.16).
 //!
 //! ```
 //! use ptx_isa::{Asynchronous, Role, effects::{Effect, Group, Proxy, Started, Tracking}};
@@ -29,36 +29,38 @@ use crate::{
 /// The meaning of an asynchronous instruction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Effects {
-    /// Its effect besides the touches.
+    /// Its effect, besides reads and writes of memory.
     pub effect: Effect,
-    /// The memory that it reads and writes: at any time until its completion if it starts an operation, and else before the effect. Mbarriers
-    /// are left out.
+    /// The memory that it reads and writes: at any time until its completion if it starts an operation, otherwise
+    /// before the effect. Accesses to mbarriers are not listed.
     pub touches: Vec<Touch>,
 }
 
 /// The effect of an asynchronous instruction, besides reads and writes of memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Effect {
-    /// It starts an operation, whose completion is observed so.
+    /// The start of an operation, and its completion mechanism.
     Start(Started, Tracking),
-    /// `commit_group`: the operations that the thread started since its last one are a group.
+    /// `commit_group`: the operations that the thread started since its last `commit_group` become a group.
     CommitGroup(Group),
-    /// `wait_group`: all but the last [`Role::Pending`] groups are complete.
+    /// `wait_group`: a wait until all groups except the last [`Role::Pending`] ones are complete.
     WaitGroup {
-        /// The operations of the groups.
+        /// The kind of the groups.
         of: Group,
-        /// `wait_all`: every operation is complete, committed or not.
+        /// `.wait_all`: every operation is complete, committed or not.
         all: bool,
-        /// `.read`: they have read their sources at least.
+        /// `.read`: the operations have at least read their sources.
         reads_only: bool,
     },
     /// `tcgen05.wait`
     TensorWait(TensorWait),
-    /// `tcgen05.commit`: an arrival at [`Role::Barrier`] when the earlier tensor operations of the thread are as far as this.
+    /// `tcgen05.commit`: an arrival at [`Role::Barrier`] when the earlier tensor operations of the thread have reached
+    /// this state.
     TensorCommit(Committed),
-    /// `cp.async.mbarrier.arrive`: an arrival at [`Role::Barrier`] when the earlier `cp.async` of the thread are complete.
+    /// `cp.async.mbarrier.arrive`: an arrival at [`Role::Barrier`] when the earlier `cp.async` operations of the thread
+    /// are complete.
     CopyArrive {
-        /// `.noinc`: the arrival is among the expected ones.
+        /// `.noinc`: the arrival is one of the expected arrivals.
         noinc: bool,
     },
     /// An operation on the mbarrier at [`Role::Barrier`].
@@ -73,21 +75,21 @@ pub enum Effect {
     Fence(FenceEffect),
     /// `barrier.cluster.arrive`
     ClusterArrive {
-        /// `.relaxed`: it orders no memory.
+        /// `.relaxed`: the arrival orders no memory accesses.
         relaxed: bool,
     },
     /// `barrier.cluster.wait`
     ClusterWait,
     /// `griddepcontrol.wait`
     GridWait,
-    /// No effect: hints, and questions about values.
+    /// No effect: hints, and queries about values.
     Nothing,
-    /// The form alone is known, as measured, and not the order: the fabric, asynchronous stores to several memories, and waits that are
-    /// restricted to a proxy, of PTX 9.3 to 9.5.
+    /// An unknown effect. The forms of these instructions are known from measurements, but not their ordering: the
+    /// fabric, asynchronous stores to several memories, and waits that are restricted to a proxy, of PTX 9.3 to 9.5.
     Unknown,
 }
 
-/// An operation that touches memory after its instruction.
+/// An operation that accesses memory after its instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Started {
     /// `tcgen05.mma`
@@ -112,18 +114,18 @@ pub enum Started {
     TryCancel,
 }
 
-/// How the completion of an operation is observed.
+/// The completion mechanism of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Tracking {
-    /// By a wait for its group.
+    /// A wait for its group.
     Group(Group),
-    /// By a `tcgen05.wait`.
+    /// A `tcgen05.wait`.
     TensorWait(TensorWait),
-    /// By a `tcgen05.commit`.
+    /// A `tcgen05.commit`.
     TensorCommit,
-    /// By the mbarrier at [`Role::Barrier`]: the operation completes bytes of its phase.
+    /// The mbarrier at [`Role::Barrier`]: the operation completes bytes of its phase.
     Mbarrier,
-    /// By its value alone: it is a release at its scope.
+    /// The written value alone: the write is a release at its scope.
     Value,
 }
 
@@ -149,12 +151,13 @@ pub enum TensorWait {
     Store,
 }
 
-/// How far tensor operations are when a `tcgen05.commit` arrives.
+/// The state of tensor operations when a `tcgen05.commit` arrives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Committed {
-    /// They are complete.
+    /// The operations are complete.
     Complete,
-    /// `.sync_restrict::shared::read::mma::a`, of PTX 9.4: the products have read A, as far as it is in shared memory.
+    /// `.sync_restrict::shared::read::mma::a`, of PTX 9.4: the products have read the part of A that is in shared
+    /// memory.
     ReadA,
 }
 
@@ -176,7 +179,7 @@ pub enum MbarrierEffect {
     CompleteTx,
     /// `mbarrier.arrive`, `mbarrier.arrive_drop`
     Arrive {
-        /// `.expect_tx`: it expects bytes, too.
+        /// `.expect_tx`: the arrival also expects bytes.
         expects: bool,
         /// `arrive_drop`: later phases wait for fewer arrivals.
         drops: bool,
@@ -192,7 +195,7 @@ pub enum MbarrierEffect {
     },
 }
 
-/// A fence that asynchronous operations have for themselves.
+/// A fence for asynchronous operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FenceEffect {
     /// `fence.mbarrier_init`
@@ -210,7 +213,7 @@ pub enum FenceEffect {
 /// A fence between proxies (section 8.6).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ProxyFence {
-    /// `fence.proxy.async`, of a state space or of all
+    /// `fence.proxy.async`, for one state space or for all
     Async(Option<Space>),
     /// `fence.proxy.async::generic`
     AsyncHalf(OneSided),
@@ -218,21 +221,21 @@ pub enum ProxyFence {
     TensormapHalf(OneSided),
     /// `fence.proxy.alias`
     Alias,
-    /// `fence.proxy.generic::fabric` and its like
+    /// `fence.proxy.generic::fabric` and its variants
     Fabric,
 }
 
-/// A half of a synchronization.
+/// One side of a synchronization.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Display, EnumIter, EnumString, IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]
 pub enum OneSided {
-    /// The writer's.
+    /// The writer's side.
     Release,
-    /// The reader's.
+    /// The reader's side.
     Acquire,
 }
 
-/// The side of a synchronization on which a `tcgen05.fence` stands.
+/// The position of a `tcgen05.fence` relative to a synchronization.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Display, EnumIter, EnumString, IntoStaticStr)]
 pub enum TensorFence {
     /// It orders earlier operations.
@@ -243,7 +246,7 @@ pub enum TensorFence {
     After,
 }
 
-/// A method of access (section 8.3).
+/// The proxy of an access (section 8.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Display, EnumIter, EnumString, IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]
 pub enum Proxy {
@@ -255,60 +258,60 @@ pub enum Proxy {
     Texture,
     /// Constant memory.
     Constant,
-    /// Copies in bulk, and tensor cores on shared memory.
+    /// Bulk copies, and accesses of tensor cores to shared memory.
     Async,
     /// Reads of a tensor map.
     Tensormap,
-    /// Tensor memory, which has no other method of access.
+    /// Tensor memory, which has no other proxy.
     Tensor,
 }
 
 /// A read or write of memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Touch {
-    /// The operand that says where.
+    /// The operand that names the memory.
     pub role: Role,
-    /// How it says so.
+    /// The way in which the operand names the memory.
     pub at: At,
-    /// The method of access.
+    /// The proxy.
     pub proxy: Proxy,
-    /// Whether it reads.
+    /// Whether it is a read.
     pub reads: bool,
-    /// Whether it writes.
+    /// Whether it is a write.
     pub writes: bool,
-    /// How much.
+    /// The amount of memory.
     pub extent: Extent,
 }
 
-/// How an operand names memory.
+/// The way in which an operand names memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum At {
-    /// By its address in a state space.
+    /// An address in a state space.
     Address(Space),
-    /// By its address in tensor memory, to which a second operand may be added.
+    /// An address in tensor memory, to which a second operand may be added.
     Tmem(Option<Role>),
-    /// By the descriptor of a matrix in shared memory.
+    /// The descriptor of a matrix in shared memory.
     Matrix,
-    /// By a tensor map in global memory, which itself is touched.
+    /// A tensor map in global memory; the access is to the map itself.
     Map,
-    /// By a tensor map: the tensor in global memory is touched. [`Role::Override`] is its address, if it is there.
+    /// A tensor map; the access is to the tensor in global memory. [`Role::Override`] is its address, if present.
     Tensor,
 }
 
-/// How much memory is touched: bytes, or columns of tensor memory.
+/// The amount of accessed memory: bytes, or columns of tensor memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Extent {
-    /// So many.
+    /// This number.
     Fixed(u64),
-    /// As many as an operand says.
+    /// The value of an operand.
     Operand(Role),
-    /// As many columns as [`Role::Descriptor`] says of the accumulator.
+    /// The number of columns that [`Role::Descriptor`] states for the accumulator.
     Accumulator,
     /// Any number.
     Unknown,
 }
 
-/// How many bytes a tensor map has.
+/// The size of a tensor map in bytes.
 const MAP: Extent = Extent::Fixed(128);
 
 const READS: (bool, bool) = (true, false);
@@ -321,19 +324,19 @@ impl Asynchronous {
         Effects { effect: self.effect(), touches: touches(self) }
     }
 
-    /// Its effect, besides reads and writes of memory.
+    /// The effect of the instruction, besides reads and writes of memory.
     pub fn effect(&self) -> Effect {
         effect(self.family(), self.modifiers(), self.argument(Role::Barrier).is_some())
     }
 
-    /// Whether its form alone is known, as measured: [`Effect::Unknown`].
+    /// Whether the ordering of the instruction is unknown: [`Effect::Unknown`].
     pub fn has_unknown_order(&self) -> bool {
         self.effect() == Effect::Unknown
     }
 }
 
 impl Outline {
-    /// Its effect, besides reads and writes of memory.
+    /// The effect of the instruction, besides reads and writes of memory.
     pub fn effect(&self) -> Effect {
         effect(self.family, &self.modifiers, self.roles.contains(&Role::Barrier))
     }
@@ -356,7 +359,7 @@ fn effect(family: Family, modifiers: &[&'static str], has_barrier: bool) -> Effe
         FenceProxyAsyncGeneric => proxy(ProxyFence::AsyncHalf(half)),
         FenceMbarrierInit => Effect::Fence(FenceEffect::MbarrierInit),
         Fence => Effect::Fence(FenceEffect::Memory(half)),
-        // The fence is for the copy that it makes.
+        // The fence orders the copy that this instruction makes.
         TensormapCpFenceproxy => proxy(ProxyFence::TensormapHalf(OneSided::Release)),
         WgmmaFence => Effect::Fence(FenceEffect::Wgmma),
         Tcgen05FenceBeforeThreadSync => Effect::Fence(FenceEffect::Tensor(TensorFence::Before)),
@@ -485,7 +488,7 @@ fn touches(form: &Asynchronous) -> Vec<Touch> {
         ClusterlaunchcontrolTryCancelAsync => {
             vec![touch(destination, shared, Proxy::Async, WRITES, Extent::Fixed(16))]
         }
-        // The manual gives them no other method of access than `st` and `red` have (section 8.6).
+        // The manual gives them the same proxy as `st` and `red` (section 8.6).
         family @ (StAsync | RedAsync) => {
             let at = if has_barrier { At::Address(Space::SharedCluster) } else { global };
             let does = if family == RedAsync { UPDATES } else { WRITES };
@@ -509,7 +512,7 @@ fn touches(form: &Asynchronous) -> Vec<Touch> {
             [first].into_iter().chain(second).collect()
         }
         Tcgen05Mma | Tcgen05MmaWs | Tcgen05MmaSp | Tcgen05MmaWsSp => {
-            // A row of A has 32 bytes, whatever its elements are. An accumulator that is overwritten is not read.
+            // A row of A has 32 bytes, independent of its element type. An overwritten accumulator is not read.
             let a = match form.address(Role::A) {
                 Some(_) => tmem(Role::A, READS, Extent::Fixed(8)),
                 None => matrix(Role::A),
@@ -523,7 +526,7 @@ fn touches(form: &Asynchronous) -> Vec<Touch> {
     }
 }
 
-/// How many columns a load or store of tensor memory touches, of each half.
+/// The number of columns that a load or store of tensor memory accesses in each half.
 fn columns(form: &Asynchronous) -> Extent {
     let number = form.modifier(ModifierKind::Repetition).and_then(|word| word.strip_prefix('x')?.parse().ok());
     let factor = match form.modifier(ModifierKind::Shape) {
@@ -534,7 +537,7 @@ fn columns(form: &Asynchronous) -> Extent {
     number.map_or(Extent::Unknown, |number: u64| Extent::Fixed(number * factor))
 }
 
-/// How many bytes `st.async` and `red.async` write.
+/// The number of bytes that `st.async` and `red.async` write.
 fn element_bytes(form: &Asynchronous) -> Extent {
     let ty: Option<Type> = form.modifier(ModifierKind::Type).and_then(|word| word.parse().ok());
     let elements = [("v2", 2), ("v4", 4)].into_iter().find(|(word, _)| form.has(word)).map_or(1, |(_, number)| number);
@@ -545,7 +548,7 @@ fn element_bytes(form: &Asynchronous) -> Extent {
 mod tests {
     use super::*;
 
-    /// An operation touches memory, and every touch is of operands that its form has.
+    /// Operations access memory, and every access names an operand that the form has.
     #[test]
     fn touches_are_of_operands() {
         for form in Asynchronous::all() {

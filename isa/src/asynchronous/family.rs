@@ -1,11 +1,12 @@
-//! The words that tell asynchronous instructions apart.
+//! The families of asynchronous instructions.
 
 use std::fmt::{self, Display, Formatter};
 
 /// Declares the families with the words that each begins with.
 macro_rules! families {
     ($($family:ident $words:literal,)*) => {
-        /// What an asynchronous instruction is, by its first words. These stand in one order; the modifiers behind them do not.
+        /// The family of an asynchronous instruction, which its first words name. These words have a fixed order; the
+        /// modifiers after them do not.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[non_exhaustive]
         #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -125,8 +126,8 @@ impl Family {
         (Self::MbarrierInit..=Self::MbarrierCheckLayout).contains(&self)
     }
 
-    /// The family of an instruction with these words, the mnemonic first, and what stands behind the words of the family. Of
-    /// several the longest counts.
+    /// The family of an instruction with these words, the mnemonic first, and the words after the family's words. If
+    /// several families match, the longest is returned.
     pub fn of<'w, 't>(words: &'w [&'t str]) -> Option<(Self, &'w [&'t str])> {
         let behind = |own: &str| {
             let own = own.split('.');

@@ -1,4 +1,4 @@
-//! The table of forms, read.
+//! The parsed table of forms.
 
 use std::sync::LazyLock;
 
@@ -10,7 +10,7 @@ use super::{
 };
 use crate::target::Requirement;
 
-/// Forms with the same operands and the same requirement, but for what single modifiers require.
+/// Forms with the same operands and the same requirement, except for the requirements of individual modifiers.
 #[derive(Debug)]
 pub(super) struct Row {
     pub family: Family,
@@ -20,7 +20,7 @@ pub(super) struct Row {
 }
 
 impl Row {
-    /// What the form with these modifiers requires.
+    /// The requirement of the form with these modifiers.
     pub fn requirement(&self, modifiers: &[&str]) -> Requirement {
         let has =
             |word: &str| modifiers.iter().any(|own| *own == word || word.ends_with("::") && own.starts_with(word));
@@ -29,7 +29,7 @@ impl Row {
     }
 }
 
-/// The rows of the table. One that is not in the notation is left out; a test finds it.
+/// The rows of the table. A row that violates the notation is omitted; a test detects such a row.
 pub(super) fn rows() -> &'static [Row] {
     static ROWS: LazyLock<Vec<Row>> = LazyLock::new(|| {
         let row = |family, requirement, operands: &str, modifiers: &str| {
@@ -45,13 +45,13 @@ pub(super) fn rows() -> &'static [Row] {
 }
 
 impl Family {
-    /// The rows of its forms.
+    /// The rows of the family's forms.
     pub(super) fn rows(self) -> impl Iterator<Item = &'static Row> {
         rows().iter().filter(move |row| row.family == self)
     }
 }
 
-/// Why words behind those of a family are no modifiers of a form, and the word that is wrong, if it is one.
+/// The reason why the words after the family's words fit no form, and the wrong word, if a single word is wrong.
 pub(super) fn no_form<'t>(family: Family, words: &[&'t str]) -> (String, Option<&'t str>) {
     let nearest = family.rows().map(|row| row.modifiers.fill(words)).min_by_key(Filled::distance);
     let Some(Filled { words: filled, missing, left, swapped }) = nearest else {
@@ -62,7 +62,7 @@ pub(super) fn no_form<'t>(family: Family, words: &[&'t str]) -> (String, Option<
     let Some(&word) = unknown.or(left.first()) else {
         let reason = match (missing.first(), swapped) {
             (None, Some((first, second))) => {
-                format!("'{family}' has .{first} in front of .{second} here: {family}.{}", filled.join("."))
+                format!("'{family}' has .{first} before .{second} here: {family}.{}", filled.join("."))
             }
             (slot, _) => format!("'{family}' needs .{} here", slot.map_or("more".into(), |slot| slot.join(" or ."))),
         };
@@ -74,14 +74,15 @@ pub(super) fn no_form<'t>(family: Family, words: &[&'t str]) -> (String, Option<
         missing.first().filter(|slot| if unknown.is_some() { slot.iter().any(is_alike) } else { slot.len() <= 8 });
     let reason = match slot {
         _ if unknown.is_none() && words.iter().filter(|own| **own == word).count() > 1 => format!("a second .{word}"),
-        Some(slot) => format!("'{family}' has .{} in place of .{word} here", slot.join(" or .")),
+        Some(slot) => format!("'{family}' has .{} instead of .{word} here", slot.join(" or .")),
         None if unknown.is_some() => format!("'{family}' has no modifier .{word}"),
-        None => format!("'{family}' has no modifier .{word} together with the others"),
+        None => format!("'{family}' has no modifier .{word} together with the other modifiers"),
     };
     (reason, Some(word))
 }
 
-/// The text with what names stand for. Names are words in capitals; one may stand for others.
+/// The text with all names replaced by their meanings. Names are words in capitals; the meaning of a name may contain
+/// other names.
 fn named(text: &str) -> String {
     NAMES.iter().chain(NAMES).fold(text.to_owned(), |text, (name, meaning)| {
         let pieces: Vec<_> = text.split_inclusive([' ', '|', '{', '}', '@']).collect();

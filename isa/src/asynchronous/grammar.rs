@@ -1,7 +1,7 @@
-//! The notation of the table of forms, and how the words and operands of an instruction are read by it.
+//! The notation of the table of forms, and the reader of an instruction's words and operands by it.
 //!
-//! Modifiers stand as in the manual: `a|b` is one of several words, `{…}` may be left out as a whole, and `x(1..8*2)` is
-//! `x1|x2|x4|x8`, `n(8..32+8)` is `n8|n16|n24|n32`. An operand is its role, a colon, and what it may be:
+//! Modifiers are in the manual's order: `a|b` is one of several words, `{…}` may be omitted as a whole, and `x(1..8*2)`
+//! is `x1|x2|x4|x8`, `n(8..32+8)` is `n8|n16|n24|n32`. An operand is its role, a colon, and its permitted form:
 //!
 //! | notation | operand |
 //! | --- | --- |
@@ -9,14 +9,14 @@
 //! | `pred`, `!pred` | a predicate or its negation; the negation alone, where a predicate looks like a register |
 //! | `imm`, `imm=4/8` | a constant, or one of these |
 //! | `[b64]`, `[b32]` | an address, in a register of this width |
-//! | `[tensor]` | a tensor map with coordinates, and between them what `.override::…` has |
+//! | `[tensor]` | a tensor map with coordinates, and between them the operands of `.override::…` |
 //! | `[b32,b64]` | a fabric handle: its parts, in registers of these widths |
 //! | `pred/pred` | two predicates, `p` and `q` of `p|q` |
 //! | `<b32*4>`, `<b32*registers>` | a vector, whose length is a number or follows from the modifiers |
 //! | `<b32/_*4>` | some of its elements may be `_`, but not all |
 //! | `_` | the sink |
 //!
-//! A `?` behind it says that it may be left out, `@word` that it stands there exactly if the modifier does.
+//! A final `?` marks an optional operand. A final `@word` marks an operand that is present exactly if the modifier is.
 
 use super::{
     argument::{Argument, Role},
@@ -31,32 +31,32 @@ use crate::{
 #[derive(Debug)]
 pub(super) struct Modifiers(Vec<Group>);
 
-/// Slots that are filled together, each with one of its words.
+/// Slots that are filled together, each by one of its words.
 #[derive(Debug)]
 struct Group {
     is_optional: bool,
     slots: Vec<Vec<String>>,
 }
 
-/// Words in the slots of a row.
+/// The words of an instruction, assigned to the slots of a row.
 pub(super) struct Filled<'t> {
-    /// In the order of the row.
+    /// The words that fill slots, in the order of the row.
     pub words: Vec<&'static str>,
-    /// Slots that nothing fills.
+    /// The slots without a word.
     pub missing: Vec<&'static [String]>,
-    /// Words that fill no slot.
+    /// The words that fit no slot.
     pub left: Vec<&'t str>,
-    /// Words of one kind that stand in another order than in the row.
+    /// Two words of one kind whose order is not the row's.
     pub swapped: Option<(&'static str, &'static str)>,
 }
 
 impl Filled<'_> {
-    /// How far they are from a form of the row.
+    /// The distance of the words from a form of the row.
     pub fn distance(&self) -> usize {
         2 * (self.missing.len() + self.left.len()) + usize::from(self.swapped.is_some())
     }
 
-    /// Whether they are a form of the row from which nothing but words is left out.
+    /// Whether the words are a form of the row, except for missing words.
     pub fn is_part(&self) -> bool {
         self.left.is_empty() && self.swapped.is_none()
     }
@@ -74,12 +74,13 @@ impl Modifiers {
         Self(groups.collect())
     }
 
-    /// Every word that some form of the row has.
+    /// Every word that occurs in some form of the row.
     pub fn words(&self) -> impl Iterator<Item = &str> {
         self.0.iter().flat_map(|group| group.slots.iter().flatten()).map(String::as_str)
     }
 
-    /// The words in the slots of the row. As for the assembler, only words of one kind must stand in this order.
+    /// Assigns the words to the slots of the row. As in the assembler, the row's order is required only among words of
+    /// one kind.
     pub fn fill<'t>(&'static self, words: &[&'t str]) -> Filled<'t> {
         let mut left: Vec<(usize, &str)> = words.iter().copied().enumerate().collect();
         let (mut taken, mut missing): (Vec<(usize, &'static str)>, Vec<&'static [String]>) = Default::default();
@@ -121,7 +122,7 @@ impl Modifiers {
     }
 }
 
-/// The parts between spaces; braces hold one together.
+/// Splits a text at spaces. Braces hold a piece together.
 fn pieces(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text.trim_start();
     std::iter::from_fn(move || {
@@ -139,7 +140,7 @@ fn alternatives(text: &str) -> Vec<String> {
     text.split('|').flat_map(series).collect()
 }
 
-/// `x(1..8*2)` as `x1`, `x2`, `x4`, `x8`.
+/// Expands `x(1..8*2)` to `x1`, `x2`, `x4`, `x8`.
 fn series(word: &str) -> Vec<String> {
     let parsed = || {
         let (before, (range, after)) = word.split_once('(').and_then(|(a, b)| Some((a, b.split_once(')')?)))?;
@@ -166,7 +167,7 @@ pub(super) struct Parameter {
 enum Presence {
     Always,
     Optional,
-    /// Exactly if this modifier is there.
+    /// The operand is present exactly if this modifier is.
     With(String),
 }
 
@@ -175,12 +176,12 @@ enum ParameterType {
     Sink,
     Predicate,
     Negation,
-    /// One of these, or any if there are none.
+    /// Any of these constants, or any constant if the list is empty.
     Constant(Vec<u64>),
-    /// In a register of this type.
+    /// An address in a register of this type.
     Address(String),
     Tensor,
-    /// In registers of these types.
+    /// A handle whose parts are in registers of these types.
     Handle(Vec<String>),
     Pair,
     Value(String),
@@ -193,7 +194,7 @@ enum ParameterType {
 }
 
 impl Parameter {
-    /// `None` if the text is not in the notation.
+    /// Reads an operand in the notation. Returns `None` if the text is not in the notation.
     pub fn parse(text: &str) -> Option<Self> {
         let (role, rest) = text.split_once(':')?;
         let (types, presence) = match (rest.split_once('@'), rest.strip_suffix('?')) {
@@ -205,7 +206,7 @@ impl Parameter {
         Some(Self { role: role.parse().ok()?, types, presence })
     }
 
-    /// Whether the form with these words has it.
+    /// Whether the form with these words has this operand.
     pub fn is_expected(&self, words: &[&str]) -> bool {
         !matches!(&self.presence, Presence::With(word) if !words.contains(&word.as_str()))
     }
@@ -246,7 +247,7 @@ impl ParameterType {
         })
     }
 
-    /// The operand as such an argument.
+    /// Reads an operand as an argument of this kind.
     fn read(&self, operand: &syntax::Operand<'_>, words: &[&str]) -> Option<Argument> {
         Some(match (self, &operand.shape) {
             (Self::Sink, Shape::Sink) => Argument::Value(Operand::Sink),
@@ -313,7 +314,7 @@ impl ParameterType {
         })
     }
 
-    /// An operand for the form with these words: the `index`-th of its registers.
+    /// An example of this operand in the form with these words, with the number `index` in its register's name.
     fn example(&self, index: usize, words: &[&str]) -> Option<Argument> {
         let register = |ty: &str, index: usize| {
             let ty = if ty == "element" { element(words)? } else { ty };
@@ -359,7 +360,7 @@ impl ParameterType {
         })
     }
 
-    /// What it is, for a message.
+    /// A description of the permitted operand, for a message.
     fn description(&self, words: &[&str]) -> String {
         let ty = |ty: &String| if ty == "element" { element(words).unwrap_or("value") } else { ty }.to_owned();
         let length = |length: &str| count(length, words).map_or(String::new(), |count| count.to_string());
@@ -397,13 +398,13 @@ fn value(operand: &syntax::Operand<'_>) -> Option<Operand> {
     })
 }
 
-/// The elements of a vector of a length.
+/// The elements of a vector, if it has this length.
 fn elements(operand: &syntax::Operand<'_>, length: usize) -> Option<Vec<Operand>> {
     let Shape::Vector(elements) = &operand.shape else { return None };
     if elements.len() == length { elements.iter().map(value).collect() } else { None }
 }
 
-/// What stands between a tensor map and the coordinates: the types, and of vectors the lengths.
+/// The operands between a tensor map and the coordinates: their types, and for vectors their lengths.
 fn overrides(words: &[&str]) -> Option<Vec<(&'static str, Option<usize>)>> {
     let has = |what: &str| words.iter().any(|word| word.strip_prefix("override::") == Some(what));
     let mut all = Vec::new();
@@ -419,12 +420,12 @@ fn overrides(words: &[&str]) -> Option<Vec<(&'static str, Option<usize>)>> {
     Some(all)
 }
 
-/// The type that the modifiers name first: that of the value, or of the result.
+/// The first type among the modifiers, which is the type of the value or of the result.
 fn element<'w>(words: &[&'w str]) -> Option<&'w str> {
     words.iter().copied().find(|word| ModifierKind::of(word) == ModifierKind::Type)
 }
 
-/// The length of a vector: a number, or what it is called in the table.
+/// The length of a vector, given as a number or as a name from the table.
 fn count(name: &str, words: &[&str]) -> Option<usize> {
     let number = |text: &str| text.parse::<usize>().ok();
     let after = |prefix: &str| words.iter().find_map(|word| number(word.strip_prefix(prefix)?.split('k').next()?));
@@ -444,16 +445,16 @@ fn count(name: &str, words: &[&str]) -> Option<usize> {
             });
             Some(each? * after("x")?)
         }
-        // 64 rows of so many columns, for the 128 threads of a warpgroup.
+        // 64 rows of this many columns, shared by the 128 threads of a warpgroup.
         "accumulators" => Some(after("m64n")? / if element(words)? == "f16" { 4 } else { 2 }),
         length => number(length),
     }
 }
 
-/// The arguments of an instruction, by what its row has.
+/// Reads the operands of an instruction as arguments for the parameters of a row.
 ///
 /// # Errors
-/// Says what is wrong with the first operand that does not fit.
+/// A description of the first operand that does not fit.
 pub(super) fn arguments(
     parameters: &[Parameter],
     operands: &[syntax::Operand<'_>],
@@ -476,7 +477,7 @@ pub(super) fn arguments(
         None => Err(Misfit { left: 0, reason: format!("too few operands: {} is missing", expected()) }),
         Some((operand, behind)) => match parameter.types.iter().find_map(|ty| ty.read(operand, words)) {
             None => {
-                let reason = format!("`{}` stands where {} is needed", operand.text.text, expected());
+                let reason = format!("expected {1}, found `{0}`", operand.text.text, expected());
                 Err(Misfit { left: operands.len(), reason })
             }
             Some(argument) => arguments(rest, behind, words).map(|mut arguments| {
@@ -487,20 +488,20 @@ pub(super) fn arguments(
     };
     match here {
         Err(misfit) if parameter.is_optional() => {
-            // What came further says more.
+            // The attempt that read more operands has the better message.
             arguments(rest, operands, words).map_err(|other| if other.left < misfit.left { other } else { misfit })
         }
         here => here,
     }
 }
 
-/// Why operands are none of a row, and how many of them were not read.
+/// The reason why operands do not fit a row, and the number of operands that were not read.
 pub(super) struct Misfit {
     pub left: usize,
     pub reason: String,
 }
 
-/// Operands for the form with these words: every choice of what may be left out, and of its types.
+/// Example operands for the form with these words: every choice of optional operands and of operand types.
 pub(super) fn examples(parameters: &[Parameter], words: &[&str]) -> Vec<Vec<(Role, Argument)>> {
     let expected = parameters.iter().filter(|parameter| parameter.is_expected(words));
     expected.enumerate().fold(vec![Vec::new()], |lists, (index, parameter)| {

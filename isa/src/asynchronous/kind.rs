@@ -1,8 +1,8 @@
-//! What the modifiers of asynchronous instructions say.
+//! The kinds of the modifiers of asynchronous instructions.
 
 use crate::word::Space;
 
-/// What a modifier says.
+/// The kind of a modifier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ModifierKind {
@@ -10,49 +10,49 @@ pub enum ModifierKind {
     Semantics,
     /// `.cta` to `.sys`
     Scope,
-    /// A state space. Of two, the first is that of the destination.
+    /// A state space. If there are two, the first belongs to the destination.
     Space,
-    /// A type. Of several, the first is that of the result.
+    /// A type. If there are several, the first belongs to the result.
     Type,
     /// `.cta_group::1`, `.cta_group::2`
     CtaGroup,
-    /// What the completion reports of errors: `.mbarrier::report::…`.
+    /// The error report of the completion: `.mbarrier::report::…`.
     Report,
-    /// What stands in place of a field of a tensor map: `.override::…`.
+    /// The field of a tensor map that an operand overrides: `.override::…`.
     Override,
-    /// How the completion is observed: `.mbarrier::…` or `.bulk_group`.
+    /// The completion mechanism: `.mbarrier::…` or `.bulk_group`.
     Completion,
     /// `.multicast::cluster`, `.multicast::cluster::all`
     Multicast,
     /// `.1d` to `.5d`
     Dimension,
-    /// How a tensor is walked: `.tile`, `.im2col` and their variants.
+    /// The access mode of a tensor: `.tile`, `.im2col` and their variants.
     Mode,
     /// The shape of a matrix: `.32x32b`, `.m64n8k16`, `.128x256b`.
     Shape,
     /// `.x1` to `.x128`
     Repetition,
-    /// What a reduction computes.
+    /// The operation of a reduction.
     Operation,
     /// `.kind::f16`: the types of a `tcgen05.mma`.
     MatrixKind,
-    /// `.collector::a::fill`: what is done with the buffer of a `tcgen05.mma`.
+    /// `.collector::a::fill`: the use of the collector buffer by a `tcgen05.mma`.
     Collector,
-    /// `.sync_restrict::…`: to which memory a fence is restricted.
+    /// `.sync_restrict::…`: the memory to which a fence is restricted.
     Restriction,
     /// `.L2::cache_hint`, `.L2::128B`
     Cache,
-    /// Anything else.
+    /// Any other modifier.
     Other,
 }
 
-/// The state spaces among modifiers; of two, the first is for the destination.
+/// The state spaces among modifiers. If there are two, the first belongs to the destination.
 pub(super) fn spaces(modifiers: &[&'static str]) -> impl Iterator<Item = Space> {
     let spaces = modifiers.iter().filter(|word| ModifierKind::of(word) == ModifierKind::Space);
     spaces.filter_map(|word| word.parse().ok())
 }
 
-/// The words of each kind. One that ends with `::` stands for all that begin so.
+/// The words of each kind. A word that ends with `::` represents all words that begin with it.
 #[rustfmt::skip]
 const KINDS: &[(ModifierKind, &[&str])] = &[
     (ModifierKind::Semantics,   &["acquire", "release", "relaxed", "weak"]),
@@ -78,11 +78,11 @@ const KINDS: &[(ModifierKind, &[&str])] = &[
 ];
 
 impl ModifierKind {
-    /// What a modifier says, without its dot.
+    /// The kind of a modifier, given without its dot.
     pub fn of(word: &str) -> Self {
         let is = |own: &&str| word == *own || own.ends_with("::") && word.starts_with(*own);
         let known = KINDS.iter().find(|(_, words)| words.iter().any(is));
-        // A shape of `wgmma` has one word for each size.
+        // `wgmma` has a separate shape word for each size.
         let sized = || word.starts_with("m64n").then_some(Self::Shape);
         known.map(|(kind, _)| *kind).or_else(sized).unwrap_or(Self::Other)
     }

@@ -1,4 +1,4 @@
-//! Instructions that leave out what a form needs, as in litmus tests.
+//! Incomplete instructions, which omit parts of a form, as in litmus tests.
 
 use super::{
     argument::Role,
@@ -9,8 +9,8 @@ use super::{
 };
 use crate::{parse::ParseError, syntax};
 
-/// An asynchronous instruction from which modifiers, and operands at its end, may be left out. Its operands have roles, and any
-/// shape: it is for the caller to say what it needs.
+/// An asynchronous instruction that may omit modifiers, and operands at its end. Its operands have roles, but any
+/// shape: the caller checks the shapes that it needs.
 ///
 /// ```
 /// use ptx_isa::{Family, Outline, Role, syntax};
@@ -24,34 +24,34 @@ use crate::{parse::ParseError, syntax};
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outline {
-    /// The words that it begins with.
+    /// The family, which the first words of the instruction name.
     pub family: Family,
-    /// The words behind those that are written, without their dots, in the manual's order.
+    /// The modifiers of the instruction, without their dots, in the manual's order.
     pub modifiers: Vec<&'static str>,
-    /// What each operand that is written is for.
+    /// The role of each operand that is present.
     pub roles: Vec<Role>,
-    /// What those are for that are left out.
+    /// The roles of the omitted operands.
     pub missing: Vec<Role>,
 }
 
 impl Outline {
-    /// Reads an instruction, by the form that comes nearest.
+    /// Reads an instruction by the form that is nearest to it.
     ///
     /// # Errors
-    /// If it is of no family, or no form has these modifiers or so many operands.
+    /// If the instruction belongs to no family, or no form has these modifiers or this many operands.
     pub fn read(instruction: &syntax::Instruction<'_>) -> Result<Self, ParseError> {
         let error = |text: syntax::Text<'_>, reason| ParseError { span: text.span(), text: text.text.into(), reason };
         let modifiers = instruction.modifiers.iter().map(|word| word.text);
         let words: Vec<_> = std::iter::once(instruction.mnemonic.text).chain(modifiers).collect();
         let Some((family, behind)) = Family::of(&words) else {
-            let reason = format!("`{}` is no asynchronous instruction", words.join("."));
+            let reason = format!("`{}` is not an asynchronous instruction", words.join("."));
             return Err(error(instruction.text, reason));
         };
         let operands = instruction.operands.len();
         let candidates =
             family.rows().map(|row| (row, row.modifiers.fill(behind))).filter(|(_, filled)| filled.is_part());
         let candidates = candidates.map(|(row, filled)| (roles(row, &filled.words, operands), filled));
-        // The operands that are too many, the words and the operands that are too few.
+        // The number of excess operands, of missing words, and of missing operands.
         let distance = |(roles, filled): &(Vec<Role>, Filled<'_>)| {
             (operands.saturating_sub(roles.len()), filled.missing.len(), roles.len().saturating_sub(operands))
         };
@@ -68,7 +68,7 @@ impl Outline {
         Ok(outline)
     }
 
-    /// What operands the form has, as a clause.
+    /// The operands of the form, as a clause for a message.
     pub fn operands(&self) -> String {
         let all = self.roles.iter().chain(&self.missing).map(|role| role.to_string().replace('_', " "));
         let all: Vec<_> = all.collect();
@@ -80,13 +80,14 @@ impl Outline {
         self.modifiers.iter().copied().find(|word| ModifierKind::of(word) == kind)
     }
 
-    /// Whether a modifier is there, without its dot.
+    /// Whether the instruction has a modifier, given without its dot.
     pub fn has(&self, modifier: &str) -> bool {
         self.modifiers.contains(&modifier)
     }
 }
 
-/// The operands of the form with these words. Of those that may be left out, the first are there if so many are written.
+/// The roles of the operands of the form with these words. Optional operands are included from the first on, as far as
+/// the number of written operands allows.
 fn roles(row: &Row, words: &[&str], written: usize) -> Vec<Role> {
     let expected = || row.parameters.iter().filter(|parameter| parameter.is_expected(words));
     let is_needed = |parameter: &&Parameter| !parameter.is_optional();

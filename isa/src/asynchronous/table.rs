@@ -1,10 +1,11 @@
-//! The forms of asynchronous instructions, as three generations of ptxas (11.8, 12.9, 13.5) were measured to take them. Where
-//! they differ, the strictest counts. `WORDS` has what some modifiers require beyond this.
+//! The forms of asynchronous instructions, as accepted in measurements of three generations of ptxas (11.8, 12.9,
+//! 13.5). Where the generations differ, the table has the strictest requirement. `WORDS` has the additional
+//! requirements of some modifiers.
 
 use super::family::Family;
 use crate::target::{Gpus, Requirement};
 
-/// A family, what its forms require, their operands, and their modifiers, in the notation of the grammar.
+/// A family, the requirement of its forms, their operands, and their modifiers, in the notation of the grammar.
 pub(super) type Forms = (Family, Requirement, &'static str, &'static [&'static str]);
 
 const fn since(number: u32, major: u8, minor: u8) -> Requirement {
@@ -15,29 +16,29 @@ const fn on(gpus: Gpus, major: u8, minor: u8) -> Requirement {
     Requirement::on(gpus, major, minor)
 }
 
-/// With `wgmma`.
+/// GPUs with `wgmma`.
 const HOPPER: Gpus = Gpus::specific(&[90], false);
-/// With the memory of the tensor cores. PTX 9.0 renamed sm_101 to sm_110.
+/// GPUs with the memory of the tensor cores. PTX 9.0 renamed sm_101 to sm_110.
 const TENSOR: Gpus = Gpus::specific(&[100, 101, 103, 107, 110], true);
-/// Those of them that are for one GPU alone.
+/// The same GPUs, but only as architecture-specific targets.
 const EXACT: Gpus = Gpus::specific(&[100, 101, 103, 107, 110], false);
-/// With matrices of 8-bit integers.
+/// GPUs with matrices of 8-bit integers.
 const INTEGER: Gpus = Gpus::specific(&[100, 101, 110], false);
-/// With accumulators that are scaled.
+/// GPUs with scaled accumulators.
 const SCALING: Gpus = Gpus::specific(&[100, 103, 107], true);
-/// With loads that reduce.
+/// GPUs with loads that reduce.
 const REDUCING: Gpus = Gpus::specific(&[101, 103, 107, 110], true);
-/// With what no later GPU need have.
+/// GPUs with features that later GPUs need not have.
 const SPECIFIC: Gpus = Gpus::specific(&[90, 100, 101, 103, 107, 110, 120, 121], true);
-/// Those of them behind sm_90a.
+/// The same GPUs without sm_90a.
 const NEWER: Gpus = Gpus::specific(&[100, 101, 103, 107, 110, 120, 121], true);
 
-/// With strong bulk copies from global memory to the cluster.
+/// GPUs with strong bulk copies from global memory to the cluster.
 const CLUSTER: Gpus = Gpus::specific(&[90, 100, 101, 103, 107, 110], true);
-/// With what sm_107 brings.
+/// GPUs with the features that sm_107 introduces.
 const RUBIN: Gpus = Gpus::specific(&[107], true);
 
-/// Names for what stands in many rows.
+/// Abbreviations for parts that many rows share.
 #[rustfmt::skip]
 pub(super) const NAMES: &[(&str, &str)] = &[
     ("GROUP",      "cta_group::1|cta_group::2"),
@@ -77,8 +78,8 @@ pub(super) const NAMES: &[(&str, &str)] = &[
     ("DENSE",      "metadata:b32 selector:imm=0"),
 ];
 
-/// What a modifier requires beyond its row: what the family begins with, the modifier, or what it begins with if that ends
-/// with `::`.
+/// The requirements of modifiers in addition to the requirements of their rows: a prefix of the family, the modifier,
+/// or a prefix of the modifier that ends with `::`, and the requirement.
 #[rustfmt::skip]
 pub(super) const WORDS: &[(&str, &str, Requirement)] = &[
     ("mbarrier.",               "shared::cta",              since(80, 7, 8)),
@@ -118,7 +119,7 @@ pub(super) const WORDS: &[(&str, &str, Requirement)] = &[
     ("tcgen05.mma",             "kind::i8",                 on(INTEGER, 8, 6)),
 ];
 
-/// All forms, by the sections of 9.7.
+/// All forms, by the subsections of 9.7.
 #[rustfmt::skip]
 pub(super) const FORMS: &[Forms] = {
     use Family::*;

@@ -1,26 +1,28 @@
-//! The steps of a function as basic blocks.
+//! The control-flow graph of a function's steps.
 
 use std::ops::Range;
 
 use super::{Action, Flat};
 
 impl Action {
-    /// Whether control goes elsewhere than to the next step.
+    /// Whether control can continue at a step other than the next one.
     pub fn jumps(&self) -> bool {
         matches!(self, Self::Jump(..) | Self::Leave(_) | Self::Trap)
     }
 }
 
-/// Steps that control enters at the first and leaves after the last.
+/// A basic block: a run of steps that control enters at the first step and leaves after the last.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BasicBlock {
-    /// Their places in [`Flat::steps`].
+    /// The indices of its steps in [`Flat::steps`].
     pub steps: Range<usize>,
-    /// The blocks where control goes on: the targets of its jump in their order, then the block after it, unless the last step always jumps.
+    /// The successors: the targets of the block's jump in their order, then the block after it, unless the last step
+    /// always jumps.
     pub next: Vec<usize>,
 }
 
-/// The blocks of a function in the order of their steps, also where control never comes. The first is the entry.
+/// The basic blocks of a function in the order of their steps, including unreachable blocks. The first block is the
+/// entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cfg {
     /// The blocks.
@@ -28,7 +30,7 @@ pub struct Cfg {
 }
 
 impl Cfg {
-    /// The blocks of a function. A step for which `is_alone` holds has a block of its own.
+    /// Builds the basic blocks of a function. A step for which `is_alone` holds becomes a separate block.
     pub fn of(flat: &Flat, is_alone: impl Fn(usize) -> bool) -> Self {
         let mut is_start = vec![false; flat.steps.len() + 1];
         is_start[0] = true;
@@ -60,7 +62,7 @@ mod tests {
         flat::{Library, Limits},
     };
 
-    /// The steps of each block, and where control goes on.
+    /// Checks the steps and the successors of each block.
     fn check(body: &str, is_alone: impl Fn(usize) -> bool, expected: &[(Range<usize>, &[usize])]) {
         let text =
             format!(".version 8.6\n.target sm_90\n.entry k() {{\n.reg .pred %p<3>;\n.reg .b32 %r<3>;\n{body}\n}}\n");
@@ -78,7 +80,7 @@ mod tests {
         check("add.u32 %r1, %r1, 1;\nbar.sync 0;", never, &[(0..3, &[])]);
         check("@%p1 ret;\ntrap;", never, &[(0..1, &[1]), (1..2, &[]), (2..3, &[])]);
         check("A:\n@%p1 bra B;\nbra A;\nB:\nexit;", never, &[(0..1, &[2, 1]), (1..2, &[0]), (2..3, &[]), (3..4, &[])]);
-        // A label to which nothing jumps begins no block.
+        // A label without a jump to it does not begin a block.
         check("A:\nadd.u32 %r1, %r1, 1;\nB:\n@%p1 bra A;", never, &[(0..2, &[0, 1]), (2..3, &[])]);
         let table = "ts: .branchtargets A, B;\n@%p1 brx.idx %r1, ts;\nA:\nbar.sync 0;\nB:\nret;";
         check(table, never, &[(0..1, &[1, 2, 1]), (1..2, &[2]), (2..3, &[]), (3..4, &[])]);

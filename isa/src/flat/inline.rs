@@ -1,4 +1,4 @@
-//! Functions in place of their calls.
+//! Inlining of called functions.
 
 use std::sync::Arc;
 
@@ -17,27 +17,28 @@ use crate::{
     word::{Type, VectorSize},
 };
 
-/// A function in place of its call.
+/// A function in one call.
 pub(super) struct Frame<'m> {
-    /// The number of the call.
+    /// The index of the call.
     pub number: usize,
-    /// The place of the function among those of the module.
+    /// The index of the function in the module.
     index: u32,
     function: &'m Function,
-    /// The instruction that is read.
+    /// The instruction that is being read.
     at: InstPlace,
-    /// Its mnemonic, with all modifiers.
+    /// The mnemonic of that instruction, with all modifiers.
     pub mnemonic: Arc<str>,
     pub registers: FxHashMap<String, Register>,
-    /// How many bits registers have, by their names or by the beginnings of these; of a vector register, each element.
+    /// The number of bits of registers, by name or by the prefix of a declared range; for a vector register, the bits
+    /// of each element.
     widths: FxHashMap<String, u32>,
-    /// How many elements vector registers have, in the same way.
+    /// The number of elements of vector registers, by name or by the prefix of a declared range.
     vectors: FxHashMap<String, usize>,
     pub symbols: FxHashMap<String, Symbol>,
     labels: FxHashMap<String, Label>,
-    /// Parameters, by what their callers call them: the call, and the name there.
+    /// The call and the name under which the caller stores each parameter.
     pub parameters: FxHashMap<String, (usize, String)>,
-    /// Where a `ret` leads, if not out.
+    /// The target of `ret`; `None` if it leaves the outermost function.
     pub end: Option<Label>,
 }
 
@@ -45,25 +46,26 @@ pub(super) struct Builder<'l, 'm> {
     pub library: &'l Library<'m>,
     limits: Limits,
     pub flat: Flat,
-    /// Registers that stand for parameters of calls, by call, name and offset.
+    /// The registers that hold parameters of calls, by call, name and byte offset.
     stored: FxHashMap<(usize, String, i64), Register>,
-    /// Variables within functions that are not of a call alone, by their function and their name.
+    /// Variables of functions that are shared by all calls, by function and name.
     variables: FxHashMap<(String, String), Symbol>,
-    /// How many lines the calls have so far.
+    /// The total number of lines of the calls inlined so far.
     lines: usize,
     stack: Vec<&'m str>,
-    /// Whether calls stay, and their parameters are variables.
+    /// Whether calls are kept, with their parameters as variables.
     pub is_alone: bool,
 }
 
 impl Flat {
-    /// The code of a function, with all that it calls as far as the limits allow. A guarded call becomes a jump over its code.
+    /// The code of a function with all its calls inlined, as far as the limits allow. A guarded call becomes a jump
+    /// over its code.
     pub fn of<'m>(library: &Library<'m>, function: &'m Function, limits: Limits) -> Self {
         Self::build(library, function, limits, false)
     }
 
-    /// The code of a function by itself: calls stay, as [`Action::Invoke`], and their parameters are variables. What executes
-    /// functions that call themselves reads this.
+    /// The code of a function without inlining: calls become [`Action::Invoke`], and their parameters are variables. An
+    /// interpreter of recursive functions needs this form.
     pub fn alone<'m>(library: &Library<'m>, function: &'m Function) -> Self {
         Self::build(library, function, Limits::default(), true)
     }
@@ -90,7 +92,7 @@ impl Flat {
         let results = results.into_iter().map(|result| builder.formal(&mut frame, result)).collect();
         builder.flat.formals = [results, parameters];
         builder.body(&mut frame);
-        // What leads nowhere leads to the end.
+        // A label that no instruction follows refers to the end.
         frame.at = function.place(number, function.body.as_ref().map_or(0, Vec::len));
         builder.push(&frame, None, Vec::new(), Action::Leave(Leaving::Function));
         let end = builder.flat.steps.len() - 1;
@@ -100,7 +102,7 @@ impl Flat {
 }
 
 impl<'m> Builder<'_, 'm> {
-    /// A parameter or a result of the function itself.
+    /// The operand for a parameter or a result of the function itself.
     fn formal(&mut self, frame: &mut Frame<'m>, formal: Parameter) -> Operand {
         let Parameter { name, align, ty, elements, is_register, .. } = formal;
         if self.is_alone && is_register {
@@ -115,7 +117,7 @@ impl<'m> Builder<'_, 'm> {
         Operand::Symbol(symbol)
     }
 
-    /// The frame of a function that a frame calls.
+    /// The frame of a function that the frame `from` calls.
     fn frame(&mut self, (index, function): (u32, &'m Function), from: Option<&Frame<'m>>) -> Frame<'m> {
         let call = from.map(|from| (from.at, from.number));
         self.flat.calls.push(CallSite { function: function.name.clone(), from: call });
@@ -177,7 +179,7 @@ impl<'m> Builder<'_, 'm> {
             }
             return;
         }
-        // Those of parameter space are arguments and results of calls, and have no address where calls are inlined.
+        // Variables in parameter space are arguments and results of calls. They have no address if calls are inlined.
         let is_alone = self.is_alone;
         for variable in Variable::read(text).into_iter().filter(|variable| variable.space.is_some() || is_alone) {
             let name = variable.name.clone();
@@ -214,7 +216,7 @@ impl<'m> Builder<'_, 'm> {
         label
     }
 
-    /// A label that does not stand anywhere is the end.
+    /// A new label. Until its position is set, it refers to the end.
     fn new_label(&mut self, call: usize, name: Option<String>) -> Label {
         self.flat.labels.push(LabelName { name, call, at: usize::MAX });
         self.flat.labels.len() - 1
@@ -224,7 +226,7 @@ impl<'m> Builder<'_, 'm> {
         if let Some(register) = frame.registers.get(name) {
             return *register;
         }
-        // An element of a vector register has the width that is declared for the vector.
+        // An element of a vector register has the declared width of the vector.
         let declared = name.split_once('.').map_or(name, |(vector, _)| vector);
         let bits = by_name(&frame.widths, declared).unwrap_or(0);
         let register = self.new_register(RegisterName { name: name.into(), offset: None, call: frame.number, bits });
@@ -237,7 +239,7 @@ impl<'m> Builder<'_, 'm> {
         self.flat.registers.len() - 1
     }
 
-    /// The register that stands for a parameter or result of a call, or for what the function itself returns.
+    /// The register that holds a parameter or result of a call, or a result of the function itself.
     pub fn stored(&mut self, (call, name): &(usize, String), offset: i64) -> Register {
         let key = (*call, name.clone(), offset);
         if let Some(register) = self.stored.get(&key) {
@@ -295,7 +297,7 @@ impl<'m> Builder<'_, 'm> {
                 Shape::Name { name, suffix: None } => Some(name.text),
                 _ => None,
             };
-            // Parameters have the same place in both functions; registers are copied.
+            // A parameter in parameter space is shared by caller and callee; a register is copied.
             if let Some(name) = named.filter(|name| !frame.registers.contains_key(*name)) {
                 inner.parameters.insert(formal.name.clone(), self.parameter(frame, name));
                 continue;
@@ -317,7 +319,7 @@ impl<'m> Builder<'_, 'm> {
         self.push(frame, None, Vec::new(), Action::Nothing);
     }
 
-    /// The function whose code stands in place of a call; nothing if the call traps, and else why it stays.
+    /// The function to inline for a call: `Err(None)` if the call traps, and the reason if the call is kept.
     fn inlined(
         &self,
         callee: &str,
@@ -344,12 +346,12 @@ impl<'m> Builder<'_, 'm> {
         Ok(found)
     }
 
-    /// Where a parameter or result of a call is: the outermost call that has it, and its name there.
+    /// The owner of a parameter or result of a call: the outermost call that has it, and its name there.
     pub fn parameter(&self, frame: &Frame<'m>, name: &str) -> (usize, String) {
         frame.parameters.get(name).cloned().unwrap_or((frame.number, name.into()))
     }
 
-    /// Where the result of a call goes that is not inlined.
+    /// The register that receives the result of a call that is not inlined.
     fn result(&mut self, frame: &mut Frame<'m>, operand: &syntax::Operand<'_>) -> Option<Register> {
         match &operand.shape {
             Shape::Name { name, suffix: None } if frame.registers.contains_key(name.text) => {
@@ -370,19 +372,19 @@ impl Frame<'_> {
         self.widths.contains_key(name)
     }
 
-    /// How many elements a register has that is declared as a vector.
+    /// The number of elements of a register that is declared as a vector.
     pub fn vector(&self, name: &str) -> Option<usize> {
         by_name(&self.vectors, name)
     }
 }
 
-/// The declaration of a name, or of a range of names that begin so.
+/// The declaration of a name, or of the range to which the name belongs.
 fn by_name<T: Copy>(declared: &FxHashMap<String, T>, name: &str) -> Option<T> {
     let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());
     declared.get(name).or_else(|| declared.get(stem)).copied()
 }
 
-/// What stands in parentheses.
+/// The operands in parentheses.
 fn elements<'s, 't>(operand: &'s syntax::Operand<'t>) -> &'s [syntax::Operand<'t>] {
     match &operand.shape {
         Shape::List(elements) => elements,

@@ -1,4 +1,4 @@
-//! An instruction as what it does.
+//! The translation of an instruction into its [`Action`].
 
 use super::{
     Access, AccessKind, Action, Barrier, Elsewhere, Leaving, Operand, Register,
@@ -16,12 +16,12 @@ use crate::{
     word::{FenceSem, MembarLevel, Scope, Sem, Space, Type},
 };
 
-/// An instruction, with its words and its row of the mnemonics.
+/// An instruction, with its words and its row in the table of mnemonics.
 struct Reading<'i> {
     of: &'i syntax::Instruction<'i>,
     words: &'i [&'i str],
     row: &'static Mnemonic,
-    /// How many operands are results.
+    /// The number of operands that are results.
     results: usize,
 }
 
@@ -34,7 +34,7 @@ impl Reading<'_> {
         self.words.iter().find_map(|word| word.parse().ok())
     }
 
-    /// Whether it accesses parameter space, of a function or of a kernel.
+    /// Whether the instruction accesses parameter space, of a function or of a kernel.
     fn is_of_parameters(&self) -> bool {
         self.words.iter().any(|word| word.split("::").next() == Some("param"))
     }
@@ -116,7 +116,7 @@ impl<'m> Builder<'_, 'm> {
             "ld" | "st" if of.is_of_parameters() => {
                 return self.passed(frame, of, writes);
             }
-            // What orders the read-only proxy is not known.
+            // It is unknown which instructions order accesses through the read-only proxy.
             "ld" if of.has("proxy::readonly") => Action::Unknown,
             "ld" | "ldu" | "st" | "atom" | "red" | "ldmatrix" | "stmatrix" => self.access(frame, of),
             "wmma" if row.accesses() => self.access(frame, of),
@@ -129,7 +129,7 @@ impl<'m> Builder<'_, 'm> {
                 let sources = of.of.operands[of.results..].iter().map(|operand| self.operand(frame, operand));
                 let sources: Vec<Operand> = sources.collect();
                 match (first, &sources[..], of.find()) {
-                    // A vector as a whole.
+                    // A `mov` of a whole vector.
                     ("mov", [Operand::Vector(from)], Some(ty)) if from.len() == writes.len() && from.len() > 1 => {
                         Action::Pass { ty, from: from.clone() }
                     }
@@ -163,7 +163,7 @@ impl<'m> Builder<'_, 'm> {
         let operands = &of.of.operands;
         let at = operands.iter().position(is_memory).unwrap_or(operands.len());
         let policy = usize::from(of.has("L2::cache_hint"));
-        // The stride of `wmma.load` stands behind the address, too.
+        // In `wmma.load`, the stride follows the address, too.
         let has_data = of.row.writes || of.words[0] == "wmma";
         let has_data = has_data && kind != AccessKind::Discard;
         let address = of.memory().map_or(Operand::Nothing, |operand| self.operand(frame, operand));
@@ -191,15 +191,17 @@ impl<'m> Builder<'_, 'm> {
         })
     }
 
-    /// The state space of the variable that an address names. As ptxas has it, an access without a state space is in that of the
-    /// variable: the value of its name is an address within the state space, and would be another place as a generic address.
+    /// The state space of the variable that an address names. As in ptxas, an access without a state space is in the
+    /// state space of the variable: the value of the variable's name is an address in that state space, which as a
+    /// generic address would refer to other memory.
     fn named_space(&self, address: &Operand) -> Option<Space> {
         let Operand::Address(base, _) = address else { return None };
         let Operand::Symbol(symbol) = **base else { return None };
         self.flat.symbols[symbol].variable.space
     }
 
-    /// `ld.param` and `st.param`: of the function itself a parameter, of a call one of the registers that stand for it.
+    /// The action of `ld.param` and `st.param`: an access of a parameter of the function itself, or of the registers
+    /// that hold a call's parameter.
     fn passed(
         &mut self,
         frame: &mut Frame<'m>,
@@ -227,7 +229,7 @@ impl<'m> Builder<'_, 'm> {
             Some(symbol) if self.is_alone => {
                 return (Action::Argument { symbol, offset, ty, from: stores(self, frame) }, Vec::new());
             }
-            // A register has the address of a parameter.
+            // The base is a register that holds the address of a parameter.
             None if self.is_alone => return (self.access(frame, of), writes),
             None if is_load && frame.registers.contains_key(name) => {
                 let address = of.memory().map_or(Operand::Nothing, |operand| self.operand(frame, operand));
@@ -266,7 +268,7 @@ impl<'m> Builder<'_, 'm> {
             if let Argument::Pair(p, q) = argument {
                 return [(*role, p), (Role::Report, q)].map(|(role, p)| (role, self.name(frame, &p.0, None))).to_vec();
             }
-            // The address that stands in place of that of a tensor map.
+            // The address that overrides the address in a tensor map.
             let instead = match argument {
                 Argument::Tensor { overrides, .. } => overrides.first(),
                 _ => None,
@@ -314,7 +316,7 @@ impl<'m> Builder<'_, 'm> {
             return Operand::Symbol(*symbol);
         }
         let vector = frame.vector(name);
-        // A register may be declared with the name of a special one.
+        // A declared register may have the name of a special register.
         let special = special::vector(name).filter(|_| vector.is_none() && (suffix.is_some() || !frame.declares(name)));
         match (suffix, special) {
             (Some(suffix), Some(special)) => special_element(special, suffix),
@@ -366,7 +368,7 @@ impl<'m> Builder<'_, 'm> {
         }
     }
 
-    /// The registers of operands that are written.
+    /// The registers that an operand writes.
     fn written(&mut self, frame: &mut Frame<'m>, operand: &Syntax<'_>) -> Vec<Option<Register>> {
         if let Shape::Pair(pair) = &operand.shape {
             return pair.iter().flat_map(|one| self.written(frame, one)).collect();
@@ -389,16 +391,16 @@ fn fence(of: &Reading<'_>) -> Action {
     })
 }
 
-/// The elements of a vector register, as the manual names them (section 6.4.3).
+/// The suffixes of the elements of a vector register (section 6.4.3).
 const ELEMENTS: [&str; 4] = ["x", "y", "z", "w"];
 
-/// The name of an element among [`ELEMENTS`]: colors name the same ones.
+/// The suffix among [`ELEMENTS`] of an element: the color suffixes are synonyms.
 fn element(suffix: &str) -> &str {
     let colors = ["r", "g", "b", "a"];
     colors.iter().position(|color| *color == suffix).map_or(suffix, |index| ELEMENTS[index])
 }
 
-/// An element of a special register. The fourth one is zero.
+/// An element of a special register. The fourth element is zero.
 fn special_element(vector: SpecialVector, suffix: &str) -> Operand {
     element(suffix).parse().map_or(Operand::Constant(0), |axis| Operand::Special(Special::Vector(vector, axis)))
 }

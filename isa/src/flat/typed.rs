@@ -1,4 +1,4 @@
-//! A typed instruction in the shape of the parser, so that both are read alike.
+//! The conversion of a typed instruction into the parser's form, so that one reader handles both.
 
 use crate::{
     arithmetic::sign_extend,
@@ -8,7 +8,7 @@ use crate::{
     word::Type,
 };
 
-/// The instruction with its guard. Its operands have no places in a text.
+/// The instruction with its guard. Its operands have no positions in a text.
 pub(super) fn shaped<'i>(guard: &'i Option<Guard>, instruction: &'i Instruction) -> syntax::Instruction<'i> {
     let (words, parts) = instruction.parts();
     let mut words = words.into_iter().flat_map(|word| word.split('.')).map(Text::of);
@@ -51,7 +51,7 @@ fn operand(operand: &Operand, ty: Type) -> syntax::Operand<'_> {
     }
 }
 
-/// A name, which may be an element of a vector register: `%tid.x`.
+/// A name, possibly with the suffix of a vector element: `%tid.x`.
 fn named(Name(name): &Name) -> syntax::Operand<'_> {
     let (base, suffix) = name.split_once('.').map_or((&**name, None), |(base, suffix)| (base, Some(suffix)));
     let shape = Shape::Name { name: Text::of(base), suffix: suffix.map(Text::of) };

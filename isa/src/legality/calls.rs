@@ -1,4 +1,4 @@
-//! Calls with another number of arguments or results than the function has (section 9.7.12.5).
+//! Calls whose numbers of arguments or results differ from the function's (section 9.7.12.5).
 
 use super::{
     count::{Refused, count},
@@ -6,8 +6,8 @@ use super::{
 };
 use crate::syntax::{Operand, Shape};
 
-/// The expected and the found number, of the operands `(results), function, (arguments), prototype`. Nothing is said of a call through
-/// `.calltargets`.
+/// The expected and the found number for the operands `(results), function, (arguments), prototype`. Calls through
+/// `.calltargets` are not checked.
 pub fn refused(operands: &[Operand<'_>], declared: &dyn Fn(&str) -> Declared) -> Refused {
     let (results, rest) = list(operands);
     let [callee, rest @ ..] = rest else { return Some(("a function".into(), "none".into())) };
@@ -26,7 +26,7 @@ fn signature<'t>(operand: &Operand<'t>, declared: &dyn Fn(&str) -> Declared) -> 
     }
 }
 
-/// The number of operands of a list in parentheses, if one is first, and the operands after it.
+/// The number of operands of a leading list in parentheses, and the operands after it.
 fn list<'o, 't>(operands: &'o [Operand<'t>]) -> (usize, &'o [Operand<'t>]) {
     match operands {
         [Operand { shape: Shape::List(list), .. }, rest @ ..] => (list.len(), rest),

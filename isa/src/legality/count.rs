@@ -1,6 +1,6 @@
-//! Numbers of operands, elements, arguments and results.
+//! Checks of the numbers of operands, elements, arguments and results.
 
-/// The expected and the found operand, or its number.
+/// The expected and the found operand, or the expected and the found number of operands.
 pub type Refused = Option<(String, String)>;
 
 /// A number of operands, elements, arguments or results that is too small or too large.

@@ -1,4 +1,4 @@
-//! The declaration of a name, as far as operands are judged by it.
+//! The part of a name's declaration that the checks of operands need.
 
 use crate::{
     declaration::Head,
@@ -14,17 +14,18 @@ pub enum Declared {
     Variable(Space),
     /// A function, or the prototype of functions.
     Function(Signature),
-    /// A special register, which nothing declares.
+    /// A special register, which needs no declaration.
     Special,
-    /// Anything else: a label, a function, a parameter, a vector register.
+    /// Any other name: a label, a function, a parameter, a vector register.
     Other,
 }
 
-/// How many arguments and results a function has.
+/// The numbers of arguments and results of a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Signature {
     pub results: usize,
-    /// A last parameter of open length, as `.param .b8 x[]`, may lack its argument.
+    /// The minimum number of arguments. A last parameter of open length, such as `.param .b8 x[]`, may lack its
+    /// argument.
     pub least: usize,
     pub most: usize,
 }

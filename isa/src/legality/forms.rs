@@ -2,14 +2,15 @@
 
 use crate::{arithmetic::Computation, word::Type};
 
-/// Types of the integer instructions, which [`Computation`] reads with any sign and with none.
+/// Types of an integer instruction. [`Computation`] accepts these instructions with every integer type, signed,
+/// unsigned or untyped.
 #[derive(Clone, Copy)]
 enum Integers {
-    /// Bits without a sign, and predicates of some.
+    /// Untyped bits, and for some instructions predicates.
     Bits,
-    /// Numbers, with a sign or not.
+    /// Numbers, signed or unsigned.
     Numbers,
-    /// Numbers with a sign.
+    /// Signed numbers.
     Signed,
 }
 
@@ -23,10 +24,11 @@ const INTEGERS: [(&str, Integers); 20] = {
     ]
 };
 
-/// Instructions of arithmetic of which ptxas takes more forms than the manual has, so that none is refused.
+/// Arithmetic instructions with more forms in ptxas than in the manual. None of their forms is rejected.
 const LOOSE: [&str; 2] = ["rcp", "testp"];
 
-/// The part of a form that is expected, if it is arithmetic and no form.
+/// The expected part of an invalid form of an arithmetic instruction. Returns `None` for valid forms and for other
+/// instructions.
 pub fn arithmetic(words: &[&str]) -> Option<String> {
     let [base, modifiers @ ..] = words else { return None };
     if LOOSE.contains(base) || !Computation::has_words(base, modifiers) || modifiers.iter().any(|word| is_size(word)) {
@@ -35,7 +37,7 @@ pub fn arithmetic(words: &[&str]) -> Option<String> {
     let is_type = |word: &&str| word.parse::<Type>().is_ok() || word.bytes().any(|byte| byte.is_ascii_digit());
     let Some(ty) = modifiers.iter().find(|word| is_type(word)) else { return Some("a type, as `.u32`".into()) };
     if Computation::of(base, modifiers).is_none() {
-        // A predicate is moved as well.
+        // A `mov` also accepts predicates.
         return (*base != "mov").then(|| format!("a form of `{base}` that PTX has"));
     }
     let (_, integers) = INTEGERS.iter().find(|(name, _)| name == base)?;

@@ -1,8 +1,8 @@
-//! Names that instructions use where no declaration is in scope (sections 4.4, 5.2 and 5.4).
+//! The check for names that instructions use without a declaration in scope (sections 4.4, 5.2 and 5.4).
 //!
-//! As for ptxas, a declaration is in scope after its place, up to the end of its block; a label, in all of its block. Every name in a
-//! directive except `.reg` counts as one that the directive declares: nothing is refused that could be declared. Where all names of an
-//! instruction are declared, its operands are judged by their declarations.
+//! As in ptxas, a declaration is in scope from its position to the end of its block, and a label in its whole block.
+//! Every name in a directive except `.reg` counts as a declaration of that name, so that no possibly declared name is
+//! rejected. If all names of an instruction are declared, its operands are checked against their declarations.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -19,10 +19,11 @@ use crate::{
     word::VectorSize,
 };
 
-/// For so many names, the nearest one that is declared is looked for.
+/// The maximum number of names for which the nearest declared name is searched.
 const MOST_GUIDED: usize = 64;
 
-/// For each line of each body, why a name or another operand of it is refused. A name is refused once in a function.
+/// For each line of each body, the reason why a name or another operand is rejected. Each name is rejected once per
+/// function.
 pub fn refused(module: &Module) -> Vec<Option<String>> {
     let mut names = Names { scopes: vec![Scope::default()], guided: 0 };
     let mut found = Vec::new();
@@ -44,12 +45,12 @@ pub fn refused(module: &Module) -> Vec<Option<String>> {
 #[derive(Default)]
 struct Scope<'m> {
     names: FxHashMap<&'m str, Declared>,
-    /// `%r<6>` declares `%r0` to `%r5`.
+    /// The prefixes of declared ranges, with their lengths: `%r<6>` declares `%r0` to `%r5`.
     ranges: FxHashMap<&'m str, (u64, Declared)>,
 }
 
 impl<'m> Scope<'m> {
-    /// The range that a name is spelled as one of: its beginning, its length, and the declaration of the name if it is one of them.
+    /// The range whose prefix a name has: the prefix, the length, and the declaration if the name is in the range.
     fn range(&self, name: &str) -> Option<(&'m str, u64, Option<Declared>)> {
         let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());
         (stem.len()..name.len()).find_map(|at| {
@@ -68,7 +69,7 @@ impl<'m> Scope<'m> {
     }
 }
 
-/// The names in scope: the names of the module first, then the names of each block around the place.
+/// The names in scope: the names of the module first, then the names of each enclosing block.
 struct Names<'m> {
     scopes: Vec<Scope<'m>>,
     guided: usize,
@@ -174,14 +175,14 @@ impl<'m> Names<'m> {
             let names = scope.names.keys().map(|name| (*name).to_owned());
             names.chain(scope.ranges.iter().filter_map(of_range))
         });
-        // Of several that are as near, always the same.
+        // Sorting makes the choice among equally near names deterministic.
         let mut all: Vec<String> = all.chain(special::names()).collect();
         all.sort_unstable();
         nearest(name, all.into_iter())
     }
 }
 
-/// The kind of a name that is known without a declaration.
+/// The kind of a name that needs no declaration.
 fn undeclared(name: &str) -> Declared {
     if name.starts_with('%') { Declared::Special } else { Declared::Other }
 }
@@ -197,7 +198,7 @@ fn used(text: &str) -> impl Iterator<Item = &str> {
     names_of(text).enumerate().filter(move |(index, _)| *index != mnemonic).map(|(_, name)| name)
 }
 
-/// The labels of each block of a body, in the order in which blocks begin; the labels of the body itself stand first.
+/// The labels of each block of a body, in the order in which the blocks begin. The labels of the body itself are first.
 fn labels(body: &[Line]) -> Vec<Vec<&str>> {
     let mut blocks = vec![Vec::new()];
     let mut around = vec![0];

@@ -1,16 +1,16 @@
-//! The nearest spelling of a word that PTX or a module does not have.
+//! The search for the nearest valid spelling of an unknown word.
 
-/// A word is near another one where one letter differs of so many.
+/// A word is near another word if at most one letter in this number differs.
 const NEAR: usize = 3;
 
-/// The word that is nearest, if one is near.
+/// The nearest word, if any word is near.
 pub fn nearest<W: AsRef<str>>(word: &str, known: impl Iterator<Item = W>) -> Option<W> {
     let near = known.map(|known| (distance(word, known.as_ref()), known));
     let best = near.min_by_key(|(distance, _)| *distance)?;
     (best.0 * NEAR <= word.len()).then_some(best.1)
 }
 
-/// How many letters are to be put in, left out or changed.
+/// The number of letters to insert, delete or change.
 fn distance(one: &str, other: &str) -> usize {
     let mut row: Vec<usize> = (0..=other.len()).collect();
     for (at, a) in one.bytes().enumerate() {

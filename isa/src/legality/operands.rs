@@ -1,7 +1,8 @@
-//! Operands that an instruction does not take: too few or too many of them, vectors of another size, registers of another width or kind,
-//! and addresses in another state space (sections 6.4, 8.2 and 9.4.1).
+//! The check for operands that an instruction does not accept: too few or too many operands, vectors of another size,
+//! registers of another width or kind, and addresses in another state space (sections 6.4, 8.2 and 9.4.1).
 //!
-//! An operand is refused only if all assemblers refuse it; of an instruction that this crate does not read, nothing is.
+//! An operand is rejected only if all assemblers reject it. Operands of an instruction that this crate does not read
+//! are never rejected.
 
 use super::{
     calls,
@@ -16,7 +17,7 @@ use crate::{
     word::{AtomOp, Space, Type},
 };
 
-/// Why an instruction is refused for its operands.
+/// The reason why an instruction is rejected for its operands.
 pub fn refused(text: &str, declared: &dyn Fn(&str) -> Declared) -> Option<String> {
     if let Some(name) = without_comma(text) {
         return Some(format!("expected a comma before `{name}`, found `{text}`"));
@@ -35,8 +36,8 @@ pub fn refused(text: &str, declared: &dyn Fn(&str) -> Declared) -> Option<String
     Some(format!("expected {expected}, found {found} of `{mnemonic}`"))
 }
 
-/// A name from which something is subtracted, and the text after the name up to the end of the operand: only constants, as `WARP_SZ`, have
-/// a difference.
+/// A name from which the operand subtracts, and the text from the name to the end of the operand. Only constants, such
+/// as `WARP_SZ`, can be subtracted from.
 fn difference(text: &str) -> Option<(&str, &str)> {
     let all: Vec<_> = tokens(Text::of(text)).collect();
     let is_difference = |pair: &&[Token<'_>]| {
@@ -47,14 +48,14 @@ fn difference(text: &str) -> Option<(&str, &str)> {
     Some((name.text, rest[..rest.find([',', ']', '}', ')']).unwrap_or(rest.len())].trim()))
 }
 
-/// A name that stands directly after another operand.
+/// A name that directly follows another operand.
 fn without_comma(text: &str) -> Option<&str> {
     let mut tokens = tokens(Text::of(text)).peekable();
     if tokens.next_if(|token| token.kind == TokenKind::Sign('@')).is_some() {
         tokens.next_if(|token| token.kind == TokenKind::Sign('!'));
         tokens.next();
     }
-    // The mnemonic.
+    // Skips the mnemonic.
     tokens.next();
     tokens.next_if(|token| token.kind == TokenKind::Dotted);
     let mut is_operand = false;
@@ -71,23 +72,24 @@ fn without_comma(text: &str) -> Option<&str> {
     None
 }
 
-/// An instruction, as words and operands.
+/// An instruction's words and operands.
 struct Reading<'r> {
     words: &'r [&'r str],
     operands: &'r [Operand<'r>],
     declared: &'r dyn Fn(&str) -> Declared,
 }
 
-/// The registers that a type goes with.
+/// The registers that an operand type accepts.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Width {
     /// Registers of the same width.
     Same,
-    /// Wider ones as well.
+    /// Registers of the same or a larger width.
     Wider,
 }
 
-/// How many operands instructions take at least and at most, by their first word and another word; the first row that fits decides.
+/// The minimum and maximum numbers of operands of instructions, by their first word and another word. The first
+/// matching row applies.
 #[rustfmt::skip]
 const COUNTS: [(&str, &str, usize, usize); 25] = [
     ("exit",           "",        0, 0),
@@ -141,7 +143,7 @@ impl Reading<'_> {
         count("operand", least, most, self.operands.len())
     }
 
-    /// A register that no address is in. ptxas takes integers of any width.
+    /// The fault of a register that cannot hold an address. ptxas accepts integers of any width.
     fn addresses(&self) -> Refused {
         let memory = self.operands.iter().filter(|operand| matches!(operand.shape, Shape::Memory { .. }));
         memory.filter_map(Operand::address).find_map(|address| {
@@ -177,7 +179,8 @@ impl Reading<'_> {
         results.into_iter().chain(sources).find_map(|(operand, ty)| self.value(operand, ty, width))
     }
 
-    /// A vector whose elements together have another width than the type, or another number of elements than the instruction.
+    /// The fault of a vector whose total width differs from the type, or whose number of elements differs from the
+    /// instruction's.
     fn packed(&self, operand: &Operand<'_>) -> Refused {
         let Shape::Vector(elements) = &operand.shape else { return None };
         if let Some(size) = self.size() {
@@ -201,7 +204,7 @@ impl Reading<'_> {
         word[1..].parse().ok()
     }
 
-    /// A value in memory that has another number of elements than the access. A vector register is not judged.
+    /// The fault of a value whose number of elements differs from the access. A vector register is not checked.
     fn shape(&self, operand: &Operand<'_>) -> Refused {
         let size = self.size();
         match (&operand.shape, size) {
@@ -219,8 +222,8 @@ impl Reading<'_> {
         }
     }
 
-    /// A register that a type does not go with, an integer as a number of floating point, or a special register, which `mov` and `cvt`
-    /// alone read.
+    /// The fault of a register that the type does not accept, of an integer constant as a floating-point number, or of
+    /// a special register outside `mov` and `cvt`.
     fn value(&self, operand: &Operand<'_>, ty: Type, width: Width) -> Refused {
         match operand.shape {
             Shape::Number(Number::Integer(_)) if matches!(ty, Type::F32 | Type::F64) => {
@@ -237,7 +240,7 @@ impl Reading<'_> {
         matches!(self.words[0], "mov" | "cvt")
     }
 
-    /// A register that a type does not go with.
+    /// The fault of a register that the type does not accept.
     fn register(&self, operand: &Operand<'_>, ty: Type, width: Width) -> Refused {
         let name = match operand.shape {
             Shape::Name { name, suffix: None } | Shape::Not(name) => name.text,
@@ -260,19 +263,19 @@ impl Reading<'_> {
             return Some(("a type, as `.u32`".into(), "none".into()));
         };
         let is = |op: AtomOp| self.words.iter().any(|word| word.parse() == Ok(op));
-        // The address, and how many operands there are at least.
+        // The index of the address, and the minimum number of operands.
         let (at, least) = match base {
             "ld" | "ldu" => (1, 2),
             "atom" => (1, 3 + usize::from(is(AtomOp::Cas))),
             _ => (0, 2),
         };
-        // After them stands a cache policy; of `exch`, ptxas passes over one operand.
+        // A cache policy may follow them. In `exch`, ptxas ignores one operand.
         let has_more = self.has("L2::cache_hint") || is(AtomOp::Exch);
         if let Some(refused) = self.count(least, least + usize::from(has_more)) {
             return Some(refused);
         }
         let address = &self.operands[at];
-        // `x[4]`, an element of an array, is an address without brackets.
+        // `x[4]`, an element of an array, is accepted as an address without brackets.
         if !matches!(address.shape, Shape::Memory { .. } | Shape::Unknown) {
             return Some(("an address in brackets".into(), format!("`{}`", address.text.text)));
         }
@@ -290,7 +293,7 @@ impl Reading<'_> {
         })
     }
 
-    /// A variable in another state space than the access names.
+    /// The fault of a variable in another state space than the access names.
     fn space(&self, address: &Operand<'_>) -> Refused {
         let name = address.address()?.base.text;
         let Declared::Variable(own) = (self.declared)(name) else { return None };
@@ -310,7 +313,7 @@ fn is_vector(operand: &Operand<'_>) -> bool {
     matches!(operand.shape, Shape::Vector(_))
 }
 
-/// The elements of a vector; of anything else, itself.
+/// The elements of a vector, or the operand itself.
 fn elements<'s, 't>(operand: &'s Operand<'t>) -> &'s [Operand<'t>] {
     match &operand.shape {
         Shape::Vector(elements) => elements,

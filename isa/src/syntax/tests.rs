@@ -1,6 +1,6 @@
 use super::*;
 
-/// The statements, one to a line, with bars between operands.
+/// Prints statements, one on each line, with bars between operands.
 fn shown(statement: &Statement<'_>) -> String {
     match statement {
         Statement::Open(_) => "open".into(),
@@ -142,8 +142,8 @@ fn all_errors_with_their_places() {
     check(
         "mov a,, b; ret; @!, bra l; ld.b32 a, [b;",
         &[
-            (",", "an operand is expected in place of `,`"),
-            (",", "a predicate is expected in place of `,`"),
+            (",", "expected an operand, found `,`"),
+            (",", "expected a predicate, found `,`"),
             ("[", "its `]` is missing"),
         ],
     );
@@ -151,14 +151,11 @@ fn all_errors_with_their_places() {
     check("ret; /* a", &[("/* a", "the end of a comment is missing")]);
     check(".pragma \"a; ret;", &[("\"a; ret;", "the end of a string is missing")]);
     check("ld.b32 a, (b];", &[("(", "its `)` is missing")]);
-    check("5; ret;", &[("5", "an instruction is expected in place of `5`")]);
+    check("5; ret;", &[("5", "expected an instruction, found `5`")]);
     check(".global .u32 a[] = { 1, 2", &[("", "the end of a list in braces is missing")]);
-    check("$", &[("$", "an instruction is expected in place of `$`")]);
+    check("$", &[("$", "expected an instruction, found `$`")]);
     check("ret; exit", &[("exit", "the text ends within a statement")]);
-    assert_eq!(
-        statement("ret; ret").expect_err("two")[0].reason,
-        "one statement is expected, and behind it stands `ret`"
-    );
+    assert_eq!(statement("ret; ret").expect_err("two")[0].reason, "expected one statement, found `ret` after it");
     assert_eq!(statement(" ").expect_err("none")[0].reason, "no statement");
 }
 
@@ -172,7 +169,7 @@ fn a_statement_with_an_error_does_not_hide_the_next() {
     );
 }
 
-/// Nothing is read by recursion on the depth of the text.
+/// The parser does not recurse as deeply as the text is nested.
 #[test]
 fn brackets_may_nest_deeply() {
     for (open, close) in [("{", "}"), ("[", "]"), ("(", ")"), ("({[", "]})")] {

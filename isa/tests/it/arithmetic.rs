@@ -1,4 +1,4 @@
-//! The arithmetic against that of Rust's own integers, and of Rust's and the crate half's floating-point numbers.
+//! Tests of the arithmetic against Rust's integers and floating-point numbers, and against the crate half.
 
 use half::{bf16, f16};
 use proptest::prelude::*;
@@ -8,7 +8,7 @@ use ptx_isa::{
 };
 use strum::IntoEnumIterator;
 
-/// What Rust computes with the integers of one type.
+/// The results of Rust's integers of one type.
 struct Integers {
     ty: Type,
     alu: fn(AluOp, [u128; 4]) -> Option<u128>,
@@ -40,7 +40,7 @@ macro_rules! integers {
                     AluOp::MulLo => x.wrapping_mul(y),
                     AluOp::MadLo => x.wrapping_mul(y).wrapping_add(z),
                     AluOp::Selp => if c & 1 != 0 { x } else { y },
-                    // Of one type; it has its own test.
+                    // `prmt` has a single type and a separate test.
                     AluOp::Prmt => return alu(op, Type::$ty, &[a, b, c]),
                     AluOp::Cnot => (x == 0).into(),
                     op if <$rust>::BITS >= 16 => return by_the_manual(op, Type::$ty, [x as i128, y as i128, z as i128], [a, b, c, d]),
@@ -78,8 +78,8 @@ const INTEGERS: [Integers; 12] = integers! {
     B64 | U64 => u64, u64; S64 => i64, u64;
 };
 
-/// What the manual's pseudo-code of the remaining instructions on integers gives, bit by bit where that says it so (sections 9.7.1
-/// and 9.7.8). The first three operands are numbers, too, with their signs.
+/// The results of the remaining integer instructions, computed as in the manual's pseudocode, bit by bit where the
+/// pseudocode does so (sections 9.7.1 and 9.7.8). The first three operands are also given as signed numbers.
 fn by_the_manual(op: AluOp, ty: Type, [x, y, z]: [i128; 3], [a, b, c, d]: [u128; 4]) -> Option<u128> {
     use AluOp::*;
     let (bits, own) = (ty.bits(), a & mask(ty.bits()));
@@ -154,7 +154,7 @@ fn by_the_manual(op: AluOp, ty: Type, [x, y, z]: [i128; 3], [a, b, c, d]: [u128;
     Some(value & result)
 }
 
-/// The names of comparisons, by what they say of an order that may be none.
+/// Whether a comparison holds, by its name. `order` is `None` if an operand is NaN.
 fn ordered(cmp: Cmp, order: Option<std::cmp::Ordering>) -> Option<bool> {
     let name: &str = cmp.into();
     let (name, unordered) = match name {
@@ -179,7 +179,7 @@ fn ordered(cmp: Cmp, order: Option<std::cmp::Ordering>) -> Option<bool> {
     Some(signs[(order as i8 + 1) as usize])
 }
 
-/// The ends of the ranges of all widths, small numbers, and whatever else.
+/// The limits of all widths, small numbers, and arbitrary numbers.
 fn value() -> impl Strategy<Value = u128> {
     let near = (prop::sample::select(vec![0u32, 4, 5, 7, 8, 15, 16, 31, 32, 63, 64]), -2i64..3);
     let near = near.prop_map(|(bit, by)| ((1u128 << bit) as i128 + i128::from(by)) as u128);
@@ -212,7 +212,7 @@ proptest! {
         }
     }
 
-    /// Sums, extremes and comparisons, of which Rust says what they are.
+    /// Sums, minima, maxima and comparisons, against Rust's results.
     #[test]
     fn floats(a in any::<u64>(), b in any::<u64>()) {
         single(a as u32, b as u32)?;
@@ -220,7 +220,7 @@ proptest! {
         halves(a as u16, b as u16)?;
     }
 
-    /// Every operation of every type, also those that do not exist.
+    /// Every operation on every type, including combinations that do not exist.
     #[test]
     fn nothing_panics(a in value(), b in value(), c in value()) {
         for ty in Type::iter() {
@@ -248,8 +248,8 @@ proptest! {
     }
 }
 
-/// Rounded to odd, so that a second rounding, to half as many digits, gives what one alone would. The crate half looks at the
-/// upper half of an `f64` alone.
+/// The value rounded to odd, so that a second rounding, to half as many digits, gives the same result as a single
+/// rounding. The crate half looks only at the upper half of an `f64`.
 fn to_odd(value: f64) -> f32 {
     let near = value as f32;
     if value.is_nan() || value.is_infinite() || f64::from(near) == value {
@@ -259,7 +259,7 @@ fn to_odd(value: f64) -> f32 {
     f32::from_bits((near.to_bits() - u32::from(is_beyond)) | 1)
 }
 
-/// NaN is one, whatever its bits.
+/// Compares results; all NaNs are equal.
 macro_rules! same {
     ($found:expr, $expected:expr, $float:ty, $bits:ty) => {{
         let (found, expected): (Option<u128>, $float) = ($found, $expected);
@@ -323,7 +323,7 @@ fn double(a: u64, b: u64) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// Halves, alone and in pairs.
+/// Tests halves, singly and in pairs.
 fn halves(a: u16, b: u16) -> Result<(), TestCaseError> {
     let pair = |low: u16, high: u16| u128::from(high) << 16 | u128::from(low);
     let (x, y) = (f16::from_bits(a), f16::from_bits(b));
@@ -333,7 +333,8 @@ fn halves(a: u16, b: u16) -> Result<(), TestCaseError> {
         f16,
         u16
     );
-    // The sum of a product of halves and a half has up to 80 digits: half as many decide, and whether more follow.
+    // The sum of a product of halves and a half has up to 80 digits. Its result depends on half of them, and on whether
+    // the remaining digits are zero.
     let third = f16::from_bits(a ^ b);
     same!(
         alu(AluOp::FmaRn, Type::F16, &[a.into(), b.into(), (a ^ b).into()]),
@@ -355,19 +356,19 @@ fn halves(a: u16, b: u16) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// Every pair of bytes of a nibble's choice.
+/// Tests every choice of a byte by a nibble.
 #[test]
 fn prmt() {
     let of = |picks: u128| alu(AluOp::Prmt, Type::B32, &[0x8322_1100, 0x7766_D544, picks]);
     assert_eq!(of(0x3210), Some(0x8322_1100));
     assert_eq!(of(0x7654), Some(0x7766_D544));
     assert_eq!(of(0x0246), Some(0x0022_4466));
-    // The highest bit of a nibble asks for the sign of its byte, eight times.
+    // The highest bit of a nibble replicates its byte's sign into all eight bits.
     assert_eq!(of(0xBD98), Some(0xFFFF_0000));
     assert_eq!(alu(AluOp::Prmt, Type::B64, &[0, 0, 0]), None);
 }
 
-/// The zeros have an order, and a NaN is the result; f64 has no such form.
+/// Zeros are ordered, and a NaN operand makes the result NaN; f64 has no such form.
 #[test]
 fn extremes_of_nan() {
     for (ty, one, infinity, nan) in [
@@ -393,7 +394,7 @@ fn extremes_of_nan() {
     assert_eq!(alu(AluOp::MaxNan, Type::F64, &[0, 0]), None);
 }
 
-/// An addition in global memory takes subnormal numbers for zeros.
+/// An addition in global memory treats subnormal numbers as zeros.
 #[test]
 fn subnormals() {
     let of = |subnormals| Rmw { subnormals, ..Rmw::new(AtomOp::Add, Type::F32) }.apply(1, 0x8000_0001, None);

@@ -1,4 +1,4 @@
-//! What instructions on registers compute beyond integers.
+//! Tests of computing instructions beyond plain integer arithmetic.
 
 use ptx_isa::arithmetic::{Computation, Outcome};
 
@@ -8,14 +8,14 @@ fn of(mnemonic: &str) -> Computation {
     Computation::of(name, &modifiers).unwrap_or_else(|| panic!("{mnemonic} is not read"))
 }
 
-/// The results of an instruction; of one, the second is 0.
+/// Checks the results of an instruction. If it has one result, the second is 0.
 #[track_caller]
 fn check<const N: usize>(mnemonic: &str, sources: [u128; N], results: [u128; 2]) {
     let found = of(mnemonic).execute(&sources, false).map(|outcome| outcome.results);
     assert_eq!(found, Some(results), "{mnemonic} of {sources:x?}: {found:x?}");
 }
 
-/// An instruction with the carry flag.
+/// Checks an instruction that uses the carry flag.
 #[track_caller]
 fn carried<const N: usize>(mnemonic: &str, sources: [u128; N], carry: bool, result: u128, new: Option<bool>) {
     let found = of(mnemonic).execute(&sources, carry);
@@ -36,7 +36,7 @@ fn carry() {
     carried("addc.u32", [1, 1], true, 3, None);
     carried("addc.cc.u32", [ones, 0], true, 0, Some(true));
     carried("addc.cc.u64", [u64::MAX.into(), u64::MAX.into()], true, u64::MAX.into(), Some(true));
-    // The flag of a difference is the carry of a sum with the complement, as on GPUs: set where nothing is borrowed.
+    // The flag of a difference is the carry of a sum with the complement, as on GPUs: set unless a borrow occurs.
     carried("sub.cc.u32", [0, 1], false, ones, Some(false));
     carried("sub.cc.u32", [1, 1], true, 0, Some(true));
     carried("sub.cc.u32", [1, 0], true, 1, Some(true));

@@ -1,4 +1,4 @@
-//! Instructions on registers against the manual's pseudo-code, in Rust's own numbers.
+//! Tests of instructions on registers against the manual's pseudocode, in Rust's arithmetic.
 
 use proptest::prelude::*;
 use ptx_isa::arithmetic::{Computation, mask};
@@ -15,14 +15,14 @@ fn check(mnemonic: &str, sources: &[u128], expected: impl Into<u128>) -> Result<
     Ok(())
 }
 
-/// The ends of ranges, zero, and whatever else.
+/// The limits of ranges, zero, and arbitrary numbers.
 fn word() -> impl Strategy<Value = u32> {
     let near = (prop::sample::select(vec![0u32, 7, 8, 15, 16, 23, 24, 31]), -2i32..3);
     let near = near.prop_map(|(bit, by)| (1u32 << bit).wrapping_add_signed(by));
     prop_oneof![near.clone(), near.prop_map(|word| !word), any::<u32>()]
 }
 
-/// As bits: zeros, infinities, NaN, subnormal and other numbers.
+/// The bits of zeros, infinities, NaN, subnormal and other numbers.
 fn float() -> impl Strategy<Value = u32> {
     let special = [0, 1, 0x7F_FFFF, 0x80_0000, 0x3F80_0000, 0x7F7F_FFFF, 0x7F80_0000, 0x7F80_0001, 0x7FFF_FFFF];
     let special = (prop::sample::select(special.to_vec()), any::<bool>());
@@ -72,7 +72,7 @@ proptest! {
                 prop_assert_eq!(carried(&mnemonic, sources, flag), Some((result, None)), "{}", mnemonic);
             }
         }
-        // Two halves with a carry between them are a whole.
+        // Two 32-bit differences chained by the carry flag equal one 64-bit difference.
         let [x, y] = [u64::from(a) << 32 | u64::from(c), u64::from(b) << 32 | u64::from(b ^ c)];
         let (low, flag) = carried("sub.cc.u32", &[c, b ^ c], false).expect("a result");
         let (high, flag) = carried("subc.cc.u32", &[a, b], flag == Some(true)).expect("a result");
@@ -147,7 +147,7 @@ proptest! {
         check("cvt.sat.s32.u32", one, a.min(i32::MAX as u32))?;
     }
 
-    /// Which byte stands where, for each of the four places that the third operand says.
+    /// The selected byte at each position, for each of the four values of the third operand.
     #[test]
     fn prmt(a in any::<u32>(), b in any::<u32>(), c in any::<u32>()) {
         let bytes = (u64::from(b) << 32 | u64::from(a)).to_le_bytes();
@@ -162,7 +162,7 @@ proptest! {
         check("prmt.b32.rc16", sources, picked(&|at| from % 2 * 2 + at % 2))?;
     }
 
-    /// The power of two that is not above, or not below.
+    /// The nearest power of two below or equal, or above or equal.
     #[test]
     fn powers(bits in float()) {
         let x = f64::from(f32::from_bits(bits).abs());
@@ -177,7 +177,7 @@ proptest! {
         }
     }
 
-    /// The manual's loop.
+    /// `fns`, as the loop in the manual.
     #[test]
     fn fns(word in word(), base in 0u32..40, offset in -35i32..35) {
         let is_set = |at: i64| (0..32).contains(&at) && word >> at & 1 == 1;
@@ -203,7 +203,7 @@ proptest! {
         let [x, y, z] = [a, b, c].map(f32::from_bits);
         let sources = &[a.into(), b.into(), c.into()];
         let bits = |value: f32| u128::from(if value.is_nan() { 0x7FFF_FFFF } else { value.to_bits() });
-        // A number rather than NaN, and -0 below +0.
+        // A number is preferred to NaN, and -0 is less than +0.
         let min = |x: f32, y: f32| match (x.is_nan(), y.is_nan()) {
             (false, false) => if x.total_cmp(&y).is_lt() { x } else { y },
             (true, _) => y,
@@ -260,7 +260,7 @@ proptest! {
         }
     }
 
-    /// Within one unit of the last place of what Rust says.
+    /// The results are within one unit in the last place of Rust's.
     #[test]
     fn approximate(bits in float()) {
         let x = f64::from(f32::from_bits(bits));
@@ -285,7 +285,7 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Every instruction, with operands of any bits, and with too few or too many of them.
+    /// Executes every instruction on arbitrary bits, with the right number of operands, too few and too many.
     #[test]
     fn nothing_panics(sources: [u128; 6], flag: bool) {
         for form in Computation::forms() {
@@ -298,7 +298,7 @@ proptest! {
                 for (result, ty) in outcome.results.into_iter().zip(of.result_types()) {
                     prop_assert_eq!(result & !mask(ty.bits()), 0, "{}", form);
                 }
-                // Bits above an operand's type are not looked at.
+                // Bits above an operand's type are ignored.
                 let fitting: Vec<u128> = sources[..count]
                     .iter()
                     .enumerate()

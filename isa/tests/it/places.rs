@@ -1,4 +1,4 @@
-//! The identity and the place of instructions, in a module and in the code of a kernel with the functions that it calls.
+//! Tests of the identity and the place of instructions, in a module and in a kernel's flat code.
 
 use ptx_isa::{
     InstId, Module,
@@ -21,7 +21,7 @@ fn module() -> Module {
     TEXT.parse().expect("PTX")
 }
 
-/// The stores: the function and the place there, the line, the column, and the call.
+/// Each store has its function, index, line, column and call.
 #[test]
 fn steps_name_instructions_of_their_functions() {
     let module = module();

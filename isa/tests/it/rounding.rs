@@ -1,4 +1,4 @@
-//! Floating-point instructions in every direction of rounding, against the software floating point of rustc.
+//! Tests of floating-point instructions in every rounding direction, against rustc's software floating point.
 
 use std::{collections::HashMap, fmt::Display};
 
@@ -28,7 +28,8 @@ fn check(mnemonic: impl Display, found: Option<u128>, expected: u128, sources: &
     assert!(found == Some(expected), "{mnemonic} of {sources:x?} is {found:x?}, not {expected:x}");
 }
 
-/// Numbers that try what rounding does: most have an exponent near that of others, and significands of few ones or few zeros.
+/// A generator of numbers that exercise rounding: most have exponents near each other, and significands with few ones
+/// or few zeros.
 struct Numbers(u64);
 
 impl Numbers {
@@ -71,7 +72,7 @@ trait Format: Float {
     const WIDTH: u32;
     const DIGITS: u32;
 
-    /// The bits; of NaN, those that PTX has.
+    /// The bits; for NaN, PTX's bits.
     fn bits(self) -> u128 {
         match self.is_nan() {
             true if Self::WIDTH == 64 => 0xFFF8 << 48,
@@ -84,7 +85,7 @@ trait Format: Float {
         if self.is_denormal() { Self::ZERO.copy_sign(self) } else { self }
     }
 
-    /// The result of an instruction, where NaN of an operand is not a matter of its own.
+    /// The result of an instruction, with an `f64` NaN normalized, because its payload depends on the operand.
     fn seen(found: Option<u128>) -> Option<u128> {
         found.map(|found| if Self::from_bits(found).is_nan() && Self::WIDTH == 64 { 0xFFF8 << 48 } else { found })
     }
@@ -111,7 +112,7 @@ formats! {
 
 type Binary<F> = fn(F, F, F, Round) -> F;
 
-/// The operations of one type in these directions, also with `.ftz` where there is one.
+/// Tests the operations of one type in these directions, also with `.ftz` if the type has it.
 fn arithmetic<F: Format>(operations: &[(&str, usize, Binary<F>)], roundings: &[(&str, Round)], ftz: bool) {
     let mut numbers = Numbers(F::WIDTH.into());
     for ((op, arity, compute), (rounding, round)) in iproduct!(operations, roundings) {
@@ -164,7 +165,7 @@ fn halves() {
     arithmetic::<BFloat>(&operations()[3..], &ROUNDINGS, false);
 }
 
-/// The elements of a pair are computed as if each were alone; what is narrower is widened first.
+/// The elements of a pair are computed separately; narrower operands are widened first.
 #[test]
 fn pairs_and_mixed() {
     let mut numbers = Numbers(7);
@@ -199,7 +200,8 @@ fn pairs_and_mixed() {
     }
 }
 
-/// A root is the last number whose square is not above, or below; the nearest one has no nearer neighbour.
+/// A root rounded down is the last number whose square is not above the operand, a root rounded up the first whose
+/// square is not below it; the nearest root has no nearer neighbor.
 #[test]
 fn roots() {
     let mut numbers = Numbers(3);
@@ -226,7 +228,7 @@ fn roots() {
         }
         let of = |root: Computation| root.apply(&[bits]).expect("a result") as u64;
         let (low, high) = (of(down), of(up));
-        // What the square lacks, in one step.
+        // The difference between the operand and the square, rounded once.
         let lacks = |bits: u64| f64::from_bits(bits).mul_add(-f64::from_bits(bits), x);
         assert!(lacks(low) >= 0.0 && lacks(high) <= 0.0, "{x:e}");
         assert_eq!(high, low + u64::from(lacks(low) != 0.0), "{x:e}");
@@ -234,7 +236,7 @@ fn roots() {
     }
 }
 
-/// What a number of one format is in another.
+/// Tests conversions from one format to another.
 fn convert<F: Format + FloatConvert<G>, G: Format>(numbers: &mut Numbers, directions: &[(&str, Round)]) {
     for (rounding, round) in directions {
         let dot = if rounding.is_empty() { "" } else { "." };
@@ -266,7 +268,7 @@ fn between_formats() {
     convert::<Single, Double>(&mut numbers, &exact);
 }
 
-/// To integers of every width, and to integral numbers.
+/// Tests conversions to integers of every width, and to integral numbers.
 fn integers<F: Format>() {
     let mut numbers = Numbers(u64::from(F::DIGITS));
     let roundings = [("rni", 0), ("rzi", 1), ("rmi", 2), ("rpi", 3)].map(|(name, index)| (name, ROUNDINGS[index].1));
@@ -314,7 +316,8 @@ fn to_and_from_integers() {
     integers::<Double>();
 }
 
-/// Formats of 8 bits: the nearest number that there is, and each number as a half.
+/// Tests formats of 8 bits: a number converts to the nearest number of the format, and each number of the format to a
+/// half.
 fn bytes<F: Format + FloatConvert<Half>>()
 where
     Single: FloatConvert<F>,
@@ -358,7 +361,8 @@ fn of_eight_bits() {
     bytes::<Float8E5M2>();
 }
 
-/// Formats of fewer bits are listed whole: what comes back is what was there, and a number becomes the nearest one.
+/// Formats of fewer bits are tested exhaustively: each number survives a round trip, and an arbitrary number becomes
+/// the nearest one.
 #[test]
 fn of_fewer_bits() {
     let mut numbers = Numbers(9);
@@ -390,7 +394,7 @@ fn of_fewer_bits() {
             }
             let distance = |code: u128| (all[&code] - x.clamp(-value(mask(bits - 1)), value(mask(bits - 1)))).abs();
             let least = all.keys().map(|code| distance(*code)).fold(f64::MAX, f64::min);
-            // Of two, the even one; of zeros, that of the operand's sign.
+            // A tie goes to the even number; a zero keeps the operand's sign.
             let is_tie = all.keys().filter(|code| distance(**code) == least && all[*code] != 0.0).count() > 1
                 || least > 0.0 && all.keys().filter(|code| distance(**code) == least).count() == 3;
             assert!(distance(found) == least && (!is_tie || found & 1 == 0), "{name} of {x}: {found:x}");
@@ -399,7 +403,7 @@ fn of_fewer_bits() {
     }
 }
 
-/// `tf32` has the digits of a half, and the rest of an `f32` below is cut off.
+/// `tf32` has the digits of a half; the lower digits of an `f32` are discarded.
 #[test]
 fn of_nineteen_bits() {
     let mut numbers = Numbers(13);

@@ -1,4 +1,4 @@
-//! The printer and the parser: every statement round-trips, and no text makes the parser panic.
+//! Tests of the printer and the parser: every statement round-trips, and no text makes the parser panic.
 
 use itertools::{Itertools, iproduct};
 use proptest::prelude::*;
@@ -11,14 +11,14 @@ use strum::IntoEnumIterator;
 proptest! {
     #![proptest_config(ProptestConfig { cases: 4096, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// What is printed parses to the same statement, for any statement, also those that no lowering emits.
+    /// The printed text parses to the same statement, also for statements that no lowering emits.
     #[test]
     fn print_and_parse_round_trip(statement in statement()) {
         let text = statement.to_string();
         prop_assert_eq!(text.parse::<Statement>(), Ok(statement), "{}", text);
     }
 
-    /// The table of mnemonics says of an instruction what its typed form says.
+    /// The table of mnemonics agrees with the typed form of each instruction.
     #[test]
     fn the_table_of_mnemonics_agrees(instruction in instruction()) {
         let text = instruction.to_string();

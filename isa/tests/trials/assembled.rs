@@ -1,4 +1,5 @@
-//! What ptxas makes of asynchronous instructions: where it is not what they say, the table says so, for each GPU that it knows.
+//! The test of the machine code that ptxas generates for asynchronous instructions against the table, for each GPU that
+//! the assembler supports.
 
 use std::{path::PathBuf, process::Command};
 
@@ -12,7 +13,8 @@ const NVDISASM: &str = "nvdisasm-13.5";
 pub fn trials() -> Vec<Trial> {
     let newest = ASSEMBLERS[ASSEMBLERS.len() - 1];
     let missing = newest.missing().or((!nvdisasm().exists()).then_some(NVDISASM));
-    let name = |of: &str| format!("a trap, or what is not asynchronous, is what the machine code shows of {of}");
+    let name =
+        |of: &str| format!("the machine code for {of} has the traps and the synchronous instructions of the table");
     let few = |sm: Sm| ["sm_90", "sm_120"].contains(&sm.to_string().as_str());
     let trials = vec![
         trial(name("two GPUs"), missing, move || compare(&newest, few)),
@@ -25,7 +27,8 @@ fn nvdisasm() -> PathBuf {
     root().join(".tools").join(NVDISASM).join("nvidia/cu13/bin/nvdisasm")
 }
 
-/// One form of each family that stores asynchronously, or goes through the fabric; of `st.async` and `red.async`, one of each kind.
+/// A form of each family that stores asynchronously or uses the fabric. For `st.async` and `red.async`, a form of each
+/// kind.
 fn forms() -> Vec<Asynchronous> {
     let is_one = |form: &Asynchronous| {
         let words = form.family().words();
@@ -36,7 +39,7 @@ fn forms() -> Vec<Asynchronous> {
             || words.starts_with("fabric.try_red")
     };
     let kind = |form: &Asynchronous| (form.family(), form.has("release"), form.has("mmio"), form.has("multimem"));
-    // Of these widths nothing else is made by the way.
+    // For these widths, the machine code has no other asynchronous stores.
     let is_plain = |form: &Asynchronous| ["u32", "b32", "b128"].iter().any(|ty| form.has(ty)) && !form.has("v2");
     Asynchronous::all().filter(|form| is_one(form) && is_plain(form)).unique_by(kind).collect()
 }
@@ -70,7 +73,7 @@ fn compare(assembler: &Assembler, of: impl Fn(Sm) -> bool) -> Result<(), Failed>
     Ok(())
 }
 
-/// The opcodes of a kernel with the instruction alone.
+/// The opcodes of a kernel that contains only the instruction.
 fn machine(assembler: &Assembler, target: &Target, form: &Asynchronous) -> Result<Vec<String>, Failed> {
     let text = form.to_string();
     let types = text.split('%').skip(1).filter_map(|name| name.split('_').next()).unique();

@@ -1,6 +1,6 @@
-//! The forms of asynchronous instructions: each is read as it prints, the measured verdicts are those of the table, and the
-//! assemblers take each form exactly where it says so. With `--ignored`, they are asked
-//! about all forms.
+//! Tests of the forms of asynchronous instructions: each form parses as it prints, the measured verdicts agree with the
+//! table, and the assemblers accept each form exactly on the targets that the table requires. With `--ignored`, the
+//! assemblers check all forms.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -18,8 +18,8 @@ pub fn trials() -> Vec<Trial> {
     let newest = ASSEMBLERS[ASSEMBLERS.len() - 1];
     let mut trials = vec![
         Trial::test("every form is read as it prints", round_trip),
-        Trial::test("a text without a form says why", reasons),
-        Trial::test("the book names what came after the manual", book),
+        Trial::test("a text without a form gets a reason", reasons),
+        Trial::test("the book names the instructions that came after the manual", book),
         shared_trial("the measured verdicts are ours", "reference/async/legality.csv", |path| {
             verdicts(&fs::read_to_string(path)?)
         }),
@@ -43,7 +43,8 @@ fn all() -> &'static [Asynchronous] {
     &ALL
 }
 
-/// Also with its modifiers in the opposite order, but for those of which the order counts.
+/// Tests the round trip of every form, also with its modifiers in the opposite order, except modifiers whose order is
+/// fixed.
 fn round_trip() -> Result<(), Failed> {
     let mut count = 0;
     for form in all() {
@@ -74,36 +75,36 @@ fn reasons() -> Result<(), Failed> {
         let errors = text.parse::<Asynchronous>().expect_err(text);
         assert_eq!(errors.0.iter().map(|error| &*error.reason).collect::<Vec<_>>(), [reason], "{text}");
     };
-    check("add.u32 x, y, z", "no asynchronous instruction of that name");
+    check("add.u32 x, y, z", "no asynchronous instruction has this name");
     check("mbarrier.arrive.shared::cta.foo.b64 _, [x]", "'mbarrier.arrive' has no modifier .foo");
     check("mbarrier.arrive.release.b64 _, [x]", "'mbarrier.arrive' needs .cta or .cluster here");
     check("mbarrier.arrive.release.release.cta.b64 _, [x]", "a second .release");
     check("tcgen05.commit.mbarrier::arrive::one.b64 [x]", "'tcgen05.commit' needs .cta_group::1 or .cta_group::2 here");
     check("mbarrier.inval.b64", "too few operands: an address (barrier) is missing");
     check("mbarrier.inval.b64 [x], 1", "too many operands");
-    check("mbarrier.init.b64 x, 1", "`x` stands where an address (barrier) is needed");
-    check("cp.async.cg.shared.global [x], [y], 8", "`8` stands where 16 (size) is needed");
+    check("mbarrier.init.b64 x, 1", "expected an address (barrier), found `x`");
+    check("cp.async.cg.shared.global [x], [y], 8", "expected 16 (size), found `8`");
     check(
         "tcgen05.ld.sync.aligned.16x256b.x2.b32 {a, b}, [t]",
-        "`{a, b}` stands where a vector of 8 .b32 (destination) is needed",
+        "expected a vector of 8 .b32 (destination), found `{a, b}`",
     );
     check(
         "cp.async.bulk.global.shared::cluster.mbarrier::complete_tx::bytes [x], [y], 16, [z]",
-        "'cp.async.bulk' has .shared::cluster in front of .global here: \
+        "'cp.async.bulk' has .shared::cluster before .global here: \
          cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes",
     );
     let vector =
         |elements: &str| format!("clusterlaunchcontrol.query_cancel.get_first_ctaid.v4.b32.b128 {elements}, q");
-    check(&vector("{_, _, _, _}"), "`{_, _, _, _}` stands where a vector of 4 .b32 (destination) is needed");
-    // As CUTLASS has it.
+    check(&vector("{_, _, _, _}"), "expected a vector of 4 .b32 (destination), found `{_, _, _, _}`");
+    // The spelling in CUTLASS.
     let first: Asynchronous = vector("{x, y, z, _}").parse()?;
     assert_eq!(first.to_string(), vector("{x, y, z, _}"));
     Ok(())
 }
 
-/// Each family that began with PTX 9.3 or later, with the first version and the GPUs that have it.
+/// Checks the book's list of families that began with PTX 9.3 or later, with their first versions and GPUs.
 fn book() -> Result<(), Failed> {
-    let docs = fs::read_to_string(root().join("docs/async.md"))?;
+    let docs = fs::read_to_string(root().join("docs/evidence/ptx-9.3-to-9.5.md"))?;
     let first = |family: Family| {
         let own = all().iter().filter(move |form| form.family() == family).map(Asynchronous::requirement);
         own.min_by_key(|requirement| requirement.ptx)
@@ -113,17 +114,18 @@ fn book() -> Result<(), Failed> {
     assert!(newer.len() > 10, "{newer:?}");
     for (family, requirement) in newer {
         let row = format!("| `{family}` | {} | {} |", requirement.ptx, requirement.gpus);
-        assert!(docs.contains(&row), "docs/async.md lacks the row: {row}");
+        assert!(docs.contains(&row), "docs/evidence/ptx-9.3-to-9.5.md lacks the row: {row}");
     }
     Ok(())
 }
 
-/// The words of a form, in any order.
+/// The words of a form in sorted order, as a key.
 fn key(words: &str) -> String {
     words.split('.').sorted().join(".")
 }
 
-/// Each row has the words of a form, perhaps with operands, and whether ptxas 13.5 takes it with PTX 9.4.
+/// Checks the measured verdicts. Each row has the words of a form, perhaps with operands, and whether ptxas 13.5
+/// accepts the form with PTX 9.4.
 fn verdicts(csv: &str) -> Result<(), Failed> {
     let mut by_words: HashMap<String, Vec<&Asynchronous>> = HashMap::new();
     for form in all() {
@@ -135,7 +137,7 @@ fn verdicts(csv: &str) -> Result<(), Failed> {
     let (mut compared, mut differences) = ([0, 0], Vec::new());
     for line in lines {
         let (group, rest) = line.split_once(',').ok_or("no group")?;
-        // A form with commas is quoted.
+        // A form that contains commas is quoted.
         let (form, cells) = match rest.strip_prefix('"') {
             Some(quoted) => quoted.split_once("\",").ok_or("no end of a quotation")?,
             None => rest.split_once(',').ok_or("no cells")?,
@@ -147,7 +149,7 @@ fn verdicts(csv: &str) -> Result<(), Failed> {
                 .map(|instruction| instruction.requirement())
                 .into_iter()
                 .collect(),
-            // Of `tcgen05.mma`, only the matrices are written.
+            // Rows of `tcgen05.mma` have only the matrix operands.
             Some((words, "[d],adesc,bdesc" | "[d],[a],bdesc")) => {
                 let in_memory = form.contains("[a]");
                 let forms = by_words.get(&key(words)).into_iter().flatten();
@@ -179,7 +181,7 @@ fn verdicts(csv: &str) -> Result<(), Failed> {
     Ok(())
 }
 
-/// What registers of an example are declared as.
+/// The declared type of a register in an example.
 fn declared(ty: &str) -> &str {
     match ty {
         "f16" => "b32",
@@ -187,10 +189,12 @@ fn declared(ty: &str) -> &str {
     }
 }
 
-/// Which of these instructions the assembler rejects, with what it says. Nothing is compiled, since the last one is wrong.
+/// The instructions that the assembler rejects, with its messages. Nothing is compiled, because an invalid instruction
+/// is appended.
 fn rejected(assembler: &Assembler, target: &Target, instructions: &[String]) -> Result<HashMap<usize, String>, Failed> {
     let mut wrong: HashMap<usize, String> = HashMap::new();
-    // It goes no further than to an error of syntax, so that it is asked again without it.
+    // After a syntax error the assembler does not check further, so each iteration leaves out the rejected
+    // instructions.
     loop {
         let mut text = format!(".version {}\n.target {}\n.address_size 64\n", target.ptx, target.sm);
         let (mut line, mut at) = (4, HashMap::new());
@@ -207,7 +211,7 @@ fn rejected(assembler: &Assembler, target: &Target, instructions: &[String]) -> 
         }
         let Err(error) = assembler.judge(target, text.as_bytes())? else { return Err("nothing is rejected".into()) };
         let found = error.lines().into_iter().filter_map(|(line, why)| Some((*at.get(&line)?, why)));
-        // What is to go is still taken.
+        // A deprecated instruction is still accepted.
         let is_advice = |why: &str| why.starts_with("Advisory") || why.contains("deprecated in PTX version");
         let found: Vec<_> = found.filter(|(_, why)| !is_advice(why)).collect();
         if found.is_empty() {
@@ -220,20 +224,22 @@ fn rejected(assembler: &Assembler, target: &Target, instructions: &[String]) -> 
     }
 }
 
-/// Whether this assembler takes the form from an earlier version of PTX on than another does, which counts: ptxas 12.9 takes
-/// `.block_scale` alone for `.block32`, which is of PTX 8.8, and knows no `membar.proxy.async`.
+/// Whether this assembler accepts the form from an earlier PTX version on than another assembler, whose version the
+/// table has: ptxas 12.9 accepts a lone `.block_scale` only for `.block32`, which is of PTX 8.8, and does not support
+/// `membar.proxy.async`.
 fn is_taken_early(form: &Asynchronous, assembler: &Assembler) -> bool {
     let sized = |word: &&str| word.starts_with("scale_vec::") || word.starts_with("block") && **word != *"block_scale";
     let alone = form.has("block_scale") && !form.modifiers().iter().any(sized);
     assembler.name == "ptxas-13.5" && (alone || form.family() == Family::MembarProxyAsync)
 }
 
-/// For one GPU and all versions of PTX: of every so many forms, another part for each version.
+/// Compares the table with the assembler's verdicts, for one GPU and all PTX versions. Each version checks another
+/// subset, every `every`-th form.
 fn agree(assembler: &Assembler, sm: Sm, every: usize) -> Result<(), Failed> {
     let (mut compared, mut differences) = (0, Vec::new());
     let targets = PtxVersion::all().map(|ptx| Target { sm, ptx });
     let known = targets.filter(|target| assembler.knows(target) && target.ptx >= sm.lowest_ptx());
-    // The oldest forms are of PTX 7.0.
+    // The oldest forms need PTX 7.0.
     for (part, target) in known.filter(|target| target.ptx >= PtxVersion(6, 5)).enumerate() {
         let forms = all().iter().filter(|form| form.requirement().ptx <= assembler.newest());
         let forms: Vec<_> = forms.skip(part % every).step_by(every).collect();
@@ -256,17 +262,17 @@ fn agree(assembler: &Assembler, sm: Sm, every: usize) -> Result<(), Failed> {
     Ok(())
 }
 
-/// Forms with a word less, twice, or of another form, and with an operand less: what is no form for us is none for the
-/// assembler.
+/// Tests invalid neighbors of forms: with a word removed, doubled, added or replaced, and with an operand removed or
+/// added. The assembler must reject every text that this crate rejects.
 fn near_misses(assembler: &Assembler, every: usize) -> Result<(), Failed> {
-    // Words of these the assembler ignores behind other instructions.
+    // The assembler ignores the words of these families after other instructions.
     let foreign =
         |family| matches!(family, Family::TensormapReplaceTile | Family::Tcgen05Cp | Family::FabricTryPullredAsync);
     let forms = all().iter().filter(|form| !foreign(form.family()));
     let vocabulary: BTreeSet<_> = forms.flat_map(|form| form.modifiers().to_vec()).collect();
     let vocabulary: Vec<_> = vocabulary.into_iter().collect();
     let mut misses = BTreeSet::new();
-    // One size of each matrix is enough.
+    // A single size of each matrix is enough.
     let is_sized = |form: &Asynchronous| {
         form.modifier(ModifierKind::Shape).is_some_and(|shape| shape.starts_with("m64n") && !shape.contains("n24k"))
     };
@@ -283,12 +289,12 @@ fn near_misses(assembler: &Assembler, every: usize) -> Result<(), Failed> {
         for at in 0..words.len() {
             let other = vocabulary[(index * 7 + at * 31) % vocabulary.len()];
             let with = |middle: &[&'static str]| [&words[..at], middle, &words[at + 1..]].concat();
-            // The assembler takes `st.async` and what goes through the fabric without what the manual asks for.
+            // The assembler accepts `st.async` and fabric instructions without words that the manual requires.
             let needs_less = form.family() == Family::StAsync || form.family().words().starts_with("fabric.");
             if !needs_less {
                 add(with(&[]), arguments);
             }
-            // It ignores scopes of copies.
+            // The assembler ignores scopes of copies.
             let begins = |words: &str| form.family().words().starts_with(words);
             let is_scope = ModifierKind::of(other) == ModifierKind::Scope;
             let takes_pred = begins("wgmma.") || begins("multimem.cp.reduce");
@@ -297,7 +303,7 @@ fn near_misses(assembler: &Assembler, every: usize) -> Result<(), Failed> {
                 add(with(&[other]), arguments);
                 add(with(&[words[at], other]), arguments);
             }
-            // Of `tcgen05` and `wgmma`, the assembler takes such words twice.
+            // For `tcgen05` and `wgmma`, the assembler accepts such words twice.
             if !matches!(words[at], "sync" | "aligned" | "satfinite" | "abs" | "NaN") {
                 add(with(&[words[at], words[at]]), arguments);
             }
@@ -315,9 +321,9 @@ fn near_misses(assembler: &Assembler, every: usize) -> Result<(), Failed> {
         taken
             .extend(misses.iter().enumerate().filter(|(index, _)| !rejected.contains_key(index)).map(|(_, miss)| miss));
     }
-    // It also takes a vector for a scalar there.
+    // For `st.async`, the assembler also accepts a vector for a scalar.
     taken.retain(|miss| !(miss.starts_with("st.async") && miss.contains('{')));
-    // And an arrival that is cast to CTAs without the space that it is cast in.
+    // The assembler also accepts a multicast arrival without its state space.
     let has_no_space = |miss: &str| miss.contains("multicast::cluster::32b") && !miss.contains("shared::cluster");
     taken.retain(|miss| !(miss.starts_with("mbarrier.") && has_no_space(miss)));
     println!("{} near misses", misses.len());

@@ -1,4 +1,5 @@
-//! Arithmetic on registers: the assemblers take each operation on each type exactly where its requirement says so.
+//! The test of arithmetic on registers: the assemblers accept each operation on each type exactly on the targets that
+//! its requirement allows.
 
 use std::{collections::HashSet, fmt::Write};
 
@@ -11,7 +12,7 @@ use testing::{ASSEMBLERS, Assembler, trial};
 pub fn trials() -> Vec<Trial> {
     let cases = ASSEMBLERS.into_iter().flat_map(|assembler| {
         let sms = Sm::all().filter(move |sm| assembler.knows(&Target { sm: *sm, ptx: sm.lowest_ptx() }));
-        // Variants of a GPU differ in asynchronous instructions alone.
+        // Variants of a GPU differ only in asynchronous instructions.
         sms.filter(|sm| sm.name().bytes().last().is_some_and(|last| last.is_ascii_digit()))
             .map(move |sm| (assembler, sm))
     });
@@ -35,7 +36,8 @@ fn register(ty: Type) -> Operand {
     Operand::Register(Name::new(name))
 }
 
-/// Each operation on each type that PTX has it on. For us an integer may also have other signs, or none.
+/// Each operation on each type for which PTX has it. This crate also accepts integer types of another sign, or without
+/// a sign.
 fn all() -> Vec<Instruction> {
     let spelled = |op: AluOp, ty: Type| {
         use AluOp::*;
@@ -45,7 +47,8 @@ fn all() -> Vec<Instruction> {
             Selp => ty.bits() >= 16 && !matches!(ty, Type::B128 | Type::F16 | Type::F16x2 | Type::Bf16 | Type::Bf16x2),
             Not | And | Or | Xor => bits || ty == Type::Pred,
             Cnot | Shl => bits,
-            // Assemblers take them before what sets their flag; for us they begin together.
+            // Assemblers accept these on older targets than the instructions that set their flag; this crate has one
+            // requirement for both.
             Addc | Subc => !bits && ty.bits() == 32,
             Popc | Clz | Brev | Lop3 | Prmt | Bfi | BmskClamp | BmskWrap => bits && ty != Type::B16,
             ShfLeftClamp | ShfLeftWrap | ShfRightClamp | ShfRightWrap => ty == Type::B32,
@@ -83,7 +86,7 @@ fn agree(assembler: &Assembler, sm: Sm) -> Result<(), Failed> {
     let targets = PtxVersion::all().map(|ptx| Target { sm, ptx });
     let known: Vec<_> = targets.filter(|target| target.ptx >= sm.lowest_ptx() && assembler.knows(target)).collect();
     for (index, target) in known.iter().enumerate() {
-        // The oldest, where something begins, and one version before.
+        // Only the oldest version, the versions in which an operation begins, and each version before those are tested.
         if index > 0 && ![Some(target), known.get(index + 1)].into_iter().flatten().any(|target| begins(target.ptx)) {
             continue;
         }

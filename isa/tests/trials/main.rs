@@ -1,4 +1,4 @@
-//! The tests of this crate that are made of data or need a tool, as one program: a module for each subject.
+//! The tests of this crate that are generated from data or need a tool, as one program: a module for each subject.
 
 mod assembled;
 mod asynchronous;

@@ -1,4 +1,4 @@
-//! The table of mnemonics against the manual's list of keywords, the forms that were measured, and an assembler.
+//! Tests of the table of mnemonics against the manual's list of keywords, the measured forms, and an assembler.
 
 use std::{collections::BTreeSet, fs, io::Write, process::Command};
 
@@ -19,11 +19,11 @@ pub fn trials() -> Vec<Trial> {
     trials
 }
 
-/// Table 2 of section 4.3.2.
+/// Checks the keywords of table 2 in section 4.3.2.
 fn keywords(manual: &str) -> Result<(), Failed> {
     let table = manual.split("Table 2 Reserved Instruction Keywords").nth(1).ok_or("no table 2")?;
     let table = table.split("4.4. Identifiers").next().unwrap_or_default();
-    // PTX 9.3 has these besides.
+    // PTX 9.3 adds these keywords.
     let theirs: BTreeSet<_> = table.split_whitespace().chain(["fabric"]).collect();
     let ours: BTreeSet<_> = MNEMONICS.iter().filter_map(|row| row.words.split('.').next()).collect();
     assert!(theirs.len() > 100, "{theirs:?}");
@@ -39,7 +39,7 @@ fn keywords(manual: &str) -> Result<(), Failed> {
     Ok(())
 }
 
-/// The forms of asynchronous instructions, each in the group that its mnemonic begins with.
+/// Checks the measured forms of asynchronous instructions, grouped by the beginnings of their mnemonics.
 fn measured_forms(csv: &str) -> Result<(), Failed> {
     let mut groups = BTreeSet::new();
     for line in csv.lines().skip(1) {
@@ -47,7 +47,7 @@ fn measured_forms(csv: &str) -> Result<(), Failed> {
         let (group, form) = (fields.next().ok_or("no group")?, fields.next().ok_or("no form")?);
         let form = form.split_whitespace().next().unwrap_or(form);
         let row = Mnemonic::of(form).ok_or_else(|| format!("no row for {form}"))?;
-        // A row that is shorter than the words that tell such instructions apart says something about others.
+        // A row with too few words also matches other instructions.
         if row.words.split('.').count() < 2 && row.order.is_none() {
             return Err(format!("only `{}` for {form}", row.words).into());
         }
@@ -61,11 +61,12 @@ fn measured_forms(csv: &str) -> Result<(), Failed> {
     Ok(())
 }
 
-/// What has no operands is an error of another kind than what does not exist.
+/// Checks that the assembler knows every mnemonic: a known instruction without operands causes a different error than
+/// an unknown one.
 fn assembled(assembler: &Assembler) -> Result<(), Failed> {
     let rows = MNEMONICS.iter().filter(|row| row.control == Control::Next).map(|row| row.words);
     let words: Vec<_> = rows.chain(["frobnicate", "cp.frobnicate"]).collect();
-    // The assembler tells these apart by one more word.
+    // The assembler needs another word to identify these instructions.
     let further = [
         (".lo", &["mad24", "madc", "mul24"][..]),
         (".l", &["shf"]),
@@ -89,7 +90,7 @@ fn assembled(assembler: &Assembler) -> Result<(), Failed> {
         .filter_map(|line| line.split("line ").nth(1)?.split(';').next()?.parse::<usize>().ok())
         .map(|line| words[line - 6])
         .collect();
-    // The two that do not exist show that the assembler came to the end.
+    // The two invented mnemonics show that the assembler reached the end of the text.
     if unknown != BTreeSet::from(["frobnicate", "cp.frobnicate"]) {
         return Err(format!("unknown are {unknown:?}\n{said}").into());
     }

@@ -1,5 +1,5 @@
-//! Whole modules: what is read prints again, no damage makes the reader panic, and an assembler makes the same of a
-//! compiler's PTX and of what is printed of it.
+//! Tests of whole modules: a parsed module prints again, no damage makes the reader panic, and an assembler generates
+//! the same code for a compiler's PTX and for its printed form.
 
 use std::{collections::BTreeMap, fs, path::Path, process::Command};
 
@@ -23,7 +23,7 @@ pub fn trials() -> Vec<Trial> {
     files.sort();
     assert!(files.len() > 20, "{files:?}");
     let mut trials = vec![
-        Trial::test("what is read prints again", || prints_again().map_err(Failed::from)),
+        Trial::test("a parsed module prints again", || prints_again().map_err(Failed::from)),
         Trial::test("no damage makes the reader panic", no_panic),
     ];
     trials.extend(files.into_iter().map(|file| {
@@ -33,7 +33,7 @@ pub fn trials() -> Vec<Trial> {
     trials
 }
 
-/// The module without the text of its instructions, so that they print as what they were read as.
+/// The module without the source text of its instructions, so that they print from their typed forms.
 fn by_types(mut module: Module) -> Module {
     for line in module.functions_mut().flat_map(|function| function.body.iter_mut().flatten()) {
         line.text.clear();
@@ -41,7 +41,7 @@ fn by_types(mut module: Module) -> Module {
     module
 }
 
-/// Printing a module keeps its lines, and reading what is printed gives the same again.
+/// Printing a module keeps its lines, and parsing the printed text gives the same module.
 fn prints_again() -> Result<(), String> {
     let config = Config { cases: 1024, failure_persistence: None, ..Config::default() };
     TestRunner::new(config)
@@ -101,7 +101,7 @@ fn module() -> impl Strategy<Value = String> {
         .prop_map(|parts| format!(".version 8.6\n.target sm_90\n.address_size 64\n{}", parts.concat()))
 }
 
-/// The pieces without braces that close nothing, and with those that are missing.
+/// The pieces with unmatched closing braces removed and missing closing braces added.
 fn balanced(pieces: Vec<&str>) -> String {
     let (mut body, mut depth) = (String::new(), 0);
     for piece in pieces {
@@ -116,7 +116,7 @@ fn balanced(pieces: Vec<&str>) -> String {
     body + &"}".repeat(depth)
 }
 
-/// Every error has its place, and a text without one prints.
+/// Every error has a position, and a text without errors prints.
 fn no_panic() -> Result<(), Failed> {
     let text = ".version 8.6\n.target sm_90\n.global .u32 a[2] = {1, 2};\n.func (.param .b32 r) f(.param .b64 p) {\n\
         \t.reg .b32 %r<3>; { .reg .b32 %x; /* c */ ld.u32 %x, [%rd1+4]; } $L: @%p bra $L; // d\n\
@@ -160,7 +160,7 @@ fn assembled_alike(file: &Path, assembler: &Assembler) -> Result<(), Failed> {
     if different.is_empty() { Ok(()) } else { Err(format!("{different:?} differ\n{printed}").into()) }
 }
 
-/// What an assembler makes of a text, but for tables of names, in which numbers of lines stand.
+/// The sections of the assembler's output for a text, except tables of names, which contain line numbers.
 fn sections(assembler: &Assembler, path: &Path, text: &str) -> Result<BTreeMap<String, Vec<u8>>, Failed> {
     fs::write(path, text)?;
     let cubin = path.with_extension("cubin");

@@ -1,4 +1,5 @@
-//! Operands: a body is refused by [`legality`] where every assembler refuses it, and passes where every assembler takes it.
+//! The test of operand checks: [`legality`] rejects a body if every assembler rejects it, and accepts a body if every
+//! assembler accepts it.
 
 use itertools::Itertools;
 use libtest_mimic::{Failed, Trial};
@@ -13,7 +14,7 @@ pub fn trials() -> Vec<Trial> {
     ASSEMBLERS.into_iter().map(of).collect()
 }
 
-/// Instructions that every assembler takes.
+/// Instructions that every assembler accepts.
 const LEGAL: &str = "
     bar.sync 0; bar.sync %r1; bar.sync 0, 32; bar.sync 0, %r1; bar.arrive 0, 32; bar.cta.sync 0; bar.warp.sync -1;
     bar.red.and.pred %p1, 0, %p2; bar.red.popc.u32 %r1, 0, 32, !%p2; bar.red.and.pred %p1, %r0, %r1, 1;
@@ -37,7 +38,7 @@ const LEGAL: &str = "
     { .reg .v2 .b32 v; mov.b64 v, %rd1; mov.b64 %rd1, v; }
 ";
 
-/// Instructions that every assembler refuses, each alone in a body.
+/// Instructions that every assembler rejects, each alone in a body.
 const ILLEGAL: [&str; 60] = [
     "bar.sync",
     "bar.sync 0, 32, 1",
@@ -101,7 +102,7 @@ const ILLEGAL: [&str; 60] = [
     "red.global.add.u32 [%rd1], %r2, %r3",
 ];
 
-/// A target that every assembler has.
+/// A target that every assembler supports.
 fn target() -> Target {
     Target { sm: "sm_80".parse().expect("a GPU"), ptx: PtxVersion(7, 8) }
 }
@@ -123,7 +124,7 @@ fn agree(assembler: &Assembler) -> Result<(), Failed> {
         let (module, unread) = Module::read_partly(&text);
         let ours = unread.into_iter().chain(legality::faults(&module)).map(|error| error.reason).collect_vec();
         let theirs = assembler.judge(&target(), text.as_bytes())?;
-        // A function that another module has is found by the linker.
+        // The linker would find a function of another module, so an unresolved one is not an error.
         let theirs = theirs.err().map(|error| error.to_string()).filter(|said| !said.contains("Unresolved extern"));
         if ours.is_empty() != is_legal || theirs.is_none() != is_legal {
             wrong.push(format!("{body}: {ours:?}, {}", theirs.unwrap_or_default()));

@@ -1,4 +1,5 @@
-//! Instructions on registers: the newest assembler takes, on one GPU or another, exactly what [`Computation::of`] reads.
+//! The test of spellings: the newest assembler accepts, on at least one GPU, exactly the instructions on registers that
+//! [`Computation::of`] accepts.
 
 use std::{
     collections::{BTreeSet, HashSet},
@@ -14,16 +15,16 @@ use ptx_isa::{
 };
 use testing::{ASSEMBLERS, Assembler, all, trial, word as hash};
 
-/// GPUs that together have every instruction.
+/// GPUs that together support every instruction.
 const GPUS: [&str; 2] = ["sm_100a", "sm_120a"];
 
-/// So many lines at once: an assembler's time for a text with errors grows faster than the text.
+/// The number of lines in one run: an assembler's time for a text with errors grows faster than the text.
 const LINES: usize = 2000;
 
-/// One in so many of the changed instructions is tried, unless all are.
+/// One in this number of changed instructions is tested, unless all are.
 const SAMPLE: u64 = 8;
 
-/// What the assembler takes, though the manual does not have it: mnemonics and one of their modifiers.
+/// Instructions that the assembler accepts although the manual lacks them: mnemonics and one of their modifiers.
 const UNDOCUMENTED: [(&str, &str); 5] =
     [("addc", "sat"), ("subc", "sat"), ("madc", "sat"), ("rcp", "ftz"), ("testp", "")];
 
@@ -50,10 +51,10 @@ fn register(ty: Type, index: usize) -> String {
     }
 }
 
-/// An instruction of this name, with operands of another.
+/// An instruction with this spelling, and with operands for this computation.
 fn spelled(form: &str, of: Computation) -> String {
     let mut results: Vec<String> = of.result_types().enumerate().map(|(index, ty)| register(ty, 8 + index)).collect();
-    // A half has one predicate.
+    // A `setp` of halves has one predicate.
     if form.starts_with("setp")
         && !form.contains("x2")
         && of.source_type(0).bits() == 16
@@ -68,7 +69,7 @@ fn spelled(form: &str, of: Computation) -> String {
     format!("{form} {}, {};", results.join("|"), sources.format(", "))
 }
 
-/// Which of these lines are taken on one GPU or another.
+/// Whether each of these lines is accepted on at least one GPU.
 fn taken(assembler: &Assembler, lines: &[String]) -> Result<Vec<bool>, Failed> {
     let mut all = vec![false; lines.len()];
     for gpu in GPUS {
@@ -107,13 +108,13 @@ fn every_form(assembler: &Assembler) -> Result<(), Failed> {
     }
 }
 
-/// With one modifier less, one more, or another in its place.
+/// Tests forms with one modifier removed, added or replaced.
 fn changed(assembler: &Assembler) -> Result<(), Failed> {
     let forms: BTreeSet<String> = Computation::forms().filter(|form| read(form).is_some()).collect();
     let is_type = |word: &&str| word.bytes().any(|byte| byte.is_ascii_digit()) && !word.starts_with("rc");
     let vocabulary: BTreeSet<&str> =
         forms.iter().flat_map(|form| form.split('.').skip(1)).filter(|word| !is_type(word)).collect();
-    // An assembler also takes a modifier twice, and what `testp` asks on any instruction.
+    // An assembler also accepts repeated modifiers, and the modifiers of `testp` on any instruction.
     let is_plain = |changed: &String| {
         let words: Vec<&str> = changed.split('.').collect();
         let asks = words.iter().any(|word| Test::from_str(word).is_ok());
@@ -138,7 +139,7 @@ fn changed(assembler: &Assembler) -> Result<(), Failed> {
         .unique_by(|(_, changed)| changed.clone())
         .collect();
     let of: Vec<_> = kept.iter().map(|(form, changed)| (read(changed), read(form), changed)).collect();
-    // Of integers, other signs than PTX's are read.
+    // For integers, the crate also accepts signs that PTX rejects.
     let is_lenient = |of: &Option<Computation>| {
         matches!(of, Some(Computation::Alu(..) | Computation::Setp(..) | Computation::Cvt { .. }))
     };
@@ -157,7 +158,7 @@ fn changed(assembler: &Assembler) -> Result<(), Failed> {
         .filter(|(((ours, ..), line), taken)| ours.is_some() != **taken && (ours.is_some() || !is_undocumented(line)))
         .map(|(((ours, ..), line), _)| format!("{line} is only {}", whose(ours.is_some())))
         .collect();
-    println!("{} compared, of which {} are taken", lines.len(), verdicts.iter().filter(|taken| **taken).count());
+    println!("{} compared; {} are taken", lines.len(), verdicts.iter().filter(|taken| **taken).count());
     match differences.is_empty() && !lines.is_empty() {
         true => Ok(()),
         false => {

@@ -1,13 +1,13 @@
 //! The cheapest sequence of a row: the fewest barriers on the target, then the fewest instructions, then barriers in
 //! all lanes of a warp, then the document's order.
 //!
-//! The cost is that of the sequence as it is legalized for the target. Before sm_90 or PTX 8.6, one-sided fences become
-//! full ones and cost twice; from there on, they cost as much as an access that carries the ordering. The cost is that
-//! of scope gpu. At other scopes ptxas emits fewer or other barriers, but the choice is the same.
+//! The cost is measured after the sequence is legalized for the target. Before sm_90 or PTX 8.6, one-sided fences
+//! become full fences and cost twice; from there on, they cost as much as an access that carries the ordering. The cost
+//! is computed at scope gpu. At other scopes ptxas emits fewer or other barriers, but the choice is the same.
 //!
-//! On every measured target, no sequence is cheaper than the recommended one. The choice differs from it only where
-//! ptxas may combine the lanes of a warp (`sass/warp.rs`) and one-sided fences cost the same: their barriers are in all
-//! lanes, those of the access in the leader alone.
+//! On every measured target, no sequence is cheaper than the recommended one. The choice differs only where ptxas may
+//! combine the lanes of a warp (`sass/warp.rs`) and one-sided fences cost the same: the barriers of fences are in all
+//! lanes, the barriers of the access only in the leader.
 
 use super::{barriers::barriers, carrier::Carrier, one_sided::without_one_sided_fences, row::Step};
 use crate::{
@@ -15,7 +15,7 @@ use crate::{
     sass::Family,
 };
 
-/// The cheapest; the first where nothing was measured.
+/// The cheapest sequence; the first sequence if the costs were not measured.
 pub(super) fn cheapest(sequences: &'static [&'static [Step]], carrier: Carrier, target: &Target) -> &'static [Step] {
     at_scope(sequences, carrier, Scope::Gpu, target)
 }
@@ -63,7 +63,7 @@ mod tests {
         }
     }
 
-    /// Where it costs the same: not before there are one-sided fences.
+    /// Leaders matter only where one-sided fences, which cost the same, exist.
     #[test]
     fn no_leader_orders_for_its_warp() {
         let leads = |target: &Target| Family::of(target.sm).is_some_and(|family| family >= Family::Sm90);
@@ -79,7 +79,7 @@ mod tests {
         assert!(split > 0);
     }
 
-    /// Whatever the order of the row.
+    /// The choice is independent of the order in the row.
     #[test]
     fn legalized_fences_cost_twice() {
         use crate::ptx::AtomSem::{AcqRel, Relaxed};

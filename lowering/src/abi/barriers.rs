@@ -6,8 +6,8 @@ use crate::{
     sass::{Family, Sass, barriers},
 };
 
-/// The barriers that ptxas emits for a sequence of the ABI whose access is to global memory. The access itself is left
-/// out: it is one more instruction in each sequence of a row.
+/// The barriers that ptxas emits for a sequence of the ABI whose access is to global memory. The access itself is not
+/// counted, because every sequence of a row has it.
 pub fn barriers(steps: &[Step], scope: Scope, family: Family) -> Sass {
     let release = || barriers::release(scope, family);
     let acquire = || barriers::acquire(scope, Space::Global, family);

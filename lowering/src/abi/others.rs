@@ -1,7 +1,8 @@
-//! What others make of atomics: other pages of NVIDIA, and compilers and libraries whose code may be linked with ours.
+//! Other mappings of atomics: from other NVIDIA documents, and from compilers and libraries whose code may be linked
+//! with this crate's output.
 //!
-//! Each is written in the notation of [`ABI`](super::ABI), and is nothing that we lower by: the mapping check compares them
-//! (`ptx-atomics verify-mapping --mix`). They are of 32 and 64 bits, and of a target that has all of PTX's fences.
+//! Each mapping is in the notation of [`ABI`](super::ABI). This crate never lowers by them; the mapping check compares
+//! them (`ptx-atomics verify-mapping --mix`). They cover 32 and 64 bits, on a target that has all of PTX's fences.
 
 use std::fmt;
 
@@ -14,31 +15,32 @@ use crate::{
     ptx::Scope::{self, Cluster, Cta, Gpu, Sys},
 };
 
-/// A mapping of somebody else.
+/// A mapping from another source.
 #[derive(Debug)]
 pub struct Other {
-    /// Its name on the command line.
+    /// The name on the command line.
     pub name: &'static str,
-    /// Where it stands or what was measured.
+    /// The document with the mapping, or the measured program.
     pub source: &'static str,
-    /// The scopes that a program can ask it for.
+    /// The scopes that the mapping supports.
     pub scopes: &'static [Scope],
-    /// Its rows; a row that it lacks is an operation that no program can ask it for.
+    /// The rows. A program cannot request an operation whose row is missing.
     rows: &'static [Row],
-    /// Its rows for a compare and exchange, where they are not those of other read-modify-writes.
+    /// The rows for a compare and exchange, if they differ from the rows of other read-modify-writes.
     exchanges: Option<&'static [Row]>,
-    /// Whether its rows are those of [`ABI`] where [`Self::rows`] has none.
+    /// Whether [`ABI`] supplies the rows that [`Self::rows`] lacks.
     else_abi: bool,
-    /// The scope of its read-modify-writes that are no compare and exchange, whatever a program asks for.
+    /// The fixed scope of read-modify-writes except compare and exchange, independent of the requested scope.
     pub rmw_scope: Option<Scope>,
-    /// Whether a compare and exchange is lowered by the ordering of its success alone.
+    /// Whether a compare and exchange is lowered only by the ordering of its success.
     pub ignores_failure: bool,
-    /// Whether an `atom` whose result nobody reads becomes a `red`, where that has its ordering: a compare and exchange has none.
+    /// Whether an `atom` whose result is unread becomes a `red`, if `red` has its ordering. A compare and exchange has
+    /// no `red`.
     pub reduces: bool,
 }
 
 impl Other {
-    /// The row of an operation, if there is one; `exchange` if it is a compare and exchange.
+    /// The row of an operation, if there is a row; `exchange` is true for a compare and exchange.
     pub fn row(&self, kind: RowKind, ordering: Ordering, exchange: bool) -> Option<&'static Row> {
         let rows = if exchange { self.exchanges.unwrap_or(self.rows) } else { self.rows };
         let in_rows = |rows: &'static [Row]| rows.iter().find(|row| row.is(kind, ordering));
@@ -46,7 +48,8 @@ impl Other {
     }
 }
 
-/// Prints what differs from [`ABI`], in the notation of the tables; all rows if the others are none of it.
+/// Prints the mapping's own rows, in the notation of the tables: the differences from [`ABI`], or all rows if the
+/// mapping is not based on it.
 impl fmt::Display for Other {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for row in self.rows {
@@ -74,7 +77,7 @@ const LIKE_ABI: Other = Other {
     reduces: false,
 };
 
-/// All of them.
+/// All mappings from other sources.
 #[rustfmt::skip]
 pub const OTHERS: &[Other] = &[
     Other {
@@ -184,7 +187,7 @@ mod tests {
         }
     }
 
-    /// A row that says what the ABI says first would hide that the two agree.
+    /// A row that equals the ABI's first sequence would be redundant.
     #[test]
     fn what_stands_for_itself_differs_from_the_abi() {
         for other in OTHERS.iter().filter(|other| other.else_abi) {

@@ -1,4 +1,4 @@
-//! The form of the tables: rows in the words of the documents.
+//! The form of the tables: rows in the words of their documents.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use crate::{
     ptx::{AtomSem, FenceSem, LdSem, StSem},
 };
 
-/// The kinds of operation that a table has rows for.
+/// The kinds of operations for which a table has rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Display, EnumIter, EnumString, IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]
 pub enum RowKind {
@@ -19,12 +19,12 @@ pub enum RowKind {
     Load,
     /// `atomic_store`.
     Store,
-    /// Any read-modify-write operation. A compare and exchange is one.
+    /// Any read-modify-write operation, including compare and exchange.
     Rmw,
 }
 
 impl RowKind {
-    /// The function of the C++ library, as the document names it.
+    /// The function of the C++ library, by its name in the document.
     pub(super) fn function(self) -> &'static str {
         match self {
             Self::Fence => "atomic_thread_fence",
@@ -35,25 +35,25 @@ impl RowKind {
     }
 }
 
-/// One instruction of a mapping, for any scope and any read-modify-write operation.
+/// An instruction of a mapping, for any scope and any read-modify-write operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Step {
     /// A fence.
     Fence(FenceSem),
-    /// The load of a load's row.
+    /// The load in a row of loads.
     Ld(LdSem),
-    /// The store of a store's row.
+    /// The store in a row of stores.
     St(StSem),
-    /// The `atom` of an rmw's row.
+    /// The `atom` in a row of read-modify-writes.
     Atom(AtomSem),
 }
 
-/// One row of a table: an operation, an ordering, and the sequences that implement it.
+/// A row of a table: an operation, an ordering, and the sequences that implement it.
 #[derive(Clone, Copy, Debug)]
 pub struct Row {
     /// The operation.
     pub kind: RowKind,
-    /// The ordering, as C++ has it: never [`Ordering::Unordered`].
+    /// The ordering, from C++: never [`Ordering::Unordered`].
     pub ordering: Ordering,
     /// Every sequence that the document allows, the recommended one first.
     pub sequences: &'static [&'static [Step]],
@@ -90,7 +90,7 @@ impl Row {
 }
 
 impl RowName {
-    /// The row of this name; `None` if the name is not made of a kind, a dot and an ordering.
+    /// Reads the name of a row. Returns `None` if the name is not a kind, a dot and an ordering.
     pub fn parse(name: &str) -> Option<Self> {
         let (kind, ordering) = name.split_once('.')?;
         Some(Self(kind.parse().ok()?, ordering.parse().ok()?))
@@ -122,7 +122,8 @@ impl fmt::Display for Row {
     }
 }
 
-/// Writes rows in the document's words. What PTX lacks (`ld.release`, `fence.relaxed`) has no arm and does not compile.
+/// Builds rows from the document's words. Forms that PTX lacks (`ld.release`, `fence.relaxed`) have no arm and do not
+/// compile.
 macro_rules! rows {
     ($($function:ident $(<$rmw:ident op>)? ($ordering:ident) => $({ $($steps:tt)* })|+)*) => {
         &[$($crate::abi::row::Row {

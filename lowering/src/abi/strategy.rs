@@ -16,7 +16,7 @@ use crate::{
     ptx::{AtomSem, FenceSem, Form, Target},
 };
 
-/// A rule that picks one sequence of each row. All of them may be mixed within a binary.
+/// A rule that chooses a sequence of each row. Sequences of different strategies may be mixed within a binary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Display, EnumIter, EnumString, IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
 #[non_exhaustive]
@@ -25,11 +25,11 @@ pub enum Strategy {
     Recommended,
     /// The sequence whose accesses are all relaxed: fences carry the ordering.
     Fence,
-    /// An acq_rel rmw as `fence.release; atom.acquire`; other rows as recommended.
+    /// `fence.release; atom.acquire` for an acq_rel rmw; the recommended sequence for other rows.
     FenceAcquire,
-    /// The mapping of the ASPLOS 2019 paper, sound also under C++11 to C++17 release sequences.
+    /// The mapping of the ASPLOS 2019 paper, which is also sound under C++11 to C++17 release sequences.
     Proven,
-    /// The cheapest sequence on the target, by what ptxas was measured to emit.
+    /// The cheapest sequence on the target, by measurements of ptxas.
     Auto,
 }
 
@@ -38,11 +38,11 @@ pub enum Strategy {
 pub struct Strategies([Strategy; ABI.len()]);
 
 impl Strategies {
-    /// The sequence for an operation. This is the one place where a strategy is consulted.
+    /// The sequence for an operation. This is the only function that evaluates a strategy.
     ///
-    /// Where only fences can carry the ordering, it is the strategy's sequence whose accesses are all relaxed; of a CAS
-    /// loop it is the first one whose access does not release, where only full fences could acquire. `None` if the
-    /// language has no such operation (a release load, a relaxed fence).
+    /// If only fences can carry the ordering, the choice is the strategy's sequence with only relaxed accesses. For a
+    /// CAS loop on a target without one-sided fences, it is the first sequence whose access does not release. Returns
+    /// `None` if the language has no such operation (a release load, a relaxed fence).
     pub fn choose(
         &self,
         kind: RowKind,
@@ -71,10 +71,10 @@ impl Strategies {
         Some(row.sequences.iter().find(wanted).unwrap_or(&row.sequences[0]))
     }
 
-    /// Adds a comma-separated list (`fence,rmw.acq_rel=recommended`); what comes later overrides what stood earlier.
+    /// Adds a comma-separated list (`fence,rmw.acq_rel=recommended`). Later items override earlier ones.
     ///
     /// # Errors
-    /// On an unknown strategy or row. `self` is then unchanged.
+    /// If a strategy or row is unknown. `self` is then unchanged.
     pub fn override_with(&mut self, list: &str) -> Result<(), UnknownStrategy> {
         let mut rows = self.0;
         for item in list.split(',').map(str::trim) {
@@ -120,11 +120,11 @@ impl FromStr for Strategies {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum UnknownStrategy {
-    /// The name is no strategy.
-    #[error("unknown strategy '{0}'; the known ones are {known}", known = Strategy::iter().map(Into::into).collect::<Vec<&str>>().join(", "))]
+    /// The name is not a strategy.
+    #[error("unknown strategy '{0}'; the known strategies are {known}", known = Strategy::iter().map(Into::into).collect::<Vec<&str>>().join(", "))]
     Strategy(String),
-    /// The name is no row of [`ABI`].
-    #[error("unknown row '{0}' of the ABI table; the known ones are {known}", known = ABI.iter().map(|row| row.name().to_string()).collect::<Vec<_>>().join(", "))]
+    /// The name is not a row of [`ABI`].
+    #[error("unknown row '{0}' of the ABI table; the known rows are {known}", known = ABI.iter().map(|row| row.name().to_string()).collect::<Vec<_>>().join(", "))]
     Row(String),
 }
 
@@ -176,7 +176,7 @@ mod tests {
         assert_eq!(choose(Repeated), choose(Fences));
     }
 
-    /// The target of `check` is without one-sided fences; only `auto` asks who carries the ordering.
+    /// The target of `check` has no one-sided fences; only `auto` depends on the carrier of the ordering.
     #[test]
     fn auto_splits_what_a_leader_would_order() {
         let target = Target::new("sm_90".parse().expect("sm_90"), "ptx86".parse().ok()).expect("sm_90");
@@ -198,15 +198,15 @@ mod tests {
         let error = |list: &str| list.parse::<Strategies>().expect_err(list).to_string();
         assert_eq!(
             error("magic"),
-            "unknown strategy 'magic'; the known ones are recommended, fence, fence-acquire, proven, auto"
+            "unknown strategy 'magic'; the known strategies are recommended, fence, fence-acquire, proven, auto"
         );
         assert!(error("load.release=fence").starts_with(
-            "unknown row 'load.release' of the ABI table; the known ones are fence.seq_cst, load.seq_cst"
+            "unknown row 'load.release' of the ABI table; the known rows are fence.seq_cst, load.seq_cst"
         ));
         assert!(error("fence,").contains("''"));
     }
 
-    /// A CAS loop or a volatile access may stand in any row of any table.
+    /// Every row of every table may be used for a CAS loop or a volatile access.
     #[test]
     fn every_row_has_a_sequence_of_relaxed_accesses() {
         for row in ABI.iter().chain(PROVEN) {

@@ -5,7 +5,7 @@ use crate::{
     sequence::Sequence,
 };
 
-/// Statements, and the registers that they need, which are declared at the head.
+/// Statements, and their registers, which are declared at the beginning.
 #[derive(Default)]
 pub struct Body {
     registers: Vec<(Type, Vec<Name>)>,
@@ -13,12 +13,13 @@ pub struct Body {
 }
 
 impl Body {
-    /// A register of this name. The type is untyped, or a predicate.
+    /// Declares a register with this name. Its type is untyped bits or a predicate.
     pub fn register(&mut self, ty: Type, name: &'static str) -> Name {
         self.declare(ty, Name::new(name))
     }
 
-    /// Registers `stem_a`, `stem_b` and so on: no name of ours ends with a digit, as those of LLVM do.
+    /// Declares registers `stem_a`, `stem_b` and so on. No name in a sequence ends with a digit, because LLVM's names
+    /// do.
     pub fn registers(&mut self, ty: Type, stem: &str, count: usize) -> Vec<Name> {
         let letters = ('a'..='z').take(count);
         letters.map(|letter| self.declare(ty, Name(format!("{stem}_{letter}").into()))).collect()
@@ -55,18 +56,18 @@ impl Body {
         self.push(Instruction::Cvt { rn: false, to, from, d: d.clone(), a });
     }
 
-    /// Takes a register apart into registers of equal width.
+    /// Unpacks a register into registers of equal width.
     pub fn unpack(&mut self, ty: Type, elements: &[Name], source: Operand) {
         let d = Operand::Vector(elements.iter().map(register).collect());
         self.push(Instruction::Alu { op: AluOp::Mov, ty, d, sources: vec![source] });
     }
 
-    /// Puts a register together from registers of equal width.
+    /// Packs registers of equal width into a register.
     pub fn pack(&mut self, ty: Type, d: &Name, elements: &[Name]) {
         self.mov(ty, d, Operand::Vector(elements.iter().map(register).collect()));
     }
 
-    /// A comparison into a predicate of this name.
+    /// Compares two operands, and sets a predicate with this name.
     pub fn test(&mut self, name: &'static str, cmp: Cmp, ty: Type, a: Operand, b: Operand) -> Name {
         let p = self.register(Type::Pred, name);
         self.push(setp(cmp, ty, &p, a, b));

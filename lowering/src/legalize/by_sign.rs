@@ -1,8 +1,9 @@
-//! The maximum or minimum of floats as that of integers, where nothing is a NaN.
+//! The maximum or minimum of floats by operations on integers, if no value is a NaN.
 //!
-//! The bits of two floats are in the order of the floats as signed integers, unless both are negative, and then in the other
-//! order as unsigned ones. An operand decides between the two alone: as signed integers, any negative value is below one that is
-//! not; as unsigned ones, above. The order is total: -0 is below +0.
+//! The bits of two floats are ordered like the floats if they are compared as signed integers, unless both floats are
+//! negative. Then the order of the bits as unsigned integers is the reverse of the floats' order. The sign of the
+//! operand alone can select the comparison: as signed integers, any negative value is less than any nonnegative one; as
+//! unsigned integers, it is greater. The order is total: -0 is less than +0.
 //!
 //! ```text
 //!     mov            %bits, %b;
@@ -16,7 +17,7 @@
 //!     mov            %d, %found;
 //! ```
 //!
-//! Of two `atom`s under predicates ptxas would make two branches, which takes two instructions more.
+//! ptxas would generate two branches from two predicated `atom`s, which take two instructions more.
 
 use super::{
     body::{Body, register},
@@ -32,12 +33,12 @@ use crate::{
 const BELOW: Name = Name::new("%below");
 const JOINED: Name = Name::new("%joined");
 
-/// The forms of `atom` for an operand that is not negative, and for one that is.
+/// The forms of `atom` for a nonnegative operand, and for a negative operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BySign(pub [AtomForm; 2]);
 
 impl BySign {
-    /// The forms for a maximum or minimum; `None` if it is none, or if the target lacks one of them.
+    /// The forms for a maximum or minimum. Returns `None` for other operations, and if the target lacks a form.
     pub fn of(op: RmwOp, ty: OpType, target: &Target) -> Option<Self> {
         let (signed, unsigned) = match ty {
             OpType::F32 => (Type::S32, Type::U32),

@@ -1,8 +1,8 @@
-//! The compare-and-swap loop, for operations that the target has no `atom` for.
+//! The compare-and-swap loop, for operations without an `atom` on the target.
 //!
-//! The first load is strong: a weak one would race. The load and the `cas` are relaxed and the row's fences stand
-//! outside of the loop, so that no iteration pays for a fence. Without one-sided fences the `cas` acquires, which costs
-//! less than a full fence. The `cas` that succeeds is the last read and the only write.
+//! The first load is strong, because a weak load would race. The load and the `cas` are relaxed, and the row's fences
+//! are outside of the loop, so that no iteration executes a fence. Without one-sided fences the `cas` acquires, which
+//! costs less than a full fence. The successful `cas` is the last read and the only write.
 //!
 //! ```text
 //!     ld.relaxed.<scope>     %d, [%a];
@@ -14,9 +14,9 @@
 //!     @%retry bra            %again;
 //! ```
 //!
-//! Values are compared as bits, so that a NaN ends the loop.
+//! Values are compared as bits, so that a NaN does not prevent the loop from ending.
 //!
-//! Where the operation may skip its write, the loop is left in front of the `cas` if that would change nothing:
+//! If the operation may skip its write, the loop ends before the `cas` if the `cas` would not change the value:
 //!
 //! ```text
 //!     setp.ne                %change, %new, %old;
@@ -41,7 +41,7 @@ pub const AGAIN: Name = Name::new("%again");
 pub const RETRY: &str = "%retry";
 const KEPT: Name = Name::new("%kept");
 
-/// Expands `op` in place of the one relaxed `atom` among the steps.
+/// Expands `op`, and replaces the relaxed `atom` of the steps by a loop.
 pub fn expand(op: RmwOp, steps: &[Step], emit: &Emit<'_>, body: &mut Body) {
     let (ty, bits) = (emit.access().ty, emit.bits());
     let (old, new) = (body.register(bits, "%old"), body.register(bits, "%new"));
@@ -63,8 +63,8 @@ pub fn expand(op: RmwOp, steps: &[Step], emit: &Emit<'_>, body: &mut Body) {
     });
 }
 
-/// The rest of a loop that writes `new` over `old`, which is left in front of it where both are the same, if the operation may
-/// skip its write.
+/// The rest of a loop that writes `new` over `old`. If the operation may skip its write, the loop ends before the write
+/// if both values are equal.
 pub fn unless_kept(
     bits: Type,
     old: &Name,
@@ -94,7 +94,7 @@ mod tests {
         ptx::{AtomSem, Scope, Space, Target},
     };
 
-    /// Where PTX has the operation on one value, a loop computes the same.
+    /// If PTX has the operation natively, a loop computes the same value.
     #[test]
     fn a_loop_computes_what_the_native_operation_does() {
         let values =

@@ -1,7 +1,7 @@
-//! Memory instructions as the target has them.
+//! Memory instructions in the forms that the target supports.
 //!
-//! The memory model begins with sm_70. Before it, accesses are volatile and `membar` carries the ordering; `atom` has a
-//! scope from sm_60 on, and none before ('PTX ISA', sections on `ld`, `membar` and `atom`).
+//! The memory model begins with sm_70. Before it, accesses are volatile and `membar` carries the ordering. `atom` has a
+//! scope only from sm_60 on ('PTX ISA', sections on `ld`, `membar` and `atom`).
 
 use super::{body::Body, change::Change};
 use crate::{
@@ -37,7 +37,7 @@ impl AtomForm {
 pub struct AtomOperands {
     pub d: Operand,
     pub base: Name,
-    /// In bytes.
+    /// The offset in bytes.
     pub offset: i64,
     pub b: Operand,
     /// The new value of a `cas`.
@@ -49,13 +49,13 @@ pub struct Emit<'a> {
     pub scope: Scope,
     pub target: &'a Target,
     pub access: Option<Access>,
-    /// Volatile accesses to global memory are `.mmio`.
+    /// Whether volatile accesses to global memory are `.mmio`.
     pub mmio: bool,
 }
 
 /// The qualifier of a load or store.
 enum Qualifier {
-    /// The semantics and scope of the row.
+    /// The semantics and scope from the row.
     Semantics,
     Volatile,
     Mmio,
@@ -142,7 +142,7 @@ impl Emit<'_> {
         Instruction::Atom(Atom { sem, scope, space, cache: None, op, noftz, vec, ty, d, a, b, c })
     }
 
-    /// The steps of an rmw's row, with `access` in place of its `atom`.
+    /// Emits the steps of an rmw's row, with its `atom` replaced by `access`.
     pub fn around(&self, steps: &[Step], body: &mut Body, mut access: impl FnMut(&mut Body, AtomSem)) {
         for step in steps {
             match step {
@@ -153,7 +153,7 @@ impl Emit<'_> {
         }
     }
 
-    /// The steps of an rmw's row, with one `atom` on the slots.
+    /// Emits the steps of an rmw's row, with an `atom` on the slots.
     pub fn atoms(&self, form: AtomForm, steps: &[Step], body: &mut Body, b: Operand, c: Option<Operand>) {
         self.around(steps, body, |body, sem| {
             body.push(self.atom(
@@ -164,7 +164,7 @@ impl Emit<'_> {
         });
     }
 
-    /// The change of a volatile access, which is `plain` if it is an `ld` or `st`.
+    /// The change of a volatile access. `plain` is true for an `ld` or `st`.
     pub fn volatile_change(&self, plain: bool) -> Change {
         match self.qualifier() {
             _ if !plain => Change::VolatileAtom,
@@ -173,7 +173,7 @@ impl Emit<'_> {
         }
     }
 
-    /// One step of a row whose access is `ld` or `st`, or of any row that is a fence.
+    /// Emits a step of a row whose access is `ld` or `st`, or a fence of any row.
     pub fn plain_step(&self, step: Step) -> Instruction {
         match step {
             Step::Fence(sem) => self.fence(sem),

@@ -1,4 +1,4 @@
-//! The access of an operation on a target: one instruction, or an expansion.
+//! The choice of the access of an operation on a target: a single instruction, or an expansion.
 
 use super::{
     body::{Body, register},
@@ -22,27 +22,27 @@ use crate::{
 /// The replacement of the access in a row of the ABI.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Implementation {
-    /// `ld` or `st`, or nothing, for a fence.
+    /// `ld` or `st`; no access for a fence.
     Plain,
-    /// One `atom` on the slots.
+    /// A single `atom` on the slots.
     Atom(AtomForm),
-    /// One `atom` on registers of the elements, or one for each register.
+    /// An `atom` on registers of the elements, or an `atom` for each register.
     Packed(AtomForm),
-    /// This addition, of the negated operand.
+    /// This form of addition, with the negated operand.
     AddOfNegated(AtomForm),
-    /// One of two `atom`s on integers, by the sign of the operand.
+    /// One of two `atom`s on integers, selected by the operand's sign.
     BySign(BySign),
     CasLoop(RmwOp),
-    /// One `atom` on the word around the value.
+    /// An `atom` on the word around the value.
     WordAtom(AtomOp),
     WordCasLoop(RmwOp),
     WordCmpXchg,
-    /// Plain accesses without a row: no other thread takes part.
+    /// Plain accesses without a row, because no other thread can access the memory.
     Private,
 }
 
 impl Implementation {
-    /// Whether its `atom` executes more than once, or stands there more than once.
+    /// Whether the expansion executes an `atom` several times, or contains several.
     pub fn repeats(self, access: Option<Access>) -> bool {
         match self {
             Self::Packed(form) | Self::AddOfNegated(form) => {
@@ -52,13 +52,13 @@ impl Implementation {
         }
     }
 
-    /// Whether it is a loop that can tell in front of its write that nothing would change, and often finds so. PTX compares
-    /// no more than 64 bits at once.
+    /// Whether the implementation is a loop that can detect before its write that the value would not change, and often
+    /// does. PTX compares at most 64 bits at once.
     pub fn may_skip_write(self, bits: u32) -> bool {
         matches!(self, Self::CasLoop(op) | Self::WordCasLoop(op) if op.often_keeps() && bits <= 64)
     }
 
-    /// Whether the assembler treats an `atom` of it so, if that has semantics.
+    /// Whether the predicate `so` holds for an `atom` of the implementation with acquire and release semantics.
     pub fn is_assembled(self, emit: &Emit<'_>, so: fn(&Instruction, Family) -> bool) -> bool {
         let forms = match self {
             Self::Atom(form) | Self::Packed(form) | Self::AddOfNegated(form) => vec![form],
@@ -81,7 +81,7 @@ impl Implementation {
         }
     }
 
-    /// Expands it for memory that other threads see.
+    /// Expands the implementation for memory that other threads can access.
     fn expand_shared(self, steps: &[Step], emit: &Emit<'_>, body: &mut Body) {
         match self {
             Self::Plain | Self::Private => steps.iter().for_each(|step| body.push(emit.plain_step(*step))),

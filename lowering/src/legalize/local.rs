@@ -1,4 +1,5 @@
-//! Memory that no other thread sees: plain loads, stores and arithmetic. No other thread could observe an order.
+//! The lowering for memory that no other thread accesses: plain loads, stores and arithmetic. No other thread could
+//! observe an order.
 
 use super::{
     body::{Body, register},
@@ -54,7 +55,8 @@ fn stored(op: RmwOp, emit: &Emit<'_>, body: &mut Body) -> Name {
     stored
 }
 
-/// Tests at run time whether the address is local, and does the one or the other.
+/// Emits a run-time test whether the address is local, with plain accesses for a local address and `otherwise` for any
+/// other.
 pub fn guard(operation: Operation, emit: &Emit<'_>, body: &mut Body, otherwise: impl FnOnce(&mut Body)) {
     let p = body.register(Type::Pred, "%local");
     body.push(Instruction::Isspacep { space: Space::Local, p: p.clone(), a: register(&A) });

@@ -18,16 +18,16 @@ use crate::{
     sequence::Sequence,
 };
 
-/// One operation as PTX, and how it differs from the literal words of the operation and of the ABI's row.
+/// An operation as PTX, with its differences from the literal operation and from the ABI's row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lowering {
-    /// The program. It is empty for a fence of scope singlethread.
+    /// The instructions. The sequence is empty for a fence of scope singlethread.
     pub sequence: Sequence,
-    /// The differences, each once, in the order in which they were found.
+    /// The differences, each once, in the order of their discovery.
     pub changes: Vec<Change>,
-    /// The row of the ABI that it follows; none where no other thread takes part.
+    /// The row of the ABI; `None` if no other thread can access the memory.
     pub row: Option<RowName>,
-    /// The sequence of that row that was chosen, as published.
+    /// The chosen sequence of that row, as published.
     pub chosen: Option<&'static [Step]>,
 }
 
@@ -78,7 +78,7 @@ pub fn lower(op: &AtomicOp, policy: &Policy, target: &Target) -> Result<Lowering
     let steps = row(kind, ordering, carrier, &policy.strategies, target, &mut changes)
         .ok_or_else(|| vec![Unsupported::Ordering { kind, ordering }])?;
     if let Some(access) = &mut emit.access {
-        // Where fences alone order, they stand behind every way out of the loop.
+        // If only fences order, they follow every exit of the loop.
         let by_fences = !steps.iter().any(|step| step.orders_its_access());
         access.may_skip_write &=
             implementation.may_skip_write(access.ty.bits()) && by_fences && !ordering.releases() && !volatile;
@@ -86,7 +86,7 @@ pub fn lower(op: &AtomicOp, policy: &Policy, target: &Target) -> Result<Lowering
     }
     implementation.expand(&steps, op.operation, &emit, &mut body);
 
-    // Before sm_60 `atom` reaches the GPU, which is all that sees shared memory.
+    // Before sm_60, `atom` has the scope of the GPU, which suffices for shared memory.
     let requirement = Form::AtomScope.requirement();
     let on_gpu = access.is_some_and(|access| access.space.is_shared_cta());
     let out_of_reach = kind == RowKind::Rmw && scope == Scope::Sys && !on_gpu && !target.meets(requirement);
@@ -95,7 +95,7 @@ pub fn lower(op: &AtomicOp, policy: &Policy, target: &Target) -> Result<Lowering
     Ok(Lowering { chosen: policy.strategies.choose(kind, ordering, carrier, target), ..lowering })
 }
 
-/// An operation by these steps, as they are, whatever the policy would choose: what the mapping of somebody else becomes.
+/// Lowers an operation by exactly these steps, independent of any policy, as a mapping from another source does.
 ///
 /// # Errors
 /// All reasons why the target has no such sequence.
@@ -123,14 +123,14 @@ fn supported(
     if errors.is_empty() { Ok(Lowering { sequence, changes, row, chosen: None }) } else { Err(errors) }
 }
 
-/// The forms without those that need no more than another one does.
+/// The forms, without forms whose requirement follows from another form's.
 fn strictest(forms: Vec<Form>) -> Vec<Form> {
     let implied = |form: &Form| {
         let own = form.requirement();
         forms.iter().any(|other| other.requirement() != own && own.and(other.requirement()) == other.requirement())
     };
     let kept = forms.iter().filter(|form| !implied(form)).copied();
-    // Of forms with the same requirement, the first says enough.
+    // For forms with the same requirement, the first is enough.
     kept.fold(Vec::new(), |mut kept, form| {
         if !kept.iter().any(|known: &Form| known.requirement() == form.requirement()) {
             kept.push(form);
@@ -139,8 +139,8 @@ fn strictest(forms: Vec<Form>) -> Vec<Form> {
     })
 }
 
-/// The sequence of one row of the ABI table as the target gets it, for any scope and rmw operation; of a CAS loop,
-/// where fences are the carrier. `None` if there is no such row.
+/// The sequence of a row of the ABI table on the target, for any scope and rmw operation, and for a CAS loop if fences
+/// are the carrier. Returns `None` if the table lacks the row.
 pub fn row(
     kind: RowKind,
     ordering: Ordering,

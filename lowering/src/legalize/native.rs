@@ -1,4 +1,4 @@
-//! Which operations have a form of `atom` that computes exactly them, on which target.
+//! The operations with a form of `atom` that computes exactly their result, for each target.
 
 use super::{
     change::Change,
@@ -11,7 +11,7 @@ use crate::{
     ptx::{AtomOp, Space, Target, Type},
 };
 
-/// The form of `atom` that is this operation; `None` if the target has none.
+/// The form of `atom` for this operation; `None` if the target has none.
 pub fn native(
     op: RmwOp,
     access: Access,
@@ -25,7 +25,7 @@ pub fn native(
         (_, false) => integer(op, access.ty)?,
         _ => return None,
     };
-    // No loop could stand for an exchange of 128 bits: the error then names what the target lacks.
+    // No loop can implement an exchange of 128 bits, so the error names the missing form of the target.
     if !form.exists_on(target) && form.op != AtomOp::Exch {
         return None;
     }
@@ -60,8 +60,8 @@ fn integer(op: RmwOp, ty: OpType) -> Option<AtomForm> {
     Some(AtomForm::new(op, ty))
 }
 
-/// The native f32 addition was measured to flush subnormals in global memory, and not in shared memory (CUDA C
-/// Programming Guide, arithmetic of compute capability 2.x and later).
+/// The form of an addition. Measurements show that the native f32 addition flushes subnormals in global memory, and not
+/// in shared memory (CUDA C Programming Guide, arithmetic of compute capability 2.x and later).
 fn addition(Access { space, ty, .. }: Access, policy: &Policy, target: &Target) -> Option<AtomForm> {
     let noftz = |ty| AtomForm { op: AtomOp::Add, noftz: true, vec: None, ty };
     match (ty, policy.fp_atomics) {
@@ -74,11 +74,12 @@ fn addition(Access { space, ty, .. }: Access, policy: &Policy, target: &Target) 
         (_, FpAtomics::Ieee) => None,
         (_, FpAtomics::Native) => {
             let form = packed::form(ty)?;
-            // A vector `atom` takes global memory alone. Of a generic address that points to shared memory, it loses the addition.
+            // A vector `atom` works only on global memory. At a generic address that points to shared memory, it loses
+            // the addition.
             if form.vec.is_none() || space == Space::Global && form.exists_on(target) {
                 return Some(form);
             }
-            // No loop can compare a wider value either.
+            // No loop can compare a wider value.
             let has_loop = AtomForm::new(AtomOp::Cas, bits(ty.bits())).exists_on(target);
             (!has_loop).then(|| packed::part(form))
         }

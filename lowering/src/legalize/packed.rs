@@ -1,6 +1,6 @@
-//! Native additions of vectors, whose operands are registers of the elements.
+//! Native additions of vectors, with registers of the elements as operands.
 //!
-//! PTX promises atomicity for each element, not for the vector ('PTX ISA', section on `atom`, vector operations).
+//! PTX guarantees atomicity for each element, but not for the vector ('PTX ISA', section on `atom`, vector operations).
 
 use super::{
     body::{Body, register},
@@ -14,7 +14,7 @@ use crate::{
     sequence::{A, B, D},
 };
 
-/// The form that adds such a vector.
+/// The form that adds a vector of this type.
 pub fn form(ty: OpType) -> Option<AtomForm> {
     let (noftz, vec, ty) = match ty {
         OpType::F16x2 => (true, None, Type::F16x2),
@@ -30,19 +30,19 @@ pub fn form(ty: OpType) -> Option<AtomForm> {
     Some(AtomForm { op: AtomOp::Add, noftz, vec, ty })
 }
 
-/// The form that adds one register of such a vector, where the target has no instruction for all of them.
+/// The form that adds one register of the vector, for a target without an instruction for the whole vector.
 pub fn part(form: AtomForm) -> AtomForm {
     AtomForm { vec: None, ..form }
 }
 
-/// Whether a form adds a part of a value: one register of the vector, or all of them.
+/// Whether a form adds registers that hold a part of the value: a single register of the vector, or all of them.
 pub fn is_packed(form: AtomForm, ty: OpType) -> bool {
     form.ty.bits() < ty.bits() && ty.lanes() > 1
 }
 
-/// `prepare` changes each register of the operand.
+/// Emits the addition. `prepare` modifies each register of the operand.
 pub fn expand(form: AtomForm, steps: &[Step], emit: &Emit<'_>, body: &mut Body, prepare: impl Fn(&mut Body, &Name)) {
-    // Each register holds 32 bits, as those of a vector of f32 do.
+    // Each register holds 32 bits, like an element of a vector of f32.
     let words = if emit.bits() == Type::B64 { OpType::F32x2 } else { OpType::F32x4 };
     let operand = split(body, words, register(&B), "%word");
     operand.iter().for_each(|word| prepare(body, word));
@@ -55,7 +55,7 @@ pub fn expand(form: AtomForm, steps: &[Step], emit: &Emit<'_>, body: &mut Body, 
         });
         return join(body, words, &D, &result);
     }
-    // An address with an offset of its own takes no further one.
+    // An address operand with an offset cannot get another offset, so its base is copied.
     let base = body.register(Type::B64, "%base");
     body.mov(Type::B64, &base, register(&A));
     emit.around(steps, body, |body, sem| {

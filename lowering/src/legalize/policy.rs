@@ -1,4 +1,4 @@
-//! The choices of a user.
+//! The user's choices for all operations.
 
 use strum::{Display, EnumIter, EnumString, IntoStaticStr};
 
@@ -7,15 +7,15 @@ use crate::abi::{Strategies, Strategy};
 /// The choices of a user, for all operations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Policy {
-    /// Which sequence of each row of the ABI is used.
+    /// The strategy for each row of the ABI.
     pub strategies: Strategies,
-    /// How floating-point additions treat subnormals and vectors.
+    /// The treatment of subnormals and vectors by floating-point additions.
     pub fp_atomics: FpAtomics,
-    /// No operand of a floating-point minimum or maximum is a NaN, nor is what it finds in memory.
+    /// Whether no operand of a floating-point minimum or maximum, and no value in memory, is a NaN.
     pub no_nans: bool,
-    /// The program lets arithmetic on f32 flush subnormals, operands and results, to zeros of their sign.
+    /// Whether arithmetic on f32 may flush subnormal operands and results to zeros of their sign.
     pub flush_f32: bool,
-    /// Volatile accesses to global memory are `.mmio`, for registers of a device.
+    /// Whether volatile accesses to global memory are `.mmio`, for registers of a device.
     pub volatile_as_mmio: bool,
 }
 
@@ -31,15 +31,15 @@ impl From<Strategy> for Policy {
     }
 }
 
-/// How close floating-point additions are to IEEE 754 and to LLVM's Language Reference.
+/// The conformance of floating-point additions with IEEE 754 and with LLVM's Language Reference.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Display, EnumIter, EnumString, IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
 pub enum FpAtomics {
-    /// One instruction of the GPU: the f32 addition in global memory flushes subnormals, and the addition of a
-    /// vector is atomic for each element only.
+    /// A single instruction of the GPU: the f32 addition in global memory flushes subnormals, and the addition of a
+    /// vector is atomic only for each element.
     #[default]
     Native,
-    /// Subnormals are kept, and a vector is one atomic value: a compare-and-swap loop does that where no instruction
-    /// does.
+    /// Subnormals are kept, and a vector is a single atomic value. If no instruction has this behavior, a
+    /// compare-and-swap loop does.
     Ieee,
 }

@@ -6,7 +6,7 @@ use crate::{
     ptx::{Form, Requirement, Target},
 };
 
-/// The reason why an operation has no lowering for the target, or none at all.
+/// The reason why an operation has no lowering, for the target or at all.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Unsupported {
@@ -15,10 +15,10 @@ pub enum Unsupported {
     Ordering {
         /// The operation.
         kind: RowKind,
-        /// The ordering that it does not have.
+        /// The ordering that the operation lacks.
         ordering: Ordering,
     },
-    /// A floating-point operation on integers, or the other way round.
+    /// A floating-point operation on integers, or an integer operation on floating-point numbers.
     #[error("'{op}' is not defined on {ty}")]
     RmwType {
         /// The operation.
@@ -32,20 +32,20 @@ pub enum Unsupported {
     /// A store or an rmw in constant memory.
     #[error("constant memory cannot be written while a kernel runs")]
     ConstantWrite,
-    /// `atom` without a scope reaches the GPU only ('PTX ISA', section on `atom`).
+    /// An `atom` without a scope synchronizes only within the GPU ('PTX ISA', section on `atom`).
     #[error("a read-modify-write of system scope requires {requirement}, and the target is {target}")]
     SystemScope {
-        /// The GPU and PTX version from which on `atom` has a scope.
+        /// The first GPU and PTX version in which `atom` has a scope.
         requirement: Requirement,
         /// The target.
         target: Target,
     },
-    /// The target lacks an instruction that nothing replaces.
+    /// The target lacks an instruction that has no replacement.
     #[error("{form} requires {requirement}, and the target is {target}")]
     Target {
         /// The form of the instruction.
         form: Form,
-        /// What the form requires.
+        /// The requirement of the form.
         requirement: Requirement,
         /// The target.
         target: Target,

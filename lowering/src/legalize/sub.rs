@@ -1,4 +1,4 @@
-//! Subtraction: the addition of the negated operand.
+//! Subtraction as an addition of the negated operand.
 
 use super::{
     body::{Body, register},
@@ -22,7 +22,8 @@ pub fn expand(form: AtomForm, steps: &[Step], emit: &Emit<'_>, body: &mut Body) 
     emit.atoms(form, steps, body, register(&negated), None);
 }
 
-/// Negates a value of up to 64 bits. Of half floats the signs are turned, since PTX has `neg` of them on new GPUs only.
+/// Negates a value of up to 64 bits. For half floats it flips the signs, because PTX has `neg` for them only on new
+/// GPUs.
 fn negate(ty: OpType, value: Operand, into: &Name, body: &mut Body) {
     let ty = match ty {
         OpType::I32 => Type::S32,

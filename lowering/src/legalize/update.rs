@@ -1,8 +1,9 @@
 //! The value that an rmw stores, computed from the old value and the operand as LLVM's Language Reference defines the
 //! operation.
 //!
-//! Integers narrower than 32 bits are computed in 32-bit registers, and half floats in f32, which gives the same: the
-//! sum of two is exact in f32, or is rounded so far beyond their own last digit that the second rounding cannot differ.
+//! Integers narrower than 32 bits are computed in 32-bit registers, and half floats in f32, with the same results: the
+//! sum of two half floats is exact in f32, or is rounded so far below a half float's last digit that the second
+//! rounding cannot differ.
 
 use super::{
     body::{Body, alu, register, setp},
@@ -14,16 +15,16 @@ use crate::{
     ptx::{AluOp, Cmp, Form, Name, Operand, Target, Type},
 };
 
-/// An operation on a type, whose operand stands in registers of the type of its arithmetic.
+/// An operation on a type, with its operand in registers of the arithmetic type.
 pub struct Update<'a> {
     op: RmwOp,
     ty: OpType,
     target: &'a Target,
-    /// The operand; its elements, for a vector that is not computed at once.
+    /// The operand, or its elements for a vector that is computed element by element.
     b: Vec<Operand>,
 }
 
-/// The instruction that is the operation on a float, or on a pair of them, if the target has it.
+/// The instruction for a minimum or maximum of floats or pairs of floats, if the target has it.
 fn extremum(op: RmwOp, ty: OpType, target: &Target) -> Option<(AluOp, Type)> {
     let op = match op {
         RmwOp::FMax => AluOp::Max,
@@ -45,7 +46,7 @@ fn extremum(op: RmwOp, ty: OpType, target: &Target) -> Option<(AluOp, Type)> {
 }
 
 impl<'a> Update<'a> {
-    /// Prepares the operand, in front of a loop.
+    /// Prepares the operand, before a loop.
     pub fn new(op: RmwOp, ty: OpType, b: Operand, target: &'a Target, body: &mut Body) -> Self {
         let b = match op {
             RmwOp::Xchg => vec![b],
@@ -53,7 +54,7 @@ impl<'a> Update<'a> {
             _ if ty == OpType::I128 => split(body, ty, b, "%operand").iter().map(register).collect(),
             _ => {
                 let elements = elements(body, ty, b, "%operand");
-                // A half float is widened where its arithmetic is that of f32.
+                // A half float is widened if its arithmetic is done in f32.
                 let ty = if extremum(op, ty.scalar(), target).is_some() { OpType::F32 } else { ty };
                 elements.into_iter().enumerate().map(|(lane, b)| widen(body, ty, b, "%factor", lane)).collect()
             }
@@ -104,12 +105,12 @@ impl<'a> Update<'a> {
     }
 }
 
-/// The elements of a value as operands: of a scalar, itself.
+/// The elements of a value as operands; a scalar is its only element.
 fn elements(body: &mut Body, ty: OpType, value: Operand, stem: &str) -> Vec<Operand> {
     if ty.lanes() == 1 { vec![value] } else { split(body, ty, value, stem).iter().map(register).collect() }
 }
 
-/// The elements of a vector, or the two halves of an i128, in registers of their own.
+/// The elements of a vector, or the two halves of an i128, in separate registers.
 pub fn split(body: &mut Body, ty: OpType, value: Operand, stem: &str) -> Vec<Name> {
     let (element, count) = if ty == OpType::I128 { (64, 2) } else { (ty.scalar().bits(), ty.lanes()) };
     let parts = body.registers(bits(element), stem, count);
@@ -137,7 +138,7 @@ pub fn join(body: &mut Body, ty: OpType, d: &Name, parts: &[Name]) {
     body.pack(Type::B128, d, &halves);
 }
 
-/// A half float as f32, in a register of its own; anything else as it is.
+/// A half float as f32, in a separate register; any other value unchanged.
 fn widen(body: &mut Body, ty: OpType, value: Operand, stem: &str, lane: usize) -> Operand {
     let scalar = ty.scalar();
     if !matches!(scalar, OpType::F16 | OpType::Bf16) {
@@ -165,7 +166,7 @@ fn narrow(body: &mut Body, op: RmwOp, ty: OpType, value: &Name, new: &Name, targ
     let rounded = body.register(Type::B32, "%rounded");
     let shift = Operand::Immediate(16);
     if matches!(op, RmwOp::FAdd | RmwOp::FSub) {
-        // To nearest even: half of the last digit less one, and one more if the digit is odd.
+        // Rounds to nearest even: adds half of the last digit less 1, and 1 more if the digit is odd.
         body.alu(AluOp::Shr, Type::U32, &rounded, [value(), shift.clone()]);
         body.alu(AluOp::And, Type::B32, &rounded, [register(&rounded), Operand::Immediate(1)]);
         body.alu(AluOp::Add, Type::U32, &rounded, [register(&rounded), Operand::Immediate(0x7FFF)]);
@@ -216,14 +217,15 @@ fn arithmetic(op: RmwOp, ty: OpType, old: Operand, b: Operand, new: &Name, body:
         RmwOp::FSub => body.alu(SubRn, float, new, [old(), b()]),
         RmwOp::FMax => body.alu(Max, float, new, [old(), b()]),
         RmwOp::FMin => body.alu(Min, float, new, [old(), b()]),
-        // The order of zeros: equal operands are the same bits or zeros of both signs, of which `and` gives +0, `or` -0.
+        // The order of zeros: equal operands have the same bits, or are zeros of both signs. `and` of such zeros yields
+        // +0, `or` yields -0.
         RmwOp::FMaximum | RmwOp::FMaximumNum | RmwOp::FMinimum | RmwOp::FMinimumNum => {
             let greater = matches!(op, RmwOp::FMaximum | RmwOp::FMaximumNum);
             let (extremum, of_zeros) = if greater { (Max, And) } else { (Min, Or) };
             body.alu(extremum, float, new, [old(), b()]);
             let equal = test(body, Cmp::Eq, float);
             body.push(alu(of_zeros, untyped, new, [old(), b()]).guarded(equal));
-            // A sum with a NaN is a NaN. The modifier `.NaN` would say so at once, but f64 lacks it.
+            // A sum with a NaN is a NaN. The modifier `.NaN` would be shorter, but f64 lacks it.
             if matches!(op, RmwOp::FMaximum | RmwOp::FMinimum) {
                 let nan = test(body, Cmp::Nan, float);
                 body.push(alu(AddRn, float, new, [old(), b()]).guarded(nan));
@@ -251,10 +253,10 @@ fn arithmetic(op: RmwOp, ty: OpType, old: Operand, b: Operand, new: &Name, body:
     }
 }
 
-/// Sets the predicate `name` where two values differ. PTX compares no more than 64 bits at once.
+/// Sets the predicate `name` to whether two values differ. PTX compares at most 64 bits at once.
 pub fn differ(body: &mut Body, name: &'static str, ty: OpType, x: Operand, y: Operand) -> Name {
     if ty.bits() < 128 {
-        // 8-bit values stand in 16-bit registers.
+        // 8-bit values are in 16-bit registers.
         return body.test(name, Cmp::Ne, bits(ty.bits().max(16)), x, y);
     }
     let (x, y) = (split(body, OpType::I128, x, "%left"), split(body, OpType::I128, y, "%right"));

@@ -1,4 +1,4 @@
-//! Arithmetic on 128 bits, in halves of 64: the low one first.
+//! Arithmetic on 128 bits, in halves of 64 bits, the low half first.
 
 use super::body::{Body, alu, register, setp};
 use crate::{
@@ -49,7 +49,7 @@ pub fn update(op: RmwOp, old: &[Name], b: Halves<'_>, new: &[Name], body: &mut B
             let kept = if op == RmwOp::USubCond { old } else { &ZERO };
             replace(body, new, kept, |mov| mov.guarded(below.clone()));
         }
-        // Not defined on integers.
+        // These operations are undefined on integers.
         RmwOp::FAdd
         | RmwOp::FSub
         | RmwOp::FMax
@@ -73,14 +73,14 @@ fn each(body: &mut Body, op: AluOp, new: &[Name], sources: &[Halves<'_>]) {
     }
 }
 
-/// An operation whose carry goes from the low half to the high one.
+/// An operation with a carry from the low half to the high half.
 fn carried(body: &mut Body, ops: [AluOp; 2], new: &[Name], x: Halves<'_>, y: Halves<'_>) {
     for (half, op) in ops.into_iter().enumerate() {
         body.alu(op, Type::U64, &new[half], [x[half].clone(), y[half].clone()]);
     }
 }
 
-/// `b` if the first of the pair is less than the second, else `old`.
+/// `b` if the first value of the pair is less than the second, otherwise `old`.
 fn extremum(body: &mut Body, ty: Type, new: &[Name], old: Halves<'_>, b: Halves<'_>, [x, y]: [Halves<'_>; 2]) {
     let replaced = less(body, ty, x, y);
     each(body, AluOp::Mov, new, &[old]);
@@ -99,7 +99,7 @@ fn replace(
     }
 }
 
-/// Whether `x < y`: by the low halves, unless the high ones differ, which `ty` compares.
+/// Whether `x < y`: compares the high halves with type `ty`, and the low halves if the high halves are equal.
 fn less(body: &mut Body, ty: Type, x: Halves<'_>, y: Halves<'_>) -> Name {
     let less = body.test("%test", Cmp::Lt, Type::U64, x[0].clone(), y[0].clone());
     let same = body.test("%same", Cmp::Eq, Type::B64, x[1].clone(), y[1].clone());

@@ -1,7 +1,8 @@
-//! Operations on 8 and 16 bits, in the aligned 32-bit word that contains them: `atom` works on no less.
+//! Operations on 8 and 16 bits, in the aligned 32-bit word that contains the value, because 32 bits are the minimum of
+//! `atom`.
 //!
-//! `atom.cas.b16` is no help: the assemblers expand it to such a loop, whose first load is weak. `prmt` takes the field
-//! out of the word and puts it back, with one instruction each. Its selector is computed once, outside of loops.
+//! `atom.cas.b16` does not help: the assemblers expand it to such a loop, whose first load is weak. `prmt` extracts the
+//! field from the word and inserts it, with one instruction each. Its selector is computed once, outside of loops.
 
 use super::{
     body::{Body, register, setp},
@@ -16,21 +17,22 @@ use crate::{
     sequence::{A, B, C, D},
 };
 
-/// The place of a field in its word.
+/// The position of a field in its word.
 struct Field {
     /// The address of the word.
     word: Name,
-    /// The offset of the field in the word, in bytes; nothing if it is known to be 0.
+    /// The offset of the field in the word, in bytes; `None` if it is known to be 0.
     byte: Option<Name>,
     bits: u32,
 }
 
-/// Whether an operation compares with a sign.
+/// Whether an operation compares signed values.
 fn is_signed(op: RmwOp) -> bool {
     matches!(op, RmwOp::Max | RmwOp::Min)
 }
 
-/// `and`, `or` and `xor` in one `atom`, with any semantics: the operand is widened so that other bytes do not change.
+/// `and`, `or` and `xor` as a single `atom`, with any semantics: the operand is widened so that other bytes do not
+/// change.
 pub fn bitwise(op: AtomOp, steps: &[Step], emit: &Emit<'_>, body: &mut Body) {
     let field = Field::locate(emit, body);
     let [operand, seen] = ["%operand", "%seen"].map(|name| body.register(Type::B32, name));
@@ -45,7 +47,7 @@ pub fn bitwise(op: AtomOp, steps: &[Step], emit: &Emit<'_>, body: &mut Body) {
         Some(shift) => {
             let wide = body.register(Type::B32, "%wide");
             if op == AtomOp::And {
-                // Ones around the operand: the complement is shifted.
+                // Ones around the operand, by shifting the complement.
                 body.alu(AluOp::Xor, Type::B32, &wide, [register(&operand), Operand::Immediate(ones)]);
                 body.alu(AluOp::Shl, Type::B32, &wide, [register(&wide), register(shift)]);
                 body.alu(AluOp::Not, Type::B32, &wide, [register(&wide)]);
@@ -74,7 +76,7 @@ pub fn bitwise(op: AtomOp, steps: &[Step], emit: &Emit<'_>, body: &mut Body) {
     body.cvt(Type::U16, Type::U32, &D, register(&seen));
 }
 
-/// Any other rmw: a compare-and-swap loop on the word.
+/// Any other rmw, as a compare-and-swap loop on the word.
 pub fn cas_loop(op: RmwOp, steps: &[Step], emit: &Emit<'_>, body: &mut Body) {
     let ty = emit.access().ty;
     let location = Field::locate(emit, body);
@@ -109,15 +111,15 @@ pub fn cas_loop(op: RmwOp, steps: &[Step], emit: &Emit<'_>, body: &mut Body) {
             body.push(Statement::from(Instruction::Bra { target: AGAIN }).guarded(retry.clone()));
         });
     });
-    // What was seen last is the word that the field is taken from; no exchange depends on it.
+    // The field is extracted from the last seen word; an exchange does not depend on it.
     if op == RmwOp::Xchg {
         prmt(body, &field, register(&seen), Operand::Immediate(0), &extract);
     }
     body.cvt(Type::U16, Type::U32, &D, register(&field));
 }
 
-/// A compare and exchange: a compare-and-swap of the word, tried again while the field is as expected but other bytes
-/// have changed.
+/// A compare and exchange: a compare-and-swap of the word, repeated while the field has the expected value but other
+/// bytes have changed.
 pub fn cmpxchg(steps: &[Step], emit: &Emit<'_>, body: &mut Body) {
     let field = Field::locate(emit, body);
     let [seen, old, new, expected, desired] =
@@ -145,7 +147,7 @@ pub fn cmpxchg(steps: &[Step], emit: &Emit<'_>, body: &mut Body) {
     body.cvt(Type::U16, Type::U32, &D, register(&seen));
 }
 
-/// A narrow integer in 32 bits, extended as the operation compares it.
+/// A narrow integer in 32 bits, sign- or zero-extended as the operation compares it.
 pub fn extended(op: RmwOp, ty: OpType, value: &Name, into: &'static str, body: &mut Body) -> Name {
     let wide = body.register(Type::B32, into);
     let (to, from) = match (is_signed(op), ty.bits()) {
@@ -171,8 +173,8 @@ impl Field {
         Self { word, byte: Some(byte), bits }
     }
 
-    /// The selector with which `prmt` of the word and 0 gets the field. It has one nibble for each byte: 4 picks a zero
-    /// byte, and the top bit of a nibble repeats the sign.
+    /// The selector with which `prmt` of the word and 0 extracts the field. It has one nibble for each byte: 4 selects
+    /// a zero byte, and the top bit of a nibble replicates the sign.
     fn extract(&self, signed: bool, body: &mut Body) -> Operand {
         let (factor, at_zero) = match (self.bits, signed) {
             (8, false) => (0x0001, 0x4440),
@@ -187,8 +189,8 @@ impl Field {
         register(&extract)
     }
 
-    /// The selector with which `prmt` of the word and a value puts the value into the field: 4 picks the value's lowest
-    /// byte.
+    /// The selector with which `prmt` of the word and a value inserts the value into the field: 4 selects the value's
+    /// lowest byte.
     fn insert(&self, body: &mut Body) -> Operand {
         let constant = Operand::Immediate;
         let at_zero = constant(if self.bits == 16 { 0x3254 } else { 0x3214 });
@@ -199,7 +201,7 @@ impl Field {
             body.alu(AluOp::MadLo, Type::U32, &insert, [byte(), constant(0x10DE), at_zero]);
             return register(&insert);
         }
-        // In 0x3210, the nibble `byte` becomes 4.
+        // In 0x3210, the nibble number `byte` becomes 4.
         let shift = body.register(Type::B32, "%shift");
         body.alu(AluOp::Shl, Type::B32, &shift, [byte(), constant(2)]);
         body.alu(AluOp::Sub, Type::U32, &insert, [constant(4), byte()]);

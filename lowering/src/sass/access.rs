@@ -9,13 +9,13 @@ use crate::ptx::{
 /// Whether a later instruction reads the result of a load or `atom`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ResultUse {
-    /// It does.
+    /// A later instruction reads the result.
     Read,
-    /// None does, so that ptxas may drop the result.
+    /// No later instruction reads the result, so ptxas may drop it.
     Unread,
 }
 
-/// The consistency of a load or store, as its opcode spells it.
+/// The consistency of a load or store, as in its opcode.
 enum Consistency {
     Weak,
     Strong(Scope),
@@ -54,7 +54,7 @@ pub(super) fn st(st: &St, family: Family) -> Option<Vec<String>> {
     let opcode = st.cache.is_none().then(|| plain("ST", st.space, bits(st.ty, st.vec)?, &consistency, family))??;
     let mut opcodes = Vec::new();
     if releases {
-        // One more than a release needs, and so measured.
+        // The measurements show one barrier more than a release needs.
         let extra = matches!(consistency, Consistency::Mmio) && family >= Family::Sm90;
         opcodes.extend(extra.then(|| barriers::release(Scope::Cta, family)).into_iter().flatten());
         opcodes.extend(barriers::release(scope, family));
@@ -71,7 +71,7 @@ pub(super) fn atom(atom: &Atom, result: ResultUse, family: Family) -> Option<Vec
     form.opcodes(atom.sem.unwrap_or(AtomSem::Relaxed), atom.scope.unwrap_or(Scope::Gpu), result, family)
 }
 
-/// A `red` is the same as an `atom` whose result is unread.
+/// A `red` is equivalent to an `atom` whose result is unread.
 pub(super) fn red(red: &Red, family: Family) -> Option<Vec<String>> {
     if red.cache.is_some() || red.vec.is_some() {
         return None;
@@ -84,16 +84,16 @@ pub(super) fn red(red: &Red, family: Family) -> Option<Vec<String>> {
     form.opcodes(sem, red.scope.unwrap_or(Scope::Gpu), ResultUse::Unread, family)
 }
 
-/// Whether ptxas drops the barriers of an `atom` or `red`, and with them its acquire and release: from sm_90 on, 12.9
-/// and 13.5 do where they make a loop of `CAST.SPIN` in shared memory. Fences around it stay.
+/// Whether ptxas drops the barriers of an `atom` or `red`, and with them its acquire and release. From sm_90 on, 12.9
+/// and 13.5 drop them if they expand it to a loop of `CAST.SPIN` in shared memory. Fences around it are kept.
 pub fn loses_ordering(instruction: &Instruction, family: Family) -> bool {
     AtomicForm::of_ordered(instruction).is_some_and(|form| form.loses_ordering(family))
 }
 
-/// Whether ptxas is not known to put all barriers around the whole of an `atom` or `red` that has acquire or release:
-/// from sm_90 on, where it makes a loop. In shared memory it drops them; of 16 bits, the release stands between the
-/// first load and the swap; at a generic address, the acquire stands in front of the loop for shared memory. Forms that
-/// are not in the table are not known.
+/// Whether ptxas may place some barrier inside the expansion of an `atom` or `red` with acquire or release, instead of
+/// around it. This occurs from sm_90 on, if ptxas expands it to a loop. In shared memory ptxas drops the barriers; for
+/// 16 bits, the release is between the first load and the swap; at a generic address, the acquire precedes the loop for
+/// shared memory. Forms outside the table are unknown and count as misplaced.
 pub fn misplaces_ordering(instruction: &Instruction, family: Family) -> bool {
     AtomicForm::of_ordered(instruction).is_some_and(|form| {
         let loops = match form.class() {
@@ -105,7 +105,7 @@ pub fn misplaces_ordering(instruction: &Instruction, family: Family) -> bool {
     })
 }
 
-/// `LDG.E.64.STRONG.GPU`, by the direction (`LD`, `ST`) and what is accessed.
+/// The opcode `LDG.E.64.STRONG.GPU`, from the direction (`LD`, `ST`) and the access.
 fn plain(direction: &str, space: Space, bits: u32, consistency: &Consistency, family: Family) -> Option<String> {
     let size = match bits {
         8 => ".U8",
@@ -129,7 +129,7 @@ fn plain(direction: &str, space: Space, bits: u32, consistency: &Consistency, fa
         Space::Local | Space::Const => return None,
     };
     let consistency = match consistency {
-        // Operators of the cache, before there was a memory model.
+        // Cache operators, on GPUs without a memory model.
         Consistency::Volatile if family < Family::Sm70 => {
             let operator = if direction == "LD" { "CV" } else { "WT" };
             return Some(format!("{direction}{generic}.E.{operator}{size}"));
@@ -143,7 +143,7 @@ fn plain(direction: &str, space: Space, bits: u32, consistency: &Consistency, fa
     Some(format!("{direction}{generic}.E{size}{consistency}"))
 }
 
-/// Sign extension was not measured.
+/// The width of an access; `None` for sign extension, which was not measured.
 fn bits(ty: Type, vec: Option<VectorSize>) -> Option<u32> {
     let elements = u32::try_from(vec.map_or(1, VectorSize::elements)).expect("at most 8");
     (!matches!(ty, Type::S8 | Type::S16)).then_some(ty.bits() * elements)
@@ -167,26 +167,27 @@ struct AtomicForm {
     space: Space,
 }
 
-/// Operations and types that ptxas treats alike.
+/// Classes of operations and types that ptxas treats alike.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Class {
-    /// The machine has it in every space: 32-bit integers, and 128-bit exchanges.
+    /// Operations that are native in every space: on 32-bit integers, and 128-bit exchanges.
     Native,
     /// exch and cas of 64 bits.
     Exchange,
-    /// 64-bit integers and pairs of halves, which shared memory lacks.
+    /// Operations on 64-bit integers and pairs of halves, which shared memory lacks.
     Loop,
-    /// float and double, which shared memory lacks also across a cluster.
+    /// Operations on float and double, which shared memory lacks even across a cluster.
     Float,
-    /// 16 bits, which are a part of a word.
+    /// Operations on 16 bits, which are a part of a word.
     Narrow,
 }
 
-/// From a family on, what a class becomes in global, shared, and generic memory (shared::cluster is as generic): the
-/// last row that applies counts.
+/// The opcodes of a class from a family on, in global, shared, and generic memory (shared::cluster is like generic).
+/// The last row that applies is used.
 ///
-/// Bare `LDG`, `LDS`, `LD` and `ST` are weak accesses of the type's size, the word's if it is narrow. `QSPC` asks where
-/// a generic address points: behind it stands the code for shared memory, then that for local memory.
+/// Bare `LDG`, `LDS`, `LD` and `ST` are weak accesses of the type's size, or of the word's size if the type is narrow.
+/// `QSPC` tests the state space of a generic address; the code for shared memory follows it, then the code for local
+/// memory.
 #[rustfmt::skip]
 const OPCODES: &[(Family, &[Class], [&str; 3])] = {
     use Class::*;
@@ -206,7 +207,7 @@ const OPCODES: &[(Family, &[Class], [&str; 3])] = {
 };
 
 impl AtomicForm {
-    /// The form of an `atom` or `red` that has acquire or release.
+    /// The form of an `atom` or `red` with acquire or release.
     fn of_ordered(instruction: &Instruction) -> Option<Self> {
         match *instruction {
             Instruction::Atom(Atom { sem, op, noftz, ty, space, .. })
@@ -268,7 +269,7 @@ impl AtomicForm {
         self.space.is_shared_cta() && family >= Family::Sm90 && lost
     }
 
-    /// The class, with what the opcode says of the type. `None` if it was not measured.
+    /// The class, with the opcode's words for the type. Returns `None` if it was not measured.
     fn class(&self) -> Option<(Class, &'static str)> {
         use Type::*;
         let exchange = matches!(self.op, AtomOp::Exch | AtomOp::Cas);
@@ -289,7 +290,7 @@ impl AtomicForm {
     }
 }
 
-/// Turns an `atom` whose result is unread, and which does not acquire, into a reduction.
+/// Turns an `atom` into a reduction, if its result is unread and it does not acquire.
 fn reduce(opcode: &mut String, family: Family) {
     let (atom, red) = match family {
         Family::Sm50 => ("ATOM.", "RED."),

@@ -1,13 +1,13 @@
-//! Barriers, the expensive part: `MEMBAR` waits until earlier accesses are performed, `ERRBAR` and `CGAERRBAR` until
-//! their errors are known, `CCTL.IVALL` drops the first-level cache. A cta shares that cache, so that its scope needs
-//! only the first.
+//! Barriers, the expensive part: `MEMBAR` waits until earlier accesses are performed, `ERRBAR` and `CGAERRBAR` wait
+//! until errors of earlier accesses are known, and `CCTL.IVALL` invalidates the first-level cache. The threads of a CTA
+//! share that cache, so that scope cta needs only `MEMBAR`.
 
 use super::family::Family;
 use crate::ptx::{FenceSem, MembarLevel, Scope, Space};
 
-/// The barriers of a fence. Without semantics it is `fence.acq_rel`.
+/// The barriers of a fence. A fence without semantics is `fence.acq_rel`.
 pub(crate) fn fence(sem: Option<FenceSem>, scope: Scope, family: Family) -> Vec<String> {
-    // A fence knows no space.
+    // A fence applies to every state space.
     let acquire = || acquire(scope, Space::Generic, family);
     match sem.unwrap_or(FenceSem::AcqRel) {
         FenceSem::Sc => [wait("SC", scope, family), acquire()].concat(),
@@ -17,7 +17,7 @@ pub(crate) fn fence(sem: Option<FenceSem>, scope: Scope, family: Family) -> Vec<
     }
 }
 
-/// From sm_70 on, `membar` is `fence.sc`.
+/// The barriers of a `membar`. From sm_70 on, it equals `fence.sc`.
 pub(super) fn membar(level: MembarLevel, family: Family) -> Vec<String> {
     let before_sm_70 = match level {
         MembarLevel::Cta => "MEMBAR.CTA",
@@ -27,12 +27,12 @@ pub(super) fn membar(level: MembarLevel, family: Family) -> Vec<String> {
     if family < Family::Sm70 { vec![before_sm_70.into()] } else { fence(Some(FenceSem::Sc), level.scope(), family) }
 }
 
-/// The barriers in front of a release.
+/// The barriers before a release.
 pub(crate) fn release(scope: Scope, family: Family) -> Vec<String> {
     wait("ALL", scope, family)
 }
 
-/// The barriers behind an acquire from this space. Before sm_90 there are none for shared memory.
+/// The barriers after an acquire from this space. Before sm_90, shared memory needs none.
 pub(crate) fn acquire(scope: Scope, space: Space, family: Family) -> Vec<String> {
     let needless = scope == Scope::Cta || (space.is_shared_cta() && family < Family::Sm90);
     if needless { Vec::new() } else { vec!["CCTL.IVALL".into()] }

@@ -4,7 +4,7 @@ use strum::{Display, EnumIter};
 
 use crate::ptx::Sm;
 
-/// GPUs with the same SASS, by the name of the one that was measured.
+/// GPUs with the same SASS, named after the measured GPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Display, EnumIter)]
 #[non_exhaustive]
 pub enum Family {
@@ -26,7 +26,7 @@ pub enum Family {
 }
 
 impl Family {
-    /// The family of a GPU: the nearest that was measured, at its number or below.
+    /// The family of a GPU: the nearest measured GPU whose number is not higher.
     pub fn of(sm: Sm) -> Option<Self> {
         Self::of_number(sm.number())
     }
@@ -42,7 +42,7 @@ impl Family {
         }
     }
 
-    /// The number of the GPU that was measured.
+    /// The number of the measured GPU.
     pub(super) fn number(self) -> u32 {
         match self {
             Self::Sm50 => 50,
@@ -53,7 +53,7 @@ impl Family {
         }
     }
 
-    /// The version of the ptxas that it was measured with.
+    /// The version of ptxas in the measurements.
     pub fn assembler(self) -> &'static str {
         match self {
             Self::Sm50 | Self::Sm70 => "12.9",

@@ -1,4 +1,4 @@
-//! What ptxas does with a sequence that a list of opcodes does not say.
+//! Notes on ptxas's treatment of a sequence, in addition to its opcodes.
 
 use strum::{EnumIter, EnumMessage, IntoEnumIterator, IntoStaticStr};
 
@@ -8,18 +8,18 @@ use crate::{
     sequence::Sequence,
 };
 
-/// What ptxas does with a sequence, beyond its opcodes.
+/// A treatment of a sequence by ptxas that a list of opcodes does not show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, EnumIter, EnumMessage, IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
 pub enum Note {
-    /// It makes a loop of one instruction.
+    /// ptxas expands an instruction to a loop.
     #[strum(message = "ptxas makes a loop of compare-and-swap of this instruction")]
     Loop,
     /// [`loses_ordering`].
     #[strum(message = "ptxas drops the ordering of this instruction where it makes a loop of it")]
     LosesOrdering,
-    /// [`combines`], where the lanes have the same operand.
-    #[strum(message = "ptxas has one lane of a warp do it for all lanes that share the address and the operand")]
+    /// [`combines`], if the lanes have the same operand.
+    #[strum(message = "one lane of a warp does it for all lanes with the same address and operand")]
     Combines,
     /// [`leader_orders`].
     #[strum(message = "that lane alone executes the barriers")]
@@ -45,7 +45,8 @@ impl Note {
     }
 }
 
-/// Whether ptxas makes a loop of an `atom` or `red`: it then swaps, though that is not asked.
+/// Whether ptxas expands an `atom` or `red` to a loop: its opcodes then contain a swap that the instruction does not
+/// name.
 fn is_loop(instruction: &Instruction, family: Family) -> bool {
     let (Instruction::Atom(Atom { op, .. }) | Instruction::Red(Red { op, .. })) = instruction else { return false };
     let swaps = |sass: Sass| sass.opcodes().iter().any(|opcode| opcode.contains(".CAS"));

@@ -16,20 +16,20 @@ use crate::{
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Sass(Vec<String>);
 
-/// How many of the opcodes are barriers.
+/// The numbers of barriers among the opcodes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Counts {
     /// `MEMBAR`.
     pub membar: usize,
     /// `ERRBAR`, and `CGAERRBAR` from sm_90 on.
     pub errbar: usize,
-    /// `CCTL.IVALL`: all lines of the first-level cache become invalid.
+    /// `CCTL.IVALL`, which invalidates all lines of the first-level cache.
     pub cctl: usize,
 }
 
 impl Sass {
-    /// The opcodes that ptxas emits for one instruction. `None` if the family lacks the instruction, or if it was not
-    /// measured. Arithmetic has none.
+    /// The opcodes that ptxas emits for an instruction. Returns `None` if the family lacks the instruction, or if it
+    /// was not measured. Arithmetic has no such opcodes.
     pub fn of(instruction: &Instruction, result: ResultUse, family: Family) -> Option<Self> {
         if instruction.requirement().gpus.lowest().is_none_or(|lowest| lowest > family.number()) {
             return None;
@@ -50,9 +50,9 @@ impl Sass {
         Some(Self(opcodes))
     }
 
-    /// The opcodes that ptxas emits for a sequence. A result is read unless it goes to the sink, `_`. Where the kernel
-    /// has a fence that acquires, ptxas 13.5 takes every result for read: behind a reduction the fence would acquire
-    /// nothing.
+    /// The opcodes that ptxas emits for a sequence. A result counts as read unless its destination is the sink, `_`. If
+    /// the kernel has a fence that acquires, ptxas 13.5 treats every result as read, because a fence after a reduction
+    /// would acquire nothing.
     pub fn of_sequence(sequence: &Sequence, family: Family) -> Option<Self> {
         let keeps = |instruction: &Instruction| match instruction {
             Instruction::Fence(Fence { sem: Some(FenceSem::Release), .. }) => false,
@@ -72,7 +72,7 @@ impl Sass {
         &self.0
     }
 
-    /// How many opcodes are barriers.
+    /// The numbers of barriers among the opcodes.
     pub fn counts(&self) -> Counts {
         let count = |mnemonics: &[&str]| {
             self.0.iter().filter(|opcode| mnemonics.contains(&opcode.split('.').next().unwrap_or_default())).count()
@@ -80,7 +80,7 @@ impl Sass {
         Counts { membar: count(&["MEMBAR"]), errbar: count(&["ERRBAR", "CGAERRBAR"]), cctl: count(&["CCTL"]) }
     }
 
-    /// A cost to compare by: the number of barriers, then that of all opcodes.
+    /// The cost for comparisons: the number of barriers, then the number of all opcodes.
     pub fn cost(&self) -> impl Ord + use<> {
         let Counts { membar, errbar, cctl } = self.counts();
         (membar + errbar + cctl, self.0.len())
@@ -94,14 +94,14 @@ impl FromIterator<String> for Sass {
     }
 }
 
-/// One piece of code behind the other.
+/// Concatenates pieces of code.
 impl FromIterator<Sass> for Sass {
     fn from_iter<I: IntoIterator<Item = Self>>(parts: I) -> Self {
         Self(parts.into_iter().flat_map(|part| part.0).collect())
     }
 }
 
-/// Prints opcodes as the table of measurements does: `MEMBAR.ALL.GPU ; ERRBAR`.
+/// Prints opcodes in the format of the table of measurements: `MEMBAR.ALL.GPU ; ERRBAR`.
 impl fmt::Display for Sass {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0.join(" ; "))
@@ -177,7 +177,7 @@ mod tests {
             (".global", "add.f64", false),
             (".global", "add.noftz.f16", true),
             (".shared", "exch.b64", false),
-            // Not in the table, and so not known to be ordered.
+            // This form is outside the table, so it is not known to be ordered.
             (".shared", "add.noftz.f32", true),
             ("", "add.u32", false),
         ] {

@@ -1,11 +1,11 @@
-//! The operations of shared memory: the instruction `ATOMS`, as the manual of the assembler language describes it (SPA
-//! 5.0, 'Atomic Operation', 'Atomic Compare and Swap', 'Atomic Compare and Store').
+//! The operations of shared memory: the instruction `ATOMS`, from the manual of the assembler language (SPA 5.0,
+//! 'Atomic Operation', 'Atomic Compare and Swap', 'Atomic Compare and Store').
 //!
-//! The address is a 32-bit register plus a signed 24-bit immediate, or an unsigned one alone; the immediate is a
-//! multiple of 4, and the address one of the size. What is not in the table is a loop of `CAS`, or of the cheaper
-//! `CAST.SPIN`.
+//! The address is a 32-bit register plus a signed 24-bit immediate, or an unsigned immediate alone. The immediate is a
+//! multiple of 4, and the address is a multiple of the size. ptxas expands operations outside the table to a loop of
+//! `CAS`, or of the cheaper `CAST.SPIN`.
 //!
-//! sm_90 was measured to have `ATOMS.EXCH.128` and `ATOMS.CAS.128` too, which the manual is too old for.
+//! The measurements show that sm_90 also has `ATOMS.EXCH.128` and `ATOMS.CAS.128`, which are newer than the manual.
 
 use strum::{Display, EnumIter};
 
@@ -33,8 +33,8 @@ pub enum AtomsOp {
     Exch,
     /// Compare and swap.
     Cas,
-    /// Compare and store: gives success instead of the old value. With `.SPIN`, one of the threads that want words of
-    /// the same bank tries, and the others fail at once, which is cheaper where they contend.
+    /// Compare and store: returns success instead of the old value. With `.SPIN`, only one of the threads that access
+    /// the same bank tries, and the other threads fail at once, which is cheaper under contention.
     Cast,
 }
 
@@ -50,14 +50,14 @@ pub enum Size {
     U64,
 }
 
-/// One line of the manual's table.
+/// A line of the manual's table.
 #[derive(Clone, Copy, Debug)]
 pub struct Atoms {
     /// The operation.
     pub op: AtomsOp,
-    /// The sizes that it has.
+    /// The supported sizes.
     pub sizes: &'static [Size],
-    /// The new values of the memory `M` and the result `Rd`, in one step.
+    /// The new values of the memory `M` and the result `Rd`, as one atomic step.
     pub effect: &'static str,
 }
 
@@ -84,7 +84,8 @@ pub const ATOMS: &[Atoms] = {
 };
 
 impl Size {
-    /// The registers that hold the expected value of `CAS` and `CAST`: their first number is a multiple of this.
+    /// The alignment of the registers that hold the expected value of `CAS` and `CAST`: the first register's number is
+    /// a multiple of it.
     pub fn expected_alignment(self) -> u32 {
         match self {
             Self::U32 | Self::S32 => 2,
@@ -92,7 +93,7 @@ impl Size {
         }
     }
 
-    /// How far behind those, in registers, the new value stands. `Rb` is never `RZ`; `Rc` may be.
+    /// The distance, in registers, from the expected value to the new value. `Rb` is never `RZ`; `Rc` may be.
     pub fn new_value_offset(self) -> u32 {
         self.expected_alignment() / 2
     }
@@ -108,7 +109,7 @@ mod tests {
         sass::{Family, ResultUse, Sass},
     };
 
-    /// The manual's operations became one instruction in the measurements, and all others a loop.
+    /// In the measurements, the manual's operations became a single instruction, and all other operations a loop.
     #[test]
     fn the_manual_agrees_with_the_measurements() {
         let native = |op: AtomOp, ty: Type| {

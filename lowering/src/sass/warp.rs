@@ -1,22 +1,22 @@
-//! Where ptxas combines the lanes of a warp: those that reach an `atom` or `red` together vote (`VOTE`), one of them,
-//! the leader, does it for all with the combined operand, and the others compute their results from its (`SHFL`,
-//! `REDUX`).
+//! The operations whose lanes ptxas combines in a warp. Lanes that reach an `atom` or `red` together vote (`VOTE`). A
+//! leader lane executes it for all lanes with the combined operand, and the other lanes compute their results from the
+//! leader's (`SHFL`, `REDUX`).
 //!
 //! Measured with ptxas 12.9 and 13.5 for GPUs from sm_75 to sm_121; `tests/sass.rs` assembles a sample of the
-//! measurements. Both assemblers and all scopes agree. It takes
+//! measurements. Both assemblers and all scopes agree. Combining requires
 //!
-//! - one address for all lanes, as far as ptxas can tell: a variable, a parameter, what is computed from the number of
-//!   the block, or loaded from such an address. An address that depends on the number of the thread is not one;
-//! - more than one lane: behind `if (threadIdx.x == 0)` nothing is combined;
+//! - one address for all lanes, as far as ptxas can tell: a variable, a parameter, an address that is computed from the
+//!   block index, or loaded from such an address. An address that depends on the thread index does not qualify;
+//! - more than one lane: inside `if (threadIdx.x == 0)` nothing is combined;
 //! - an operation of [`COMBINED`].
 //!
 //! Before sm_90 the barriers of such an instruction are in all lanes. From sm_90 on, all of them, `MEMBAR`, `ERRBAR`,
-//! `CGAERRBAR` and `CCTL`, have the leader's predicate. The barriers of a fence are in all lanes everywhere, also where
-//! the relaxed `atom` beside it is combined.
+//! `CGAERRBAR` and `CCTL`, have the leader's predicate. The barriers of a fence are in all lanes on every GPU, even if
+//! the adjacent relaxed `atom` is combined.
 //!
-//! By the manual ('PTX ISA', memory consistency model) each thread releases what it wrote, and each acquires. No
-//! document says whether the leader's barriers do that for the other lanes of its warp. Only a GPU could show that they
-//! do not; none was asked so far.
+//! By the manual ('PTX ISA', memory consistency model) each thread releases its writes, and each thread acquires. No
+//! document states whether the leader's barriers have this effect for the other lanes of its warp. Only a test on a GPU
+//! could show that they do not, and none has been run so far.
 
 use super::{access::ResultUse, family::Family};
 use crate::ptx::{Atom, AtomOp, AtomSem, Instruction, Operand, Red, RedSem, Type};
@@ -28,13 +28,13 @@ pub struct Combined {
     pub ops: &'static [AtomOp],
     /// The types on which they are combined.
     pub types: &'static [Type],
-    /// Only if the operand is the same in all lanes.
+    /// Whether the operand must be the same in all lanes.
     pub one_operand: bool,
-    /// Only if no later instruction reads the result. Before sm_90 an acquire counts as a reader.
+    /// Whether no later instruction may read the result. Before sm_90 an acquire counts as a reader.
     pub unread: bool,
 }
 
-/// The operations that are combined, and what each needs.
+/// The combined operations, with the conditions of each.
 #[rustfmt::skip]
 pub const COMBINED: &[Combined] = {
     use AtomOp::*;
@@ -47,8 +47,7 @@ pub const COMBINED: &[Combined] = {
     ]
 };
 
-/// Whether the leader may execute the barriers of an `atom` or `red` that has acquire or release, for all lanes of its
-/// warp.
+/// Whether the leader may execute the barriers of an `atom` or `red` with acquire or release for all lanes of its warp.
 pub fn leader_orders(instruction: &Instruction, family: Family) -> bool {
     let ordered = match instruction {
         Instruction::Atom(Atom { sem, .. }) => !matches!(sem, None | Some(AtomSem::Relaxed)),
@@ -63,7 +62,7 @@ pub fn leader_orders(instruction: &Instruction, family: Family) -> bool {
 pub enum LaneOperands {
     /// All lanes have the same operand.
     Equal,
-    /// Each lane has its own.
+    /// Lanes may have different operands.
     Different,
 }
 
@@ -78,7 +77,7 @@ pub fn combines(instruction: &Instruction, operands: LaneOperands, result: Resul
     })
 }
 
-/// `ATOMS.POPC.INC` counts the lanes itself.
+/// Whether the instruction becomes `ATOMS.POPC.INC`, which counts the lanes itself.
 fn counts_lanes(instruction: &Instruction, family: Family) -> bool {
     match instruction {
         Instruction::Atom(Atom { op, space, ty, b, .. }) | Instruction::Red(Red { op, space, ty, b, .. }) => {

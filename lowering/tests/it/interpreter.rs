@@ -1,4 +1,4 @@
-//! The interpreter takes any sequence: it gives a result or says why it cannot, and never panics.
+//! Tests that the interpreter accepts any sequence: it returns a result or an error, and never panics.
 
 use proptest::{prelude::*, strategy::ValueTree};
 use ptx_lowering::{Sequence, interpret::Machine};
@@ -15,7 +15,7 @@ proptest! {
     }
 }
 
-/// Most kinds of statement with most types exist; the reader of PTX refuses the others.
+/// Most kinds of statements exist for most types; the parser rejects the remaining combinations.
 #[test]
 fn most_statements_are_read() {
     let mut runner = proptest::test_runner::TestRunner::deterministic();
@@ -78,7 +78,7 @@ fn statement() -> impl Strategy<Value = String> {
     })
 }
 
-/// A load and a conversion fill a register that is wider than their type.
+/// A load and a conversion sign-extend into a register that is wider than their type.
 #[test]
 fn signs_fill_registers() {
     let check = |text: &str, expected: u128| {

@@ -1,4 +1,5 @@
-//! `.shared` and `.shared::cta` are two spellings of one state space: every operation becomes the same in both, and costs the same.
+//! Tests that `.shared` and `.shared::cta` are spellings of the same state space: every operation has the same lowering
+//! and cost in both.
 
 use itertools::iproduct;
 use ptx_lowering::{
@@ -8,7 +9,7 @@ use ptx_lowering::{
 };
 use strum::IntoEnumIterator;
 
-/// A GPU of each kind of lowering, with a PTX version that has both spellings.
+/// A GPU for each kind of lowering, with a PTX version that has both spellings.
 const TARGETS: [(&str, &str); 7] = [
     ("sm_20", "ptx78"),
     ("sm_52", "ptx78"),

@@ -1,5 +1,5 @@
-//! The values that sequences compute, against the definitions of LLVM's Language Reference: every operation and type on
-//! old and new GPUs, at every byte offset of a word, while another thread writes between any two steps.
+//! Tests of the values that sequences compute, against the definitions of LLVM's Language Reference: every operation
+//! and type on old and new GPUs, at every byte offset of a word, while another thread writes between any two steps.
 
 use std::fmt;
 
@@ -15,7 +15,7 @@ use ptx_lowering::{
 };
 use strum::IntoEnumIterator;
 
-/// GPUs of every kind of lowering: without 64-bit operations, without scopes, without the memory model, without bf16,
+/// A GPU for each kind of lowering: without 64-bit operations, without scopes, without the memory model, without bf16,
 /// with 128 bits and vectors, with `.noftz`.
 const TARGETS: [(&str, &str); 7] = [
     ("sm_20", "ptx32"),
@@ -27,7 +27,7 @@ const TARGETS: [(&str, &str); 7] = [
     ("sm_90", "ptx94"),
 ];
 
-/// Where the value stands: its space, whether a generic address is tested for being local, and whether it is.
+/// The memory of the value: its space, whether a generic address is tested for being local, and whether it is local.
 const PLACES: [(Space, bool, bool); 6] = [
     (Space::Generic, false, false),
     (Space::Global, false, false),
@@ -37,7 +37,7 @@ const PLACES: [(Space, bool, bool); 6] = [
     (Space::Generic, true, true),
 ];
 
-/// Everything but the values.
+/// A test case without its values.
 #[derive(Clone)]
 struct Case {
     operation: Operation,
@@ -64,7 +64,7 @@ impl Case {
     }
 }
 
-/// The choices of users about floats.
+/// The user's choices for floats.
 fn policies() -> impl Iterator<Item = Policy> + Clone {
     iproduct!(FpAtomics::iter(), [false, true], [false, true]).map(|(fp_atomics, no_nans, flush_f32)| Policy {
         fp_atomics,
@@ -74,7 +74,7 @@ fn policies() -> impl Iterator<Item = Policy> + Clone {
     })
 }
 
-/// Every case that has a lowering; those of 128 bits have one on new GPUs only.
+/// Every case that has a lowering. 128-bit cases have a lowering only on new GPUs.
 fn cases() -> Vec<Case> {
     let mut cases = Vec::new();
     for ((sm, ptx), (space, may_be_local, local), policy) in iproduct!(TARGETS, PLACES, policies()) {
@@ -96,11 +96,11 @@ fn cases() -> Vec<Case> {
     cases
 }
 
-/// Whether `found` is what the operation stores.
+/// Whether `found` is a value that the operation may store.
 fn admits(case: &Case, op: RmwOp, old: u128, b: u128, found: u128) -> bool {
     let changed = |change| case.lowering.changes.contains(&change);
     let flushes = case.policy.flush_f32 || changed(Change::FlushesSubnormals);
-    // A user who says that there are no NaNs gets anything where there are.
+    // If the user asserts that there are no NaNs, any result for a NaN is accepted.
     let broken = changed(Change::FloatAsInteger) && [old, b].iter().any(|value| is_nan(case.ty(), *value));
     broken || reference::admits(op, case.ty(), [old, b], found, flushes)
 }
@@ -110,7 +110,7 @@ fn is_nan(ty: Type, bits: u128) -> bool {
     if ty == Type::F32 { f32::from_bits(bits as u32).is_nan() } else { f64::from_bits(bits as u64).is_nan() }
 }
 
-/// Values that are often special: zeros, ones, extremes, infinities, NaNs, subnormals.
+/// Arbitrary values, often special ones: zeros, ones, extremes, infinities, NaNs, subnormals.
 fn value(ty: Type) -> impl Generate<Value = u128> {
     let scalar = ty.scalar();
     let element = prop_oneof![proptest::sample::select(special(scalar)), any::<u128>()];
@@ -120,7 +120,7 @@ fn value(ty: Type) -> impl Generate<Value = u128> {
     })
 }
 
-/// The write of another thread in front of an access: the value itself, or a byte of the word around it.
+/// The write of another thread before an access: to the value itself, or to a byte of the word around it.
 #[derive(Clone, Debug)]
 enum Interference {
     Value(u128),
@@ -152,8 +152,8 @@ fn values(ty: Type) -> impl Generate<Value = Values> {
     )
 }
 
-/// Runs a case, and compares the memory and the result with what its operation says of the value that the last access
-/// saw.
+/// Runs a case, and compares the memory and the result with the definition of the operation on the value that the last
+/// access read.
 fn check(case: &Case, values: &Values) -> Result<(), TestCaseError> {
     let bits = case.ty().bits();
     let mut sequence = case.lowering.sequence.clone();
@@ -177,7 +177,7 @@ fn check(case: &Case, values: &Values) -> Result<(), TestCaseError> {
     let by_element = case.lowering.changes.contains(&Change::AtomicByElement);
     let mut is_first = true;
     let d = machine.run(&sequence, |machine| {
-        // A value whose elements are updated one after the other is not one value to other threads in between.
+        // If elements are updated separately, a write of another thread in between would not see a single value.
         if by_element && !std::mem::take(&mut is_first) {
             return;
         }
@@ -216,7 +216,7 @@ fn check(case: &Case, values: &Values) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// A random case with random values, of every operation and type alike often.
+/// A random case with random values. Every operation and type is equally likely.
 fn any_case() -> impl Generate<Value = (Case, Values)> {
     proptest::sample::select(cases()).prop_flat_map(|case| (Just(case.clone()), values(case.ty())))
 }
@@ -248,7 +248,8 @@ fn bytes_exhaustively() {
     }
 }
 
-/// Floats of every class but NaN, of both signs: zeros, subnormal and normal numbers, each with neighbours, and infinities.
+/// Floats of every class except NaN, of both signs: zeros, subnormal and normal numbers, each with its neighbors, and
+/// infinities.
 fn numbers(ty: Type) -> Vec<u128> {
     let fraction = if ty == Type::F32 { 23 } else { 52 };
     let (top, ones) = (1 << (ty.bits() - 1), (1u128 << fraction) - 1);
@@ -259,7 +260,7 @@ fn numbers(ty: Type) -> Vec<u128> {
     positive.chain([infinity]).flat_map(|number| [number, number | top]).collect()
 }
 
-/// Minimum and maximum by integers, of which the order is total: -0 is below +0 for every one of them.
+/// Minimum and maximum by integers. All of them use the total order, in which -0 is less than +0.
 #[test]
 fn integers_compute_the_extremum_of_floats() {
     let policy = Policy { no_nans: true, ..Policy::default() };
@@ -289,11 +290,11 @@ fn integers_compute_the_extremum_of_floats() {
             compared += 1;
         }
     }
-    // 64-bit minima and maxima begin with sm_32, and fewer than all targets have them.
+    // 64-bit minima and maxima begin with sm_32, so not every target has them.
     assert_eq!(compared, 2 * 42 * 42 * 6 * 3 * (TARGETS.len() + TARGETS.len() - 1));
 }
 
-/// Where the new value is the old one, an operation that may skip its write only reads, and gives the same.
+/// If the new value equals the old value, an operation that may skip its write only reads, and returns the same result.
 #[test]
 fn nothing_is_written_where_nothing_changes() {
     let target = Target::new("sm_90".parse().expect("a GPU"), "ptx86".parse().ok()).expect("a target");
@@ -328,7 +329,7 @@ fn nothing_is_written_where_nothing_changes() {
     assert!(kept > 10_000 && changed > 10_000, "{kept} kept, {changed} changed");
 }
 
-/// The definitions that NVIDIA gives for the native operations of shared memory say the same as LLVM's.
+/// NVIDIA's definitions of the native operations of shared memory agree with LLVM's.
 #[test]
 fn native_definitions_are_llvms() {
     let edges = [0u32, 1, 2, 7, 8, i32::MAX as u32, i32::MIN as u32, u32::MAX - 1, u32::MAX];

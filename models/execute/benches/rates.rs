@@ -1,5 +1,5 @@
-//! How many instructions of threads are executed in a second, with and without looking for races: each pair is measured in the same
-//! run, and their ratio is what counts.
+//! The number of thread instructions per second, with and without race detection. Each pair is measured in the same
+//! run, and their ratio is the result that matters.
 
 use std::hint::black_box;
 
@@ -27,7 +27,7 @@ mov.u32 %y, %ctaid.x;
 mad.lo.u32 %i, %y, 256, %x;
 ";
 
-/// A product of matrices in tiles of 16x16, of which 16 are multiplied.
+/// A product of matrices in tiles of 16x16. The kernel multiplies 16 pairs of tiles.
 const TILES: &str = "\
 mul.wide.u32 %rd0, %i, 4;
 add.u64 %rd1, %a, %rd0;

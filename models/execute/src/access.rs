@@ -1,4 +1,4 @@
-//! `ld`, `st`, `atom` and `red`: values, what is wrong with addresses, and the order of accesses.
+//! `ld`, `st`, `atom` and `red`: their values, the errors of their addresses, and the order of their accesses.
 
 use std::rc::Rc;
 
@@ -20,7 +20,7 @@ pub fn shared_key(cta: u32, at: u64) -> u64 {
     1 << 63 | u64::from(cta) << 32 | at
 }
 
-/// Whose access it is.
+/// The lane and the thread that access, the instruction, and the base of the registers.
 #[derive(Clone, Copy, Debug)]
 pub struct Lane {
     pub lane: usize,
@@ -29,11 +29,12 @@ pub struct Lane {
     pub base: u32,
 }
 
-/// So many threads make a strong access as dear as one more instruction of a warp.
+/// The number of threads that add the cost of one warp instruction to a strong access.
 const THREADS_OF_ONE_WAIT: u64 = 64;
 
 impl Machine<'_> {
-    /// The work of a strong access or a fence of one thread, in instructions of warps: it compares clocks of all threads.
+    /// The work of a strong access or a fence of one thread, in warp instructions: it compares the clocks of all
+    /// threads.
     pub fn work_of_clocks(&self, cta: &Cta) -> u64 {
         1 + cta.order.len() as u64 * self.running.len() as u64 / THREADS_OF_ONE_WAIT
     }
@@ -51,12 +52,12 @@ impl Machine<'_> {
         }
     }
 
-    /// An address in a lane.
+    /// The value of an address in a lane.
     pub fn address(&self, cta: &Cta, warp: &Warp, base: u32, lane: usize, address: Address) -> u64 {
         self.value(cta, warp, base, lane, address.base).wrapping_add_signed(address.offset)
     }
 
-    /// The CTA of a rank in the cluster of another one.
+    /// The CTA with a rank in the cluster of another CTA.
     pub fn rank(&self, cta: &Cta, rank: Option<u32>) -> Option<u32> {
         match rank {
             None => Some(cta.index),
@@ -78,7 +79,7 @@ impl Machine<'_> {
             if address & (total.next_power_of_two() - 1).min(of.bytes * elements as u64 - 1) != 0
                 && total.is_power_of_two()
             {
-                let message = format!("address {address:#x} is no multiple of {total} bytes");
+                let message = format!("address {address:#x} is not a multiple of {total} bytes");
                 self.find(cta, FaultKind::Misaligned, thread, pc, None, None, message, None);
             }
             let strong = of.strong;
@@ -96,9 +97,9 @@ impl Machine<'_> {
         }
     }
 
-    /// An access outside of all memory.
+    /// Reports an access outside of all memory.
     pub fn outside(&mut self, cta: &Cta, thread: u32, pc: Pc, what: String) {
-        let message = format!("{what} is in no memory");
+        let message = format!("{what} is outside of all memory");
         self.find(cta, FaultKind::OutOfBounds, thread, pc, None, Some(what), message, None);
     }
 
@@ -135,7 +136,7 @@ impl Machine<'_> {
                 self.load(warp, at, of, element, old);
                 if is_new {
                     let place = format!("local+{offset}");
-                    let message = format!("`{place}` is read, and nothing was written there");
+                    let message = format!("`{place}` is read before any write of it");
                     self.find(cta, FaultKind::Uninitialized, at.thread, at.pc, None, Some(place), message, None);
                 }
             }
@@ -169,7 +170,7 @@ impl Machine<'_> {
         }
     }
 
-    /// An element in memory that threads share.
+    /// Accesses an element in memory that threads share.
     #[expect(clippy::too_many_arguments, reason = "these are an access")]
     fn memory(
         &mut self,
@@ -182,7 +183,7 @@ impl Machine<'_> {
         strong: Option<Scope>,
     ) {
         let data = of.data.get(element).map(|source| self.stored(cta, warp, at, of, *source));
-        // An update of 8 or 16 bits is one of the word around them, which may be larger than the variable.
+        // An update of 8 or 16 bits accesses the enclosing word, which may be larger than the variable.
         let in_word = strong.is_some() && of.bytes == 4;
         let found = match place {
             Region::Global(piece, at) if in_word => self.global.words(piece, at, of.bytes).map(|bytes| &*bytes),
@@ -220,7 +221,7 @@ impl Machine<'_> {
                 self.waits += self.work_of_clocks(cta);
             }
             let meets = strong.is_some() && self.meets(cta, at.thread, place);
-            // What an access acquires comes before the access itself.
+            // The events that an access acquires happen before the access itself.
             let values = (old, new.filter(|_| writes));
             if let Some(stale) = self.order(cta, at, of, place, record, is_atomic, values, meets) {
                 value = stale;
@@ -253,12 +254,12 @@ impl Machine<'_> {
         };
         if unwritten.is_some_and(|unwritten| unwritten.iter().all(|one| *one)) {
             let place = self.place_name(place);
-            let message = format!("`{place}` is read, and nothing was written there");
+            let message = format!("`{place}` is read before any write of it");
             self.find(cta, FaultKind::Uninitialized, at.thread, at.pc, None, Some(place), message, None);
         }
     }
 
-    /// What a place is called.
+    /// The name of a place in findings.
     pub fn place_name(&self, place: Region) -> String {
         match place {
             Region::Global(piece, at) => self.name_of_global(piece, at),
@@ -270,7 +271,7 @@ impl Machine<'_> {
         }
     }
 
-    /// The bytes of a place that threads share.
+    /// The bytes at a place that threads share.
     pub fn bytes<'b>(&'b mut self, cta: &'b mut Cta, place: Region, bytes: u64) -> Option<&'b [u8]> {
         match place {
             Region::Global(piece, at) => self.global.slice(piece, at, bytes).map(|bytes| &*bytes),
@@ -286,7 +287,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Writes bytes of a place that threads share.
+    /// Writes bytes at a place that threads share.
     pub fn write(&mut self, cta: &mut Cta, place: Region, value: &[u8]) {
         let bytes = value.len() as u64;
         let changed = match place {
@@ -319,8 +320,8 @@ impl Machine<'_> {
         }
     }
 
-    /// Looks for races of an access. `same` says of a write whether it writes what is there. An asynchronous one brings the clock of
-    /// its start.
+    /// Checks an access for races. For a write, `same` is whether it writes the value that is already there. An
+    /// asynchronous access has the clock of its start.
     #[expect(clippy::too_many_arguments, reason = "these are an access")]
     pub fn touch(
         &mut self,
@@ -333,7 +334,8 @@ impl Machine<'_> {
         start: Option<&Clock>,
         is_unordered: bool,
     ) {
-        // No order counts for memory that the program calls read-only: the thread has seen no write, neither its own nor another's.
+        // No order counts for memory that the program declares read-only: the thread has seen no write, neither its own
+        // nor a write of another thread.
         let unseen = is_unordered.then(|| Clock::new(record.agent));
         if self.options.presence && start.is_none() {
             self.check_presence(cta, thread, place, record.info.step());
@@ -379,7 +381,8 @@ impl Machine<'_> {
                     continue;
                 }
             }
-            // An update computes with the value that it reads: two updates by one value do not write one value.
+            // An update computes with the value that it reads. So two updates by the same operand do not write the same
+            // value.
             let is_update = earlier.info.is_atomic() || record.info.is_atomic();
             let same = same == Some(true) && !is_update && earlier.info.writes() && record.info.writes();
             if !self.wants_race(record, earlier, same) {
@@ -398,8 +401,9 @@ impl Machine<'_> {
         self.races = races;
     }
 
-    /// Shared memory of another CTA that has ended, or of which nothing that a thread has seen tells that it has begun. Whoever has
-    /// come through the barrier of the cluster knows; who that is makes no difference here, so that nothing is found in vain.
+    /// Reports an access of shared memory of another CTA that has ended, or whose start no event orders before the
+    /// access. A completed phase of the barrier of the cluster suffices for every thread, so that there are no false
+    /// positives.
     fn check_presence(&mut self, cta: &Cta, thread: u32, place: Region, pc: Pc) {
         let Region::Shared(Some(rank), _) = place else { return };
         let Some(owner) = self.rank(cta, Some(rank)).filter(|owner| *owner != cta.index) else { return };
@@ -411,12 +415,12 @@ impl Machine<'_> {
             () => return,
         };
         let name = self.place_name(place);
-        let message = format!("`{name}` is accessed, and that CTA {peer}");
-        let help = Some("`barrier.cluster.arrive` and `.wait` of all threads of the cluster in between".into());
+        let message = format!("the access reaches `{name}`, whose CTA {peer}");
+        let help = Some("add `barrier.cluster.arrive` and `.wait` of all threads of the cluster in between".into());
         self.find_detailed(cta, FaultKind::Absent, thread, pc, None, Some(name), message, help, Detail::Peer(peer));
     }
 
-    /// Whether the last write of a place may have no order with what a thread does next.
+    /// Whether the last write at a place may be unordered with the next access of a thread.
     fn meets(&self, cta: &Cta, thread: u32, place: Region) -> bool {
         let clock = &cta.order[thread as usize].clock;
         match place {
@@ -426,7 +430,8 @@ impl Machine<'_> {
         }
     }
 
-    /// Synchronization through a place, and older values: the one that a load returns, if it is not the newest.
+    /// Records synchronization through a place. Returns the older value that a load returns, if it does not return the
+    /// newest value.
     #[expect(clippy::too_many_arguments, reason = "these are an access")]
     fn order(
         &mut self,
@@ -457,7 +462,7 @@ impl Machine<'_> {
         let mut stale = None;
         let is_load = of.kind == AccessKind::Ld;
         if self.is_stale && is_load {
-            // Where nothing happens for long, loops wait for the newest value.
+            // If nothing has changed for a long time, loads return the newest value, for which loops may wait.
             let (random, is_quiet) = (&mut self.random, self.time - self.changed >= 512);
             let pick = |count| if is_quiet { count - 1 } else { random.below(count) };
             stale = self.history.read((key, of.bytes), record, &order.clock, pick);
@@ -487,7 +492,7 @@ impl Machine<'_> {
                     true => (Rc::clone(&stale.message), stale.record),
                     false => (Rc::default(), Record::NONE),
                 });
-                // What is observed by an operation that writes is overwritten at once.
+                // An operation that writes overwrites the value that it observes at once.
                 locations.read(&mut strong, earlier, may_acquire, meets && new.is_none());
             }
             if new.is_some() {
@@ -521,7 +526,7 @@ fn replace(own: &mut [u8], value: &[u8]) -> bool {
     changed
 }
 
-/// Writes what was loaded: a signed type fills a wider register with its sign.
+/// Writes the result of a load. A signed type is sign-extended to a wider register.
 pub fn write_loaded(warp: &mut Warp, base: u32, register: Reg, bits: u32, lane: usize, ty: Type, value: u128) {
     let value = ptx_isa::arithmetic::in_register(ty, bits, value);
     warp.set(base, register, lane, value as u64);
@@ -530,7 +535,7 @@ pub fn write_loaded(warp: &mut Warp, base: u32, register: Reg, bits: u32, lane: 
     }
 }
 
-/// So many ones, at most 64; all if it is not known how many.
+/// A mask of the lowest `bits` bits, at most 64; all bits if their number is unknown.
 pub fn low_bits(bits: u32) -> u64 {
     match bits {
         1..=63 => (1 << bits) - 1,

@@ -1,8 +1,8 @@
-//! Asynchronous operations: those in flight, who waits for them, and how they complete.
+//! Asynchronous operations: the operations in flight, the waits for them, and their completion.
 //!
-//! An operation that an mbarrier is told of is in flight until the machine completes it, in any order; then it moves its data, and
-//! what it touches is looked at with the clock of its start. What a thread waits for by itself (a group, `tcgen05.wait`) is looked
-//! at when it starts, under the number of its chain that the wait will see.
+//! An operation that an mbarrier tracks is in flight until the machine completes it, in any order. At its completion it
+//! moves its data, and its accesses are checked with the clock of its start. An operation for which a thread waits
+//! directly (a group, `tcgen05.wait`) is checked when it starts, under the number in its chain that the wait will see.
 
 mod bulk;
 mod copy;
@@ -52,7 +52,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Completes operations of a CTA that are wanted now.
+    /// Completes the operations of a CTA for which `is` holds.
     fn finish_those(&mut self, cta: &mut Cta, is: impl Fn(&Begun) -> bool) {
         let mut index = 0;
         while index < self.in_flight.queue.len() {
@@ -66,7 +66,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Lets threads go on for which what they wait for has happened.
+    /// Lets the threads continue whose event has happened.
     pub fn wake(&mut self) {
         for (cta, wait) in std::mem::take(&mut self.in_flight.woken) {
             let Some(Some(cta)) = self.ctas.get_mut(cta as usize) else { continue };
@@ -75,7 +75,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Nothing else can happen: waits for mbarriers end without what they wait for, so that a kernel that polls goes on.
+    /// Ends waits for mbarriers before their event when nothing else can happen, so that a polling kernel continues.
     pub fn give_up_waits(&mut self) -> bool {
         let flight = &mut self.in_flight;
         if flight.version != self.version {
@@ -99,14 +99,14 @@ impl Machine<'_> {
         any
     }
 
-    /// The grid is over: what is in flight completes.
+    /// Completes all operations in flight at the end of the grid.
     pub fn flush(&mut self) {
         while let Some(op) = self.in_flight.deliver_one(&mut |_| true) {
             self.complete(op);
         }
     }
 
-    /// All threads of a CTA have ended.
+    /// Checks and completes the operations of a CTA whose threads have all ended.
     pub fn end_of_cta(&mut self, cta: &mut Cta) {
         self.check_bulk_reads(cta);
         self.check_leaks(cta);
@@ -116,7 +116,7 @@ impl Machine<'_> {
         }
     }
 
-    /// The agent of a chain of a CTA. What it does is the work of a thread.
+    /// The agent of a chain of a CTA, whose operations are attributed to a thread.
     fn agent(&mut self, cta: &mut Cta, chain: Chain, thread: u32) -> Agent {
         let own = &mut cta.asynchronous;
         let next = &mut own.next;
@@ -129,12 +129,13 @@ impl Machine<'_> {
         agent
     }
 
-    /// An operation of a chain begins: its agent and its number.
+    /// Begins an operation of a chain: its agent and its number.
     fn begin_of(&mut self, cta: &mut Cta, chain: Chain, thread: u32) -> (Agent, Epoch) {
         (self.agent(cta, chain, thread), cta.asynchronous.start(chain))
     }
 
-    /// The clock of a thread, as an operation that it starts has it. What the thread does next is not before the operation.
+    /// The clock of a thread at the start of an operation. Later events of the thread do not happen before the
+    /// operation.
     fn start_clock(&self, cta: &mut Cta, thread: u32) -> Clock {
         let own = &mut cta.order[thread as usize].clock;
         let start = own.clone();
@@ -142,7 +143,7 @@ impl Machine<'_> {
         start
     }
 
-    /// The clock of what lanes start together.
+    /// The clock of an operation that lanes start together.
     fn joined(&self, cta: &Cta, warp: &Warp, lanes: Lanes) -> Clock {
         let mut meeting = Meeting::default();
         Self::threads(warp, lanes).for_each(|(_, thread)| meeting.join(&cta.order[thread as usize].clock));
@@ -156,7 +157,7 @@ impl Machine<'_> {
         self.in_flight.queue.push_back(op);
     }
 
-    /// The value of an operand, if the form has it.
+    /// The value of an operand, if the instruction has it.
     fn operand(&self, cta: &Cta, warp: &Warp, at: Lane, of: &Operation, role: Role) -> Option<u64> {
         match of.given(role)? {
             Given::One(source) => Some(self.value(cta, warp, at.base, at.lane, *source)),
@@ -170,7 +171,7 @@ impl Machine<'_> {
         self.operand(cta, warp, at, of, role).unwrap_or(0)
     }
 
-    /// Whether a predicate holds, or a constant is not zero.
+    /// Whether a predicate is true, or a constant is not zero.
     fn holds(&self, cta: &Cta, warp: &Warp, at: Lane, of: &Operation, role: Role) -> bool {
         match of.given(role) {
             Some(Given::One(source @ (Source::Reg(_) | Source::Not(_)))) => {
@@ -181,7 +182,7 @@ impl Machine<'_> {
         }
     }
 
-    /// A place that an operand is the address of, in a state space.
+    /// The place at the address that an operand gives, in a state space.
     fn place(&self, cta: &Cta, warp: &Warp, at: Lane, of: &Operation, role: Role, space: Space) -> Region {
         resolve(space, self.number(cta, warp, at, of, role))
     }
@@ -199,12 +200,12 @@ impl Machine<'_> {
         }
     }
 
-    /// Something is misused.
+    /// Records a misuse.
     fn misused(&mut self, cta: &Cta, at: Lane, message: String) {
         self.find(cta, FaultKind::Misuse, at.thread, at.pc, None, None, message, None);
     }
 
-    /// Lanes that are done go on behind the instruction, and the others wait.
+    /// Lets the lanes that are done continue after the instruction. The other lanes wait.
     fn go_on(warp: &mut Warp, index: usize, done: Lanes, wait: Wait) {
         let group = warp.groups[index];
         if group.lanes & !done == 0 {
@@ -266,7 +267,7 @@ impl Machine<'_> {
         }
     }
 
-    /// What each lane does for itself.
+    /// Executes an operation that each lane performs separately.
     fn of_lane(&mut self, cta: &mut Cta, warp: &mut Warp, at: Lane, of: &Operation, is_first: bool) {
         use Family::*;
         match of.form.family() {

@@ -11,7 +11,7 @@ use crate::{
 };
 
 impl Machine<'_> {
-    /// Lanes of a group arrive at a barrier, and wait if they do.
+    /// Executes the arrival of a group's lanes at a barrier, and their wait if the instruction waits.
     pub fn barrier(
         &mut self,
         cta: &mut Cta,
@@ -31,17 +31,18 @@ impl Machine<'_> {
             let message = format!("barrier {id} does not exist: a CTA has 16");
             self.find(cta, FaultKind::Misuse, thread, pc, None, None, message, None);
         }
-        // A warp that goes on arrives again, so that more can arrive than the CTA has: whether they do, a wait shows.
+        // A warp that continues arrives again, so more threads can arrive than the CTA has. A later wait shows whether
+        // enough threads arrive.
         let most = if self.program.arrives_early { u32::MAX } else { cta.threads.next_multiple_of(32) };
         if let Some(count) = threads.filter(|count| *count == 0 || count % 32 != 0 || *count > most) {
-            let message = format!("the barrier is for {count} threads, which is not a multiple of 32 that the CTA has");
+            let message = format!("expected a multiple of 32 threads that the CTA has, found a barrier for {count}");
             self.find(cta, FaultKind::BarrierCount, thread, pc, None, None, message, None);
         }
         let barrier = cta.barriers.0.entry(id).or_default();
         if let (Some(known), Some(count)) = (barrier.threads, threads)
             && known != count
         {
-            let message = format!("the barrier is for {count} threads here, and for {known} where others arrived");
+            let message = format!("the barrier is for {count} threads here, and for {known} at an earlier arrival");
             self.find(cta, FaultKind::BarrierCount, thread, pc, None, None, message, None);
         }
         let barrier = cta.barriers.0.entry(id).or_default();
@@ -71,7 +72,8 @@ impl Machine<'_> {
         self.open(cta, Some((w, warp)), id);
     }
 
-    /// Lets the threads of a barrier go if all have come. The warp whose turn it is stands apart from the others.
+    /// Releases the threads of a barrier if all of them have arrived. The executing warp is not in the CTA's list of
+    /// warps.
     pub fn open(&mut self, cta: &mut Cta, current: Option<(usize, &mut Warp)>, id: u32) {
         let Some(barrier) = cta.barriers.0.get(&id) else { return };
         let arrived = cta.barriers.arrived(id);
@@ -118,7 +120,8 @@ impl Machine<'_> {
         self.change();
     }
 
-    /// Threads of one warp that came to an aligned barrier from different places, and threads that ended without coming.
+    /// Reports threads of one warp that arrived at an aligned barrier by different instructions, and threads that ended
+    /// without arriving.
     fn check_divergence(&mut self, cta: &Cta, barrier: &Barrier, id: u32, arrived: u32) {
         let Some(&(w, lanes, pc)) = barrier.arrived.last() else { return };
         let thread = |w: usize, lanes: Lanes| w as u32 * 32 + lanes.trailing_zeros();
@@ -131,13 +134,13 @@ impl Machine<'_> {
             });
             if let Some((w, lanes, pc, others, at)) = apart {
                 let who = crate::fault::Who { cta: cta.index, thread: thread(w, others) };
-                let message = format!("threads of one warp meet at barrier {id} from different places");
+                let message = format!("threads of one warp arrive at barrier {id} by different instructions");
                 let help = Some(Remedy::SameBarrier);
                 self.find(cta, FaultKind::DivergentBarrier, thread(w, lanes), pc, Some((at, who)), None, message, help);
                 return;
             }
         }
-        // From sm_70 on, a barrier is for the threads that have not exited.
+        // From sm_70 on, a barrier waits only for threads that have not exited.
         if barrier.threads.is_none() && arrived < cta.threads && !self.program.barriers_skip_exited {
             let message = format!(
                 "barrier {id} is for all {} threads of the CTA, and {} ended without it",
@@ -149,7 +152,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Lanes have ended. One that has arrived in this phase counts once.
+    /// Records that lanes have ended. A lane that has arrived in this phase counts once.
     pub fn cluster_exit(&mut self, cta: &Cta, warp: &Warp, lanes: Lanes) {
         let cluster = self.clusters.entry(cta.index / self.cluster).or_default();
         let has_arrived = |lane: &usize| cta.order[warp.first as usize + lane].cluster == Some(cluster.phase);
@@ -162,7 +165,7 @@ impl Machine<'_> {
         self.open_cluster(cta);
     }
 
-    /// Lanes of a group arrive at the barrier of the cluster.
+    /// Executes the arrival of a group's lanes at the barrier of the cluster.
     pub fn cluster_arrive(&mut self, cta: &mut Cta, warp: &Warp, lanes: Lanes, releases: bool) {
         let cluster = self.clusters.entry(cta.index / self.cluster).or_default();
         for lane in each(lanes) {
@@ -177,7 +180,7 @@ impl Machine<'_> {
         self.open_cluster(cta);
     }
 
-    /// Ends the phase of the barrier of the cluster if all have come.
+    /// Ends the phase of the barrier of the cluster if all threads have arrived.
     fn open_cluster(&mut self, cta: &Cta) {
         let number = cta.index / self.cluster;
         let threads = cta.threads * self.cluster;
@@ -192,7 +195,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Which lanes need not wait for the barrier of the cluster.
+    /// The lanes that need not wait for the barrier of the cluster.
     pub fn cluster_wait(&mut self, cta: &mut Cta, warp: &Warp, lanes: Lanes, pc: Pc) -> Lanes {
         let mut go = 0;
         let mut missing = None;
@@ -213,7 +216,7 @@ impl Machine<'_> {
             go |= 1 << lane;
         }
         if let Some(thread) = missing {
-            let message = "a wait at the barrier of the cluster by a thread that has not arrived".to_owned();
+            let message = "the thread waits at the barrier of the cluster before it arrives there".to_owned();
             self.find(cta, FaultKind::Misuse, thread, pc, None, None, message, None);
         }
         go

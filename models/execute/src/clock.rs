@@ -1,16 +1,17 @@
-//! Who has seen what: vector clocks of all threads of a grid, and of operations that complete by themselves.
+//! Vector clocks of the threads of a grid, and of operations that complete by themselves: the happens-before order.
 //!
-//! An agent is a thread, or a chain of asynchronous operations that complete in their order. Its number has its CTA above its
-//! index in the CTA. Clocks of the threads of one CTA share what they have in common, which is nearly all of it behind a barrier.
+//! An agent is a thread, or a chain of asynchronous operations that complete in their order. The upper bits of its
+//! number are its CTA, the lower bits its index in the CTA. Clocks of the threads of one CTA share the epochs that they
+//! have in common, which are nearly all epochs after a barrier.
 
 use std::{ops::Range, rc::Rc};
 
 /// The number of an agent.
 pub type Agent = u32;
-/// How far an agent has come: it grows with everything that others can see of it.
+/// The time of an agent. It grows with each event that other agents can observe.
 pub type Epoch = u32;
 
-/// How many bits of an agent are its index in its CTA.
+/// The number of bits of an agent's index in its CTA.
 pub const INDEX_BITS: u32 = 13;
 
 /// The CTA of an agent.
@@ -25,7 +26,7 @@ pub fn index_of(agent: Agent) -> usize {
 
 type Epochs = Rc<Vec<Epoch>>;
 
-/// For each agent, how far it has been seen. CTAs stand in their order.
+/// For each agent, the last epoch that has been seen. CTAs are sorted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct View {
     near: Option<(u32, Epochs)>,
@@ -40,8 +41,8 @@ fn is_covered(own: &[Epoch], other: &[Epoch]) -> bool {
     other.iter().enumerate().all(|(index, epoch)| *epoch <= at(own, index))
 }
 
-/// Whether the second one has later epochs than the first, and the first than the second: in one pass without branches, since both often
-/// differ at their end alone.
+/// Whether `other` has later epochs than `own`, and `own` than `other`. It takes one pass without branches, since the
+/// two often differ only at their end.
 fn later(own: &[Epoch], other: &[Epoch]) -> (bool, bool) {
     let common = own.len().min(other.len());
     let compare = |(is_other, is_own): (bool, bool), (own, other): (&Epoch, &Epoch)| {
@@ -83,7 +84,7 @@ fn raise_epochs(epochs: &mut Epochs, index: usize, epoch: Epoch) {
 }
 
 impl View {
-    /// How far an agent has been seen.
+    /// The last epoch of an agent that has been seen.
     pub fn of(&self, agent: Agent) -> Epoch {
         let (cta, index) = (cta_of(agent), index_of(agent));
         match &self.near {
@@ -92,7 +93,7 @@ impl View {
         }
     }
 
-    /// Whether anything of a CTA has been seen.
+    /// Whether any epoch of a CTA has been seen.
     fn has_met(&self, cta: u32) -> bool {
         let near = self.near.as_ref().filter(|(near, _)| *near == cta).map(|(_, epochs)| epochs);
         near.or_else(|| self.far(cta)).is_some_and(|epochs| epochs.iter().any(|epoch| *epoch > 0))
@@ -103,7 +104,7 @@ impl View {
         Some(&self.far[place].1)
     }
 
-    /// An agent has been seen so far.
+    /// Marks an epoch of an agent as seen.
     pub fn raise(&mut self, agent: Agent, epoch: Epoch) {
         let (cta, index) = (cta_of(agent), index_of(agent));
         match &mut self.near {
@@ -130,7 +131,7 @@ impl View {
         }
     }
 
-    /// All that the other one has seen has been seen.
+    /// Adds all epochs that the other view has seen.
     pub fn join(&mut self, other: &Self) {
         if let Some((cta, epochs)) = &other.near {
             self.join_cta(*cta, epochs);
@@ -163,7 +164,7 @@ impl View {
         }
     }
 
-    /// Only what chains of operations have done, which stand behind so many threads of each CTA.
+    /// The view of the chains of operations alone. The indices of chains follow the indices of the CTA's threads.
     fn chains(&self, threads: usize) -> Self {
         let of = |epochs: &Epochs| -> Epochs {
             if epochs.len() <= threads {
@@ -175,7 +176,7 @@ impl View {
         Self { near, far: Rc::new(self.far.iter().map(|(cta, epochs)| (*cta, of(epochs))).collect()) }
     }
 
-    /// Whether it is the same one in memory, so that joining both is joining one.
+    /// Whether the two views are identical in memory, so that joining one of them suffices.
     fn is_shared_with(&self, other: &Self) -> bool {
         let near = match (&self.near, &other.near) {
             (Some((a, own)), Some((b, other))) => a == b && Rc::ptr_eq(own, other),
@@ -186,29 +187,30 @@ impl View {
     }
 }
 
-/// What a fence between the generic and the async proxy is for.
+/// The memory to which a fence between the generic and the async proxy applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fenced {
     Global,
     Shared,
-    /// The release half alone, of shared memory.
+    /// Only the release half, of shared memory.
     Released,
 }
 
-/// For each kind of fence, what came before one that came before.
+/// For each kind of fence, the view at the last such fence that has been seen.
 type Fences = [View; 3];
 
-/// All that came before, and what of it came before with a fence between the generic and the async proxy in between.
+/// The agents' epochs that have been seen, and the epochs that a fence between the generic and the async proxy has
+/// followed since.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Past {
-    /// All that came before.
+    /// All epochs that have been seen.
     pub seen: View,
-    /// Most kernels have no proxy fence.
+    /// `None` in most kernels, which have no proxy fence.
     fenced: Option<Rc<Fences>>,
 }
 
 impl Past {
-    /// All that CTAs did, which have ended.
+    /// The past that contains every event of CTAs that have ended.
     pub fn of_ended(ctas: Range<u32>) -> Self {
         let all: Epochs = Rc::new(vec![Epoch::MAX; 1 << INDEX_BITS]);
         let view = View { near: None, far: Rc::new(ctas.map(|cta| (cta, Rc::clone(&all))).collect()) };
@@ -216,19 +218,20 @@ impl Past {
         Self { seen: view, fenced: Some(Rc::new(fenced)) }
     }
 
-    /// What operations that complete by themselves have done, of all that came before. So many threads stand before them.
+    /// The past restricted to operations that complete by themselves. Their indices follow the indices of `threads`
+    /// threads.
     pub fn chains(&self, threads: u32) -> Self {
         let chains = |view: &View| view.chains(threads as usize);
         let fenced = self.fenced.as_ref().map(|fences| Rc::new(fences.each_ref().map(chains)));
         Self { seen: chains(&self.seen), fenced }
     }
 
-    /// An operation of a chain came before.
+    /// Adds an operation of a chain to the past.
     pub fn see(&mut self, agent: Agent, epoch: Epoch) {
         self.seen.raise(agent, epoch);
     }
 
-    /// Both of both.
+    /// Joins both views and both sets of fences.
     pub fn join(&mut self, other: &Self) {
         self.seen.join(&other.seen);
         match (&mut self.fenced, &other.fenced) {
@@ -249,7 +252,7 @@ impl Past {
         Rc::make_mut(self.fenced.get_or_insert_default())
     }
 
-    /// What an agent did before its own fences.
+    /// Adds the epochs of an agent that its own fences have followed.
     fn raise_fenced(&mut self, agent: Agent, epochs: [Epoch; 3]) {
         if epochs != [0; 3] {
             self.fences().iter_mut().zip(epochs).for_each(|(view, epoch)| view.raise(agent, epoch));
@@ -266,12 +269,11 @@ impl Past {
     }
 }
 
-/// The clock of an agent.
 #[derive(Clone, Debug)]
 pub struct Clock {
-    /// Whose it is.
+    /// The agent that has this clock.
     pub agent: Agent,
-    /// Its own epoch, which `past` may lack.
+    /// The agent's own epoch, which `past` may lack.
     pub own: Epoch,
     fenced_own: [Epoch; 3],
     past: Past,
@@ -284,41 +286,41 @@ impl Clock {
         Self { agent, own: 1, fenced_own: [0; 3], past: Past { seen: near, fenced: None } }
     }
 
-    /// The clock of what comes after a past, and is nobody's.
+    /// A clock that follows a past and belongs to no agent.
     pub fn of(past: Past) -> Self {
         Self { agent: Agent::MAX, own: 0, fenced_own: [0; 3], past }
     }
 
-    /// Whether it comes after what an agent did in an epoch.
+    /// Whether an epoch of an agent happens before this clock.
     pub fn has_seen(&self, agent: Agent, epoch: Epoch) -> bool {
         if agent == self.agent { self.own >= epoch } else { self.past.seen.of(agent) >= epoch }
     }
 
-    /// Whether anything that a CTA did has been seen.
+    /// Whether any epoch of a CTA has been seen.
     pub fn has_met(&self, cta: u32) -> bool {
         self.past.seen.has_met(cta)
     }
 
-    /// Whether there is a proxy fence in between, too.
+    /// Whether, in addition, a proxy fence has followed the epoch.
     pub fn has_fenced(&self, of: Fenced, agent: Agent, epoch: Epoch) -> bool {
         let fenced = if agent == self.agent { self.fenced_own[of as usize] } else { self.past.fenced(of, agent) };
         fenced >= epoch
     }
 
-    /// A fence between the generic and the async proxy, in both directions.
+    /// Records a fence between the generic and the async proxy, in both directions.
     pub fn fence_proxy(&mut self, of: Fenced) {
         self.past.fences()[of as usize] = self.past.seen.clone();
         self.fenced_own[of as usize] = self.own;
         self.own += 1;
     }
 
-    /// The first half of a fence from the generic to the async proxy, of what the agent itself did.
+    /// Records the first half of a fence from the generic to the async proxy, for the agent's own events.
     pub fn release_proxy(&mut self) {
         self.fenced_own[Fenced::Released as usize] = self.own;
         self.own += 1;
     }
 
-    /// The second half, of all first halves that came before.
+    /// Records the second half of the fence, for all first halves that have been seen.
     pub fn acquire_proxy(&mut self) {
         let [_, own, released] = &mut self.fenced_own;
         *own = (*own).max(*released);
@@ -328,19 +330,19 @@ impl Clock {
         }
     }
 
-    /// What others see of it from now on comes before what it does next.
+    /// Separates the events so far from the next event: a release up to now does not cover it.
     pub fn advance(&mut self) {
         self.own += 1;
     }
 
-    /// An operation of a chain came before.
+    /// Adds an operation of a chain to the past.
     pub fn see(&mut self, agent: Agent, epoch: Epoch) {
         if agent != self.agent {
             self.past.seen.raise(agent, epoch);
         }
     }
 
-    /// All that it comes after, itself included.
+    /// The past at this clock, including its own events.
     pub fn past(&self) -> Past {
         let mut past = self.past.clone();
         past.seen.raise(self.agent, self.own);
@@ -348,7 +350,7 @@ impl Clock {
         past
     }
 
-    /// All of that came before.
+    /// Adds a past: all its events now happen before this clock.
     pub fn acquire(&mut self, past: &Past) {
         self.past.join(past);
         self.take_own(past);
@@ -362,23 +364,23 @@ impl Clock {
         }
     }
 
-    /// The same for a past that has this clock's own in it.
+    /// Like `acquire`, for a past that includes this clock's own past.
     pub fn become_(&mut self, past: &Past) {
         self.past = past.clone();
         self.take_own(past);
     }
 }
 
-/// The pasts of many clocks, joined.
+/// The joined pasts of many clocks.
 #[derive(Clone, Debug, Default)]
 pub struct Meeting {
     past: Past,
-    /// The last one joined; threads share theirs.
+    /// The past that was joined last. Threads often share their pasts.
     last: Option<Past>,
 }
 
 impl Meeting {
-    /// A clock joins.
+    /// Adds a clock.
     pub fn join(&mut self, clock: &Clock) {
         let is_last = |last: &Past| last.is_shared_with(&clock.past);
         if !self.last.as_ref().is_some_and(is_last) {
@@ -389,17 +391,17 @@ impl Meeting {
         self.past.raise_fenced(clock.agent, clock.fenced_own);
     }
 
-    /// What an operation of a chain came after.
+    /// Adds a past.
     pub fn join_past(&mut self, past: &Past) {
         self.past.join(past);
     }
 
-    /// An operation of a chain joins.
+    /// Adds an operation of a chain.
     pub fn see(&mut self, agent: Agent, epoch: Epoch) {
         self.past.seen.raise(agent, epoch);
     }
 
-    /// All of them.
+    /// The joined past.
     pub fn past(self) -> Past {
         self.past
     }

@@ -1,4 +1,4 @@
-//! Programs in the form in which they are executed: the code of all functions in one list.
+//! Programs in the form in which the machine executes them: the code of all functions in one list.
 
 mod decode;
 mod fast;
@@ -31,20 +31,20 @@ pub type Reg = u32;
 /// The number of a step.
 pub type Pc = u32;
 
-/// A value that an instruction takes.
+/// A source operand of an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
     /// A register.
     Reg(Reg),
-    /// The opposite of a predicate.
+    /// The negation of a predicate.
     Not(Reg),
     /// A number.
     Number(u64),
     /// A special register.
     Special(Special),
-    /// The address of a variable in local memory: from the beginning of the function's own.
+    /// The address of a variable in local memory, relative to the function's local memory.
     Local(i64),
-    /// The generic address of the same: of a parameter.
+    /// The generic address of a parameter in local memory, relative to the function's local memory.
     Param(i64),
     /// `_`
     Nothing,
@@ -53,77 +53,75 @@ pub enum Source {
 /// An address: a base, and an offset in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Address {
-    /// Where.
     pub base: Source,
-    /// In bytes.
+    /// The offset in bytes.
     pub offset: i64,
 }
 
-/// Something is computed, for each lane by itself.
+/// A computation that each lane performs on its own operands.
 #[derive(Clone, Debug)]
 pub struct Compute {
-    /// What.
+    /// The computation.
     pub of: Computation,
-    /// The same on whole warps, if it is one of those.
+    /// The implementation of the computation for whole warps, if there is one.
     pub fast: Option<Fast>,
     /// The results.
     pub results: [Option<Reg>; 2],
-    /// Where the first result has a sign and its register more bits: its type, and the bits of the register.
+    /// If the first result is signed and narrower than its register: its type, and the bits of the register.
     pub fills: Option<(Type, u32)>,
-    /// The operands; as many as `count` are there.
+    /// The operands. The first `count` are used.
     pub sources: [Source; 5],
-    /// How many operands there are.
+    /// The number of operands.
     pub count: usize,
 }
 
-/// Memory is accessed.
+/// An access of memory.
 #[derive(Clone, Debug)]
 pub struct Access {
-    /// By which instruction.
+    /// The kind of instruction.
     pub kind: AccessKind,
-    /// Where.
     pub address: Address,
     /// The state space.
     pub space: Space,
-    /// The type of an element, and how many there are.
+    /// The type of an element. `results` or `data` give the number of elements.
     pub ty: Type,
-    /// The bytes of an element.
+    /// The size of an element in bytes.
     pub bytes: u64,
     /// The scope of a strong access.
     pub strong: Option<Scope>,
-    /// Its semantics.
+    /// The memory ordering of the access.
     pub sem: Sem,
-    /// Whether the program says that the memory is not written while the kernel runs.
+    /// Whether the program declares that the memory is not written while the kernel runs.
     pub is_read_only: bool,
-    /// What `atom` and `red` do.
+    /// The operation of `atom` and `red`.
     pub rmw: Option<Rmw>,
-    /// What is loaded: of 128 bits, two words.
+    /// The registers of the loaded elements. An element of 128 bits has two words.
     pub results: Vec<Option<(Reg, u32)>>,
-    /// What is stored: the elements.
+    /// The stored elements.
     pub data: Vec<Source>,
-    /// Of `cas`, the new value.
+    /// The new value of `cas`.
     pub swap: Option<Source>,
 }
 
 /// A call of a function of the module.
 #[derive(Clone, Debug)]
 pub struct Invoke {
-    /// The function, or where its address is.
+    /// The called function.
     pub callee: Callee,
-    /// What is passed.
+    /// The arguments.
     pub arguments: Vec<Passed>,
-    /// Where results go.
+    /// The destinations of the results.
     pub results: Vec<Passed>,
 }
 
-/// What is called.
+/// The target of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Callee {
     /// A function, by its number.
     Function(usize),
-    /// The one of which a register has the address.
+    /// The function whose address is in a register.
     Register(Reg),
-    /// One of the runtime's, or of which there is no code: its name.
+    /// A function of the runtime, or a function without code: its name.
     Outside(String),
 }
 
@@ -132,11 +130,11 @@ pub enum Callee {
 pub enum Passed {
     /// A value.
     Value(Source),
-    /// Bytes in local memory, from the beginning of the function's own: where, and how many.
+    /// Bytes in local memory: their offset in the function's local memory, and their number.
     Memory(i64, u64),
 }
 
-/// `bar` and `barrier`, of a CTA.
+/// `bar` and `barrier` of a CTA.
 #[derive(Clone, Debug)]
 pub struct Barrier {
     pub id: Source,
@@ -147,27 +145,27 @@ pub struct Barrier {
     pub aligned: bool,
 }
 
-/// An operation of the lanes of a mask together, and its operands.
+/// An operation that the lanes of a mask execute together, and its operands.
 #[derive(Clone, Debug)]
 pub enum Collective {
     Of(operation::Collective, [Source; 3]),
     Barrier,
 }
 
-/// What a step does.
+/// The effect of a step.
 #[derive(Clone, Debug)]
 pub enum Op {
     Nothing,
     Compute(Box<Compute>),
-    /// Values of so many bits each into one register of one or two words.
+    /// Packs values of the given number of bits into one register of one or two words.
     Pack(Reg, u32, Vec<Source>, u32),
     Unpack(Vec<Option<Reg>>, Source, u32),
-    /// A register of 128 bits.
+    /// Moves a register of 128 bits.
     Move128(Reg, Source),
-    /// Each register becomes a value: a vector as a whole.
+    /// Assigns values to the registers of a vector simultaneously.
     Moves(Vec<(Option<Reg>, Source)>),
     Access(Box<Access>),
-    /// Bytes of a parameter of the kernel.
+    /// Loads from a parameter of the kernel.
     Parameter(Vec<Option<(Reg, u32)>>, u32, Type),
     Jump(Pc),
     JumpIndexed(Source, Vec<Pc>),
@@ -179,7 +177,7 @@ pub enum Op {
     Collective(Box<Collective>, Option<Source>, Vec<Option<Reg>>),
     Activemask(Reg),
     Fence(Fence),
-    /// To (or from) a generic address.
+    /// Converts to (or from) a generic address.
     Cvta {
         d: Reg,
         space: Space,
@@ -213,9 +211,9 @@ pub enum Op {
     },
     Asynchronous(Box<Operation>),
     Matrix(Box<Matrix>),
-    /// Textures and surfaces hold zeros: registers that become 0, and the instruction.
+    /// An access of a texture or surface, which holds zeros: the registers that become 0, and the instruction.
     Texture(Vec<Option<Reg>>, String),
-    /// It waits for the grids in front.
+    /// Waits for the earlier grids.
     GridWait,
     Unsupported(String),
 }
@@ -233,7 +231,7 @@ impl Operation {
         self.arguments.iter().find(|(own, _)| *own == role).map(|(_, given)| given)
     }
 
-    /// The register of a role, where it is one.
+    /// The register of a role, if the operand is a register.
     pub fn register(&self, role: Role) -> Option<Reg> {
         match self.given(role) {
             Some(Given::One(Source::Reg(register))) => Some(*register),
@@ -276,7 +274,7 @@ pub enum MatrixCode {
     Movmatrix,
 }
 
-/// A matrix instruction: its form, if it is computed, with its results and operands.
+/// A matrix instruction: its form, if the machine can compute it, with its results and operands.
 #[derive(Clone, Debug)]
 pub struct Matrix {
     pub code: Result<MatrixCode, Unsupported>,
@@ -292,9 +290,9 @@ pub struct Step {
     pub at: InstPlace,
     /// The kind of the instruction, for reports.
     pub kind: SiteKind,
-    /// A predicate, and what it must be.
+    /// The predicate of the guard, and its required value.
     pub guard: Option<(Reg, bool)>,
-    /// What it does.
+    /// The effect.
     pub op: Op,
 }
 
@@ -303,37 +301,38 @@ pub struct Step {
 pub struct Function {
     pub entry: Pc,
     pub registers: u32,
-    /// Bytes of local memory, of its variables and parameters of calls.
+    /// The size of its local memory, for its variables and the parameters of its calls.
     pub local: u64,
     pub parameters: Vec<Passed>,
     pub results: Vec<Passed>,
 }
 
-/// A module in the form in which it is executed, for one kernel.
+/// A module in executable form, for one kernel.
 #[derive(Clone, Debug, Default)]
 pub struct Program {
     pub steps: Vec<Step>,
     pub functions: Vec<Function>,
-    /// Bytes of static shared memory, and where dynamic shared memory begins.
+    /// The size of static shared memory, which is the offset of dynamic shared memory.
     pub shared: u64,
-    /// Variables in shared memory: where, how many bytes, and their names.
+    /// Variables in shared memory: their offsets, sizes and names.
     pub shared_names: Vec<(u64, u64, String)>,
     /// Variables in constant memory.
     pub constants: Constants,
-    /// Bytes of the kernel's parameters.
+    /// The kernel's parameters.
     pub parameters: Vec<Parameter>,
-    /// Whether anything goes through the async proxy.
+    /// Whether any instruction goes through the async proxy.
     pub is_asynchronous: bool,
-    /// Whether there is a `wgmma`, and then by step the registers that it reads and writes.
+    /// Whether the program has a `wgmma`. If so, `touched` gives the registers that each step reads and writes.
     pub multiplies: bool,
     pub touched: Vec<(Vec<Reg>, Vec<Reg>)>,
-    /// Whether addresses of mbarriers lose the bit that tells the CTAs of a pair apart, as CUTLASS does it: `and` with this.
+    /// Whether addresses of mbarriers are masked by an `and` that clears the bit that distinguishes the CTAs of a pair,
+    /// as in CUTLASS.
     pub masks_peers: bool,
-    /// Whether a barrier waits for the threads that have not exited alone.
+    /// Whether a barrier waits only for threads that have not exited.
     pub barriers_skip_exited: bool,
     /// The GPU that the module is for, if it names one.
     pub sm: Option<Sm>,
-    /// Whether a barrier has arrivals of threads that go on: `bar.arrive`.
+    /// Whether threads arrive at a barrier without waiting: `bar.arrive`.
     pub arrives_early: bool,
     /// By line of PTX, the line of the source.
     pub places: ptx_isa::Places,
@@ -341,22 +340,23 @@ pub struct Program {
     pub mnemonics: rustc_hash::FxHashMap<InstPlace, String>,
 }
 
-/// Constant memory, of which addresses may have 32 bits: where each variable begins in these, its bytes, and where it begins in all memory.
+/// Variables in constant memory, whose addresses may have 32 bits: the 32-bit address, the size, and the full address
+/// of each variable.
 #[derive(Clone, Debug, Default)]
 pub struct Constants(Vec<(u64, u64, u64)>);
 
 impl Program {
-    /// Whether its GPU has clusters of CTAs: from sm_90 on.
+    /// Whether the module's GPU has clusters of CTAs: from sm_90 on.
     pub fn has_clusters(&self) -> bool {
         self.sm.is_none_or(|sm| sm.number() >= 90)
     }
 }
 
 impl Constants {
-    /// No variable begins at the address 0.
+    /// The first address. No variable has the address 0.
     const FIRST: u64 = 256;
 
-    /// Gives a variable an address of 32 bits.
+    /// Assigns a 32-bit address to a variable.
     pub fn add(&mut self, bytes: u64, at: u64) {
         if self.short(at).is_none() {
             let end = self.0.last().map_or(Self::FIRST, |(start, bytes, _)| start.saturating_add(*bytes));
@@ -364,13 +364,13 @@ impl Constants {
         }
     }
 
-    /// The address of 32 bits, if an address is in a variable, or after its last byte.
+    /// The 32-bit address of an address in a variable, or just after its last byte.
     pub fn short(&self, address: u64) -> Option<u64> {
         let (start, _, at) = self.0.iter().find(|(_, bytes, at)| address >= *at && address - at <= *bytes)?;
         Some(start + (address - at))
     }
 
-    /// The address in all memory of one that may have 32 bits.
+    /// The full address of an address that may have 32 bits.
     pub fn long(&self, address: u64) -> u64 {
         let found = self.0.iter().rev().find(|(start, ..)| address >> 32 == 0 && address >= *start);
         found.map_or(address, |(start, _, at)| at + (address - start))
@@ -383,12 +383,12 @@ impl Constants {
 pub struct Parameter {
     /// Its name.
     pub name: String,
-    /// Where it is, from the beginning of all parameters.
+    /// The offset from the beginning of all parameters.
     pub offset: u64,
-    /// How many bytes it has.
+    /// The size in bytes.
     pub bytes: u64,
     /// Whether it is declared as a pointer.
     pub is_pointer: bool,
-    /// Whether it is a number of floating point.
+    /// Whether the type is a floating-point type.
     pub is_float: bool,
 }

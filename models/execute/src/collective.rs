@@ -1,4 +1,5 @@
-//! What the lanes of a warp do together: votes, shuffles, `match`, `redux`, `elect`, and `bar.warp.sync`.
+//! Instructions that the lanes of a warp execute together: votes, shuffles, `match`, `redux`, `elect`, and
+//! `bar.warp.sync`.
 
 use ptx_isa::{
     AluOp, AtomOp, Type,
@@ -20,7 +21,7 @@ use crate::{
 };
 
 impl Machine<'_> {
-    /// Lanes come to a collective instruction; they do it if all have come, and wait otherwise.
+    /// Executes a collective instruction if all of its lanes have arrived. Otherwise the lanes wait.
     pub fn collective(
         &mut self,
         cta: &mut Cta,
@@ -63,7 +64,8 @@ impl Machine<'_> {
                 let missing = each(lanes).find(|lane| matches!(from(*lane), (from, true) if lanes >> from & 1 == 0));
                 if let Some(lane) = missing {
                     let thread = warp.first + lane as u32;
-                    let message = format!("the value of lane {} is read, which does not take part", from(lane).0);
+                    let message =
+                        format!("the instruction reads the value of lane {}, which does not take part", from(lane).0);
                     self.find(cta, FaultKind::Misuse, thread, group.pc, None, None, message, None);
                 }
             }
@@ -112,8 +114,8 @@ impl Machine<'_> {
         }
     }
 
-    /// The group that does a collective instruction now, if all lanes of the mask have come. Without a mask they are those that are
-    /// here.
+    /// The group that executes a collective instruction now, if all lanes of the mask have arrived. Without a mask it
+    /// is the lanes of the group.
     pub fn meet(
         &mut self,
         cta: &mut Cta,
@@ -131,7 +133,7 @@ impl Machine<'_> {
         let lanes: Lanes =
             each(group.lanes).filter(|lane| column[*lane] as Lanes == own).fold(0, |all, lane| all | 1 << lane);
         if lanes != group.lanes {
-            // Lanes that name other masks do it by themselves.
+            // Lanes with another mask execute the instruction separately.
             warp.split(index, lanes, group.pc, Wait::Ready);
             let at = position(warp, first);
             return self.meet(cta, warp, at, Some(mask), is_barrier);
@@ -155,7 +157,7 @@ impl Machine<'_> {
         None
     }
 
-    /// Lets lanes go on that wait for each other, if all are there.
+    /// Lets lanes continue that wait for each other, if all of them have arrived.
     pub fn gather(&mut self, cta: &mut Cta, warp: &mut Warp) {
         if !warp.groups.iter().any(|group| matches!(group.wait, Wait::Gather(..))) {
             return;
@@ -180,7 +182,7 @@ impl Machine<'_> {
         }
     }
 
-    /// What each of the lanes did before comes before what any of them does next.
+    /// Orders the earlier events of each of the lanes before the later events of all of them.
     fn meet_lanes(&mut self, cta: &mut Cta, warp: &Warp, lanes: Lanes) {
         if !self.options.races {
             return;
@@ -197,7 +199,7 @@ impl Machine<'_> {
     }
 }
 
-/// The lane whose value a lane gets, and whether there is one (section 9.7.9, `shfl.sync`).
+/// The lane whose value a lane gets, and whether the source lane is in range (section 9.7.9, `shfl.sync`).
 fn shuffled(how: operation::Shuffle, lane: usize, b: u64, c: u64) -> (usize, bool) {
     let (b, c) = (b as usize & 31, c as usize);
     let (clamp, segments) = (c & 31, c >> 8 & 31);
@@ -218,7 +220,7 @@ fn shuffled(how: operation::Shuffle, lane: usize, b: u64, c: u64) -> (usize, boo
     if holds { (from.clamp(0, 31) as usize, true) } else { (lane, false) }
 }
 
-/// `redux`, of which the result does not depend on the order.
+/// The result of `redux`. It does not depend on the order of the lanes.
 fn reduced(op: AtomOp, ty: Type, [abs, nan]: [bool; 2], column: &Column, lanes: Lanes) -> u64 {
     let alu_op = match op {
         AtomOp::Add => AluOp::Add,

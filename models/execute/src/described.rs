@@ -1,6 +1,6 @@
-//! How a kernel is run on the CPU: what comments say of it, its buffers and arguments, and what must hold at the end.
-//! The command `ptx-atomics run`, the golden suite and the page that checks PTX have all of it from here; nothing else of the machine
-//! uses it.
+//! Descriptions of the runs of a kernel on the CPU: comments of the file, buffers and arguments, and conditions on the
+//! final memory. The command `ptx-atomics run`, the golden suite and the page that checks PTX use this module; the rest
+//! of the machine does not.
 
 pub mod argument;
 pub mod assumed;

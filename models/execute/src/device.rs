@@ -17,7 +17,7 @@ use crate::{
     shadow::{MOST_STEPS, Shadow},
 };
 
-/// What findings call the memory in which a cooperative grid meets. No kernel knows its address.
+/// The name in findings of the memory through which a cooperative grid synchronizes. No kernel knows its address.
 pub const WORKSPACE: &str = "workspace of the grid";
 
 /// A module that is ready to run, on a device with its global memory.
@@ -26,20 +26,20 @@ pub struct Device<'m> {
 }
 
 impl<'m> Device<'m> {
-    /// A device with a module: its variables are made.
+    /// Makes a device with a module, and allocates the module's variables.
     ///
     /// # Errors
-    /// All that the machine cannot run of it, for variables alone; what kernels lack is said when they are launched.
+    /// All variables that the machine cannot provide. The errors of kernels are reported at their launch.
     pub fn new(module: &'m Module, options: Options) -> Result<Self, Vec<LaunchError>> {
         Ok(Self { state: State::new(module, options)? })
     }
 
-    /// How what is launched from now on is run.
+    /// Sets the options of later launches.
     pub fn set_options(&mut self, options: Options) {
         self.state.options = options;
     }
 
-    /// A new buffer, which findings call by this name.
+    /// Allocates a buffer. `name` is its name in findings.
     pub fn allocate(&mut self, name: &str, contents: Contents) -> Buffer {
         self.state.allocate(name, contents)
     }
@@ -49,12 +49,13 @@ impl<'m> Device<'m> {
         self.state.variable(name)
     }
 
-    /// What a buffer holds.
+    /// The contents of a buffer.
     pub fn contents(&self, buffer: Buffer) -> &[u8] {
         self.state.contents(buffer)
     }
 
-    /// Writes into a buffer, as the host does between launches, when all of them have ended; what does not fit is left out.
+    /// Writes into a buffer, as the host does between launches when all of them have ended. Bytes that do not fit are
+    /// ignored.
     pub fn write(&mut self, buffer: Buffer, at: usize, bytes: &[u8]) {
         self.state.write(buffer, at, bytes);
     }
@@ -64,23 +65,24 @@ impl<'m> Device<'m> {
         self.state.address(buffer)
     }
 
-    /// The addresses of a buffer that have memory.
+    /// The allocated addresses of a buffer.
     pub fn range(&self, buffer: Buffer) -> Range<u64> {
         let start = self.address(buffer);
         start..start + self.contents(buffer).len() as u64
     }
 
-    /// Runs a kernel to its end. What it did to memory is seen by the next one.
+    /// Runs a kernel to its end. Later launches see its changes to memory.
     ///
     /// # Errors
-    /// All that is wrong with the launch: the kernel, its arguments, its sizes. An instruction that the machine does not have is a
-    /// finding where a thread reaches it, and [`Self::lacks`] says before which ones these are.
+    /// All errors of the launch: of the kernel, its arguments and its sizes. An instruction that the machine does not
+    /// have is a finding when a thread reaches it; [`Self::lacks`] lists these instructions before a launch.
     pub fn launch(&mut self, launch: &Launch) -> Result<Report, Vec<LaunchError>> {
         self.launch_with(launch, &mut |_| ControlFlow::Continue(()))
     }
 
-    /// The same, and tells how far it has come: each time that warps have executed 65,536 instructions, which takes a tenth of a
-    /// second at most. `Break` stops the run, which is noted, and what it has found is the report.
+    /// Like [`Self::launch`], and reports progress to `watch` each time that warps have executed 65,536 instructions,
+    /// which takes at most a tenth of a second. `Break` stops the run with a note, and the report has the findings so
+    /// far.
     ///
     /// # Errors
     /// As [`Self::launch`].
@@ -93,22 +95,23 @@ impl<'m> Device<'m> {
         self.state.run(launch, most, false, watch).map(|(report, ..)| report)
     }
 
-    /// All instructions that the machine does not have, of a kernel and of the functions of the module, in the order of their lines.
-    /// Which product a `tcgen05.mma` is depends on registers, so whether it is known turns out where it is executed.
+    /// All instructions that the machine does not have, of a kernel and of the functions of the module, in the order of
+    /// their lines. The form of a `tcgen05.mma` depends on registers, so whether it is supported is known only when it
+    /// is executed.
     ///
     /// # Errors
-    /// There is no such kernel.
+    /// The module has no such kernel.
     pub fn lacks(&mut self, kernel: &str) -> Result<Vec<Lack>, Vec<LaunchError>> {
         self.state.with_program(kernel, Program::lacks)
     }
 }
 
-/// What a device is made of.
+/// The state of a device.
 pub struct State<'m> {
     module: &'m Module,
     pub(crate) options: Options,
     global: Global,
-    /// Variables of the module, by their names: their addresses.
+    /// The addresses of the module's variables, by their names.
     variables: FxHashMap<String, u64>,
     programs: FxHashMap<String, Program>,
     earlier: Earlier,
@@ -134,7 +137,8 @@ impl<'m> State<'m> {
             let at = declare(&mut state.global, variable);
             state.variables.insert(variable.name.clone(), at);
         }
-        // Tables of functions have their addresses, which are the same in the programs of all kernels: see `decode`.
+        // Tables of functions hold addresses of functions, which are the same in the programs of all kernels: see
+        // `decode`.
         let functions = module.functions().filter(|function| function.body.is_some());
         let called = functions.filter(|function| !function.head.is_entry);
         for (number, function) in (1u64..).zip(called) {
@@ -160,7 +164,7 @@ impl<'m> State<'m> {
 
     pub fn write(&mut self, buffer: Buffer, at: usize, bytes: &[u8]) {
         self.earlier = Earlier::default();
-        // One that grows does so for it.
+        // A growing buffer grows for the write.
         self.global.slice(buffer.0 as usize, at as u64, bytes.len() as u64);
         let Some(piece) = self.global.pieces.get_mut(buffer.0 as usize) else { return };
         let end = piece.contents().len().min(at.saturating_add(bytes.len()));
@@ -177,7 +181,7 @@ impl<'m> State<'m> {
         buffer.address()
     }
 
-    /// Brings global memory back to what it was when it had so many pieces, with these bytes.
+    /// Restores global memory: the number of its pieces, and their bytes.
     pub fn restore(&mut self, held: &[Vec<u8>]) {
         self.global.pieces.truncate(held.len());
         self.global.pieces.iter_mut().zip(held).for_each(|(piece, bytes)| piece.bytes.clone_from(bytes));
@@ -188,15 +192,15 @@ impl<'m> State<'m> {
         self.global.pieces.iter().map(|piece| piece.bytes.clone()).collect()
     }
 
-    /// A launch of at most so many instructions of warps: how far it came, which is as far as can be if the kernel did not stop
-    /// itself.
+    /// Runs a launch for at most `most` warp instructions. Returns the number of warp instructions if the kernel
+    /// stopped itself, otherwise the maximum.
     pub fn trial(&mut self, launch: &Launch, most: u64) -> Result<u64, Vec<LaunchError>> {
         let (report, time, _) = self.run(launch, most, true, &mut |_| ControlFlow::Continue(()))?;
         let stopped = report.findings.iter().any(|finding| finding.kind == FaultKind::Trap);
         Ok(if stopped { time } else { u64::MAX })
     }
 
-    /// Something of the program of a kernel.
+    /// Calls a function with the program of a kernel.
     pub fn with_program<T>(&mut self, kernel: &str, of: impl FnOnce(&Program) -> T) -> Result<T, Vec<LaunchError>> {
         if !self.programs.contains_key(kernel) {
             let program = self.program(kernel)?;
@@ -250,7 +254,7 @@ impl<'m> State<'m> {
             let names: Vec<&str> = kernels.iter().map(|kernel| &*kernel.name).collect();
             let reason = match names.is_empty() {
                 true => "the module has no kernel".to_owned(),
-                false => format!("there is no kernel '{name}'; the module has {}", names.join(", ")),
+                false => format!("the module has no kernel '{name}'; its kernels are {}", names.join(", ")),
             };
             return Err(vec![LaunchError { line: None, reason }]);
         };
@@ -262,7 +266,7 @@ impl<'m> State<'m> {
         });
         if program.steps.len() > MOST_STEPS {
             let most = MOST_STEPS;
-            let reason = format!("the module has {} instructions, and at most {most} can be run", program.steps.len());
+            let reason = format!("the module has {} instructions, and the limit is {most}", program.steps.len());
             return Err(vec![LaunchError { line: None, reason }]);
         }
         Ok(program)
@@ -300,8 +304,8 @@ fn parameters(program: &Program, launch: &Launch, errors: &mut Vec<LaunchError>)
     all
 }
 
-/// Whether a module says that its addresses have 32 bits. Of a module that says nothing, the manual takes this for granted, and no
-/// assembler.
+/// Whether a module declares addresses of 32 bits. For a module without the directive the manual assumes 32 bits, but
+/// no assembler does.
 fn has_short_addresses(module: &Module) -> bool {
     module.items.iter().any(|item| match item {
         Item::Directive(text) => text.split_whitespace().eq([".address_size", "32"]),
@@ -318,7 +322,7 @@ fn declare(global: &mut Global, variable: &Variable) -> u64 {
     Global::address(global.allocate(&variable.name, Contents::Bytes(vec![0; bytes]), 0, 4))
 }
 
-/// Writes what a variable holds at first.
+/// Writes the initial contents of a variable.
 fn initialize(global: &mut Global, variable: &Variable, at: u64, variables: &FxHashMap<String, u64>) {
     let size = variable.ty.map_or(1, |ty| u64::from(ty.bits() / 8).max(1));
     let piece = (at >> 32) as usize - 1;
@@ -334,7 +338,7 @@ fn initialize(global: &mut Global, variable: &Variable, at: u64, variables: &FxH
     }
 }
 
-/// Why a launch cannot be run here.
+/// The reasons why a launch cannot run on this machine.
 fn limits(program: &Program, launch: &Launch, earlier: &Earlier, options: &Options) -> Vec<LaunchError> {
     let FullSize { grid, block, cluster, shared } = launch.size;
     let mut reasons = launch.size.wrong(&Head::default(), program.shared);

@@ -1,7 +1,8 @@
-//! Grids that may still run when a dependent launch begins, and what is left of them.
+//! Grids that may still run when a dependent launch begins, and the state that they leave.
 //!
-//! They have run to their end here. What makes the dependent grid one that overlaps with them is that their accesses stay where
-//! races are looked for, and older values where loads may return them, and that only `griddepcontrol.wait` puts them in front.
+//! The machine runs each earlier grid to its end. It models the overlap with the dependent grid in three ways: the
+//! accesses of the earlier grid remain candidates for races, loads may still return older values, and only
+//! `griddepcontrol.wait` orders the earlier grid before the dependent grid.
 
 use ptx_isa::Dim3;
 use rustc_hash::FxHashMap;
@@ -14,32 +15,32 @@ use crate::{
     sync::{FenceSc, Locations},
 };
 
-/// The most CTAs that grids have together which may overlap.
+/// The maximum number of CTAs of all grids that may overlap.
 pub const MOST_CTAS: u64 = 1 << (32 - INDEX_BITS);
 
 /// A grid that has run.
 #[derive(Debug)]
 pub struct Grid {
     pub launch: Launch,
-    /// The number of its first CTA. CTAs are numbered on from grid to grid.
+    /// The number of its first CTA. The numbers of CTAs continue from grid to grid.
     pub first: u32,
 }
 
-/// What is left of the grids behind the last launch that was not dependent.
+/// The state of the grids since the last launch that was not dependent.
 #[derive(Debug, Default)]
 pub struct Earlier {
     pub grids: Vec<Grid>,
-    /// What the threads of the last grid had seen of those in front of it.
+    /// The joined pasts of the last grid's threads, which tell how much of the earlier grids they had seen.
     pub seen: Past,
     pub locations: Locations,
     pub history: History,
     pub fence_sc: FenceSc,
-    /// By agent that is no thread, the thread that started its operations.
+    /// By agent that is a chain of asynchronous operations, the thread that started the operations.
     pub owners: FxHashMap<Agent, u32>,
 }
 
 impl Grid {
-    /// The place of a CTA: clusters are boxes in the grid, one behind the other.
+    /// The coordinates of a CTA. Each cluster is a box in the grid, and its CTAs have consecutive numbers.
     pub fn place(&self, cta: u32) -> Dim3 {
         let (grid, cluster, index) = (self.launch.size.grid, self.launch.size.cluster, cta - self.first);
         let count: u32 = cluster.iter().product();
@@ -48,7 +49,7 @@ impl Grid {
         [0, 1, 2].map(|axis| of[axis] * cluster[axis] + within[axis])
     }
 
-    /// The number behind that of its last CTA.
+    /// The number after the number of its last CTA.
     pub fn end(&self) -> u32 {
         self.first + self.launch.size.grid.iter().product::<u32>()
     }
@@ -61,9 +62,10 @@ impl Earlier {
         end.next_multiple_of(launch.size.cluster.iter().product::<u32>().max(1))
     }
 
-    /// What comes before the end of the last grid: all that it did, and what its threads had seen of those in front of it.
+    /// The past at the end of the last grid: all its events, and the events of earlier grids that its threads had seen.
     ///
-    /// A grid that never waited may be complete before those in front of it are, so they are not part of it.
+    /// A grid that never waited may be complete before the grids that precede it, so their other events are not
+    /// included.
     pub fn end(&self) -> Past {
         let mut past = self.seen.clone();
         if let Some(last) = self.grids.last() {
@@ -72,7 +74,7 @@ impl Earlier {
         past
     }
 
-    /// How many threads all of them have.
+    /// The number of threads of all grids together.
     pub fn threads(&self) -> u64 {
         self.grids.iter().map(|grid| grid.launch.threads()).fold(0, u64::saturating_add)
     }

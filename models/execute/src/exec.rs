@@ -1,4 +1,4 @@
-//! The turn of a warp: its instructions, one behind the other.
+//! The turn of a warp, which executes its instructions one after the other.
 
 use std::hash::{Hash, Hasher};
 
@@ -14,9 +14,9 @@ use crate::{
     warp::{Frame, Lanes, MOST_LOCAL, Wait, Warp, each},
 };
 
-/// How deep calls may be.
+/// The maximum depth of calls.
 const MOST_CALLS: usize = 1 << 12;
-/// How many words of registers all functions that are called may have.
+/// The maximum number of register words of all active functions.
 const MOST_REGISTERS: usize = 1 << 18;
 
 impl Machine<'_> {
@@ -34,18 +34,19 @@ impl Machine<'_> {
         cta.warps[w] = warp;
     }
 
-    /// The group that goes on: the innermost call first, then what stands first, so that lanes meet again.
+    /// The group that continues: the group in the innermost call, and among these the one at the first instruction, so
+    /// that lanes reconverge.
     fn pick(&mut self, warp: &mut Warp) -> Option<usize> {
         match warp.groups[..] {
             [] => return None,
             [group] => return (group.wait == Wait::Ready).then_some(0),
             _ => {}
         }
-        // Lanes that wait for other lanes of their warp in a loop would keep them from their turn: now and then, others go on for a
-        // while.
+        // Lanes that wait in a loop for other lanes of their warp would prevent these from running. So now and then
+        // other groups continue for a while.
         if warp.patience > 256 {
             warp.patience = 0;
-            // Each group in turn.
+            // The groups take turns.
             warp.rotation += 1;
             let group = &warp.groups[warp.rotation % warp.groups.len()];
             warp.preferred = (group.lanes.trailing_zeros() as usize, warp.steps + 256);
@@ -64,7 +65,7 @@ impl Machine<'_> {
         ready.min_by_key(|index| (std::cmp::Reverse(warp.groups[*index].base), warp.groups[*index].pc))
     }
 
-    /// Whether a warp does the same again while nothing else happens.
+    /// Detects whether a warp repeats its states while nothing else happens.
     fn watch(&mut self, warp: &mut Warp) {
         if warp.version != self.version {
             warp.version = self.version;
@@ -72,14 +73,14 @@ impl Machine<'_> {
             warp.since = warp.steps;
             warp.is_cycling = false;
         }
-        // All of its groups have had their turn by then.
+        // By then all of its groups have had a turn.
         let most = 1024 * (warp.groups.len() as u64 + 1);
         let since = warp.steps - warp.since;
-        // Most warps do something new long before; and a cycle is far shorter than the rest.
+        // Most warps change much earlier, and a cycle is far shorter than the remaining half.
         if since <= most / 2 {
             return;
         }
-        // A state takes long to compare, and one of several in a cycle comes again as each of them does.
+        // Comparing a state takes time, and it suffices to find one state of a cycle again.
         warp.turns += 1;
         if !warp.turns.is_multiple_of(8) {
             return;
@@ -118,7 +119,7 @@ impl Machine<'_> {
                 let thread = warp.first + group.lanes.trailing_zeros();
                 let limit = self.options.step_limit;
                 let message = format!("a thread has executed {limit} instructions, which is the limit");
-                let help = Some("a higher limit (`--step-limit`), or fewer rounds of the loop".into());
+                let help = Some("give a higher limit (`--step-limit`), or reduce the iterations of the loop".into());
                 return self.find(cta, FaultKind::StepLimit, thread, group.pc, None, None, message, help);
             }
             if program.multiplies && lanes != 0 {
@@ -135,7 +136,8 @@ impl Machine<'_> {
             } else {
                 self.cover(group.pc);
                 if lanes != group.lanes {
-                    // Lanes whose predicate does not hold go on behind the instruction, and meet the others there.
+                    // Lanes whose guard is false continue after the instruction and reconverge with the other lanes
+                    // there.
                     if is_simple(&step.op) {
                         self.simple(cta, warp, group.pc, group.base, lanes, &step.op);
                         group.pc += 1;
@@ -162,7 +164,7 @@ impl Machine<'_> {
                 return;
             }
             if !alone {
-                // Others may be there already.
+                // Another group may already be at the same instruction.
                 let same = |other: &crate::warp::Group| {
                     other.pc == group.pc && other.base == group.base && other.lanes != group.lanes
                 };
@@ -175,14 +177,14 @@ impl Machine<'_> {
         }
     }
 
-    /// Notes what a trial executes.
+    /// Records the execution of a step in a trial.
     fn cover(&mut self, pc: Pc) {
         if self.is_trial {
             self.learned.cover(pc);
         }
     }
 
-    /// Computes something for lanes.
+    /// Executes a computation for lanes.
     fn compute(&mut self, cta: &Cta, warp: &mut Warp, base: u32, lanes: Lanes, of: &Compute) {
         let mut buffers = [[0u64; LANES]; 5];
         if let Some(fast) = of.fast {
@@ -235,7 +237,7 @@ impl Machine<'_> {
         }
     }
 
-    /// What neither jumps nor waits.
+    /// Executes a step that neither jumps nor waits.
     fn simple(&mut self, cta: &mut Cta, warp: &mut Warp, pc: Pc, base: u32, lanes: Lanes, op: &Op) {
         match op {
             Op::Access(of) => self.access(cta, warp, pc, base, lanes, of),
@@ -302,7 +304,7 @@ impl Machine<'_> {
         }
     }
 
-    /// A register of one word or of two.
+    /// The value of a register of one word or of two words.
     pub fn wide(&self, cta: &Cta, warp: &Warp, base: u32, lane: usize, source: Source, is_wide: bool) -> u128 {
         let low = u128::from(self.value(cta, warp, base, lane, source));
         match source {
@@ -313,7 +315,7 @@ impl Machine<'_> {
         }
     }
 
-    /// What computes addresses, and the stack.
+    /// Executes a step that computes an address or changes the stack.
     fn addresses(&mut self, cta: &mut Cta, warp: &mut Warp, pc: Pc, base: u32, lanes: Lanes, op: &Op) {
         for lane in each(lanes) {
             let value = |source: Source| self.value(cta, warp, base, lane, source);
@@ -362,7 +364,8 @@ impl Machine<'_> {
                     let at = local.top.next_multiple_of(align.checked_next_power_of_two().unwrap_or(8));
                     let end = at.saturating_add(bytes);
                     if end > MOST_LOCAL {
-                        let message = format!("{bytes} bytes more of stack, where a thread may have {MOST_LOCAL}");
+                        let message =
+                            format!("the thread takes {bytes} more bytes of stack, and the limit is {MOST_LOCAL}");
                         return self.find(cta, FaultKind::Trap, thread, pc, None, None, message, None);
                     }
                     local.top = end;
@@ -399,7 +402,7 @@ impl Machine<'_> {
         }
     }
 
-    /// A fence of lanes.
+    /// Executes a fence for lanes.
     pub fn fence(&mut self, cta: &mut Cta, warp: &Warp, lanes: Lanes, sem: Option<FenceSem>, scope: ptx_isa::Scope) {
         if !self.options.races {
             return;
@@ -421,7 +424,7 @@ impl Machine<'_> {
         }
     }
 
-    /// What jumps or waits. The group is done with it.
+    /// Executes a step that jumps or waits, which ends the group's run.
     fn perform(&mut self, cta: &mut Cta, warp: &mut Warp, w: usize, index: usize, op: &Op) {
         let group = warp.groups[index];
         let (lanes, pc, base) = (group.lanes, group.pc, group.base);
@@ -493,7 +496,7 @@ impl Machine<'_> {
                     match at.checked_sub(window::CODE) {
                         Some(at) if at / 16 < self.program.functions.len() as u64 => (at / 16) as usize,
                         _ => {
-                            let message = format!("{at:#x} is the address of no function");
+                            let message = format!("no function has the address {at:#x}");
                             let thread = warp.first + lane as u32;
                             return self.find(cta, FaultKind::Trap, thread, group.pc, None, None, message, None);
                         }
@@ -505,7 +508,7 @@ impl Machine<'_> {
             let caller_words = self.words_of(warp, lane);
             let base = group.base + caller_words;
             if warp.frames[lane].len() >= MOST_CALLS || (base + callee.registers) as usize > MOST_REGISTERS {
-                let message = "calls within calls are deeper than the stack is".to_owned();
+                let message = "the nested calls are deeper than the stack".to_owned();
                 let thread = warp.first + lane as u32;
                 return self.find(cta, FaultKind::Trap, thread, group.pc, None, None, message, None);
             }
@@ -517,7 +520,7 @@ impl Machine<'_> {
                 Frame { call: group.pc, callee: function as u32, base: group.base, local: local.base, top: local.top };
             let at = local.top.next_multiple_of(16);
             if at + callee.local > MOST_LOCAL {
-                let message = format!("the stack is more than {MOST_LOCAL} bytes");
+                let message = format!("the stack is larger than {MOST_LOCAL} bytes");
                 let thread = warp.first + lane as u32;
                 return self.find(cta, FaultKind::Trap, thread, group.pc, None, None, message, None);
             }
@@ -535,13 +538,14 @@ impl Machine<'_> {
         warp.merge();
     }
 
-    /// How many words of registers the function has that a lane is in.
+    /// The number of register words of the function that a lane executes.
     fn words_of(&self, warp: &Warp, lane: usize) -> u32 {
         let function = warp.frames[lane].last().map_or(0, |frame| frame.callee as usize);
         self.program.functions[function].registers
     }
 
-    /// Copies an argument or a result: each is a value, or bytes in local memory, with where registers and memory begin.
+    /// Copies an argument or a result. It is a value, or bytes in local memory; the tuple adds the bases of registers
+    /// and memory.
     fn pass(&mut self, cta: &Cta, warp: &mut Warp, lane: usize, from: (Passed, u32, u64), to: (Passed, u32, u64)) {
         let bytes = match from {
             (Passed::Value(source), base, _) => {
@@ -649,10 +653,10 @@ impl Machine<'_> {
                 DynamicSmemSize => launch.size.shared.into(),
                 CurrentGraphExec | ReservedSmemOffsetBegin | ReservedSmemOffsetEnd | ReservedSmemOffsetCap => 0,
             },
-            // The halves of the address of a place that the grid meets at, in cooperative launches.
+            // The halves of the address at which the grid synchronizes, in cooperative launches.
             Special::Environment(1) => self.workspace >> 32 & 0xffff_ffff,
             Special::Environment(2) => self.workspace & 0xffff_ffff,
-            // No launch here sets these.
+            // No launch of this machine sets these.
             Special::Environment(_)
             | Special::Counter(_)
             | Special::WideCounter(_)
@@ -662,7 +666,7 @@ impl Machine<'_> {
     }
 }
 
-/// The group that a lane is in.
+/// The group that contains a lane.
 pub fn position(warp: &Warp, lane: usize) -> usize {
     warp.groups.iter().position(|group| group.lanes >> lane & 1 == 1).unwrap_or(0)
 }
@@ -690,7 +694,7 @@ fn is_simple(op: &Op) -> bool {
     )
 }
 
-/// The address within its state space of a generic address.
+/// The address within its state space that a generic address denotes.
 fn within(space: Space, address: u64) -> u64 {
     match space {
         Space::Shared | Space::SharedCta | Space::SharedCluster | Space::Local => address & 0xffff_ffff,

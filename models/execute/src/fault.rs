@@ -1,4 +1,4 @@
-//! Faults as they are collected: each pair of places once.
+//! The collection of findings, which reports each pair of sites once.
 
 use ptx_isa::{Dim3, own};
 use rustc_hash::FxHashMap;
@@ -17,7 +17,7 @@ pub struct Who {
     pub thread: u32,
 }
 
-/// What is found, and how often.
+/// The findings so far, and how often each kind occurred at each pair of steps.
 #[derive(Debug, Default)]
 pub struct Faults {
     pub found: Vec<Fault>,
@@ -29,7 +29,7 @@ pub struct Faults {
 }
 
 impl Faults {
-    /// Whether another one of this kind and these places is wanted.
+    /// Whether another finding of this kind and these steps is wanted.
     pub fn wants(&mut self, kind: FaultKind, first: Pc, second: Pc, most: usize) -> bool {
         let count = self.seen.entry((kind, first.min(second), first.max(second))).or_default();
         *count += 1;
@@ -51,13 +51,13 @@ impl Faults {
     }
 }
 
-/// The place of an index in a box of sizes.
+/// The coordinates of an index in a box.
 pub fn place(index: u32, sizes: Dim3) -> Dim3 {
     let [x, y, _] = sizes.map(|size| size.max(1));
     [index % x, index / x % y, index / x / y]
 }
 
-/// An instruction of a thread.
+/// The site of an instruction of a thread.
 pub fn site(program: &Program, pc: Pc, who: Who, block: Dim3, cta: Dim3) -> Site {
     let step = program.steps.get(pc as usize);
     let at = step.map(|step| step.at).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Arguments that a kernel takes without stopping itself at once: numbers that the conditions at its beginning let through.
+//! The search for arguments with which a kernel passes the checks at its beginning.
 
 mod assumed;
 mod boxes;
@@ -19,17 +19,17 @@ pub use self::{
     search::{End, Given, SearchBudget, Tried, search, search_within},
 };
 
-/// How many instructions of warps a trial has.
+/// The budget of a trial, in warp instructions.
 const STEPS: u64 = 4_000;
 
 impl Launch {
-    /// The same launch with numbers instead of some arguments, given by their places, so that the kernel gets past the
-    /// conditions at its beginning, which end in `trap`: the first that was found, and others that differ from it in one number.
-    /// Buffers are replaced by ones that grow while it looks for them. Where no numbers are found, it is one launch, with those
-    /// that got farthest.
+    /// Replaces the arguments at the indices `open` by numbers with which the kernel passes the checks at its
+    /// beginning, which end in `trap`. Returns the first launch that passes, and launches that differ from it in one
+    /// number. During the search, buffers are replaced by buffers that grow. If no numbers pass, the result is one
+    /// launch, with the numbers that got farthest.
     ///
     /// # Errors
-    /// If the kernel cannot be launched at all.
+    /// If the kernel cannot be launched.
     pub fn fitting(&self, module: &Module, open: &[usize]) -> Result<Vec<Self>, Vec<LaunchError>> {
         let budget = SearchBudget::default();
         let options = Options { schedule: Schedule::WarpAhead, races: false, products: false, ..Options::default() };
@@ -61,14 +61,14 @@ impl Launch {
 
 struct Search<'m> {
     state: State<'m>,
-    /// The launch that is tried.
+    /// The launch to try.
     scratch: Launch,
     best: Launch,
     others: Vec<Launch>,
 }
 
 impl Search<'_> {
-    /// An argument with another number: the one before, if it is none already.
+    /// Puts a number into an argument. Returns the previous argument, or `None` if the argument is not a number.
     fn put(&mut self, index: usize, number: u64) -> Option<Argument> {
         let argument = self.scratch.arguments.get_mut(index)?;
         let Argument::Bytes(old) = &*argument else { return None };
@@ -89,7 +89,7 @@ impl Search<'_> {
         Ok(score)
     }
 
-    /// Keeps a launch with another number, if the kernel takes it.
+    /// Keeps a launch with another number if the kernel passes its checks.
     fn vary(&mut self, index: usize, number: u64) -> Result<(), Vec<LaunchError>> {
         let Some(old) = self.put(index, number) else { return Ok(()) };
         if self.state.trial(&self.scratch, STEPS)? == u64::MAX {

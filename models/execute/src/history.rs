@@ -10,7 +10,7 @@ use crate::{
     sync::Message,
 };
 
-/// What is in a place, and what was there before.
+/// A value that was written to a place.
 #[derive(Clone, Debug)]
 pub struct Version {
     pub value: u128,
@@ -26,21 +26,21 @@ pub struct History {
     pub places: FxHashMap<(u64, u64), Past>,
 }
 
-/// Values that a load may return, the oldest first; the last one is in memory.
+/// Values that a load may return, the oldest first. The last value is in memory.
 #[derive(Clone, Debug, Default)]
 pub struct Past {
     pub versions: Vec<Version>,
     /// The number of the first version.
     pub first: u64,
-    /// Who has read or written which version, when.
+    /// The accesses of each thread: the agent, its epoch, and the number of the version that it read or wrote.
     pub floors: Vec<(Agent, Epoch, u64)>,
-    /// How often in turn each thread was given an old value.
+    /// By thread, the number of consecutive loads that returned an old value.
     pub patience: Vec<(Agent, u32)>,
 }
 
-/// How many places have older values. Of others, loads return the newest one.
+/// The maximum number of places with older values. Loads from other places return the newest value.
 const PLACES: usize = 1 << 14;
-/// How many values are kept, and how often in turn a thread gets an old one.
+/// The maximum number of values of a place, and of consecutive loads of a thread that return an old value.
 const VERSIONS: usize = 6;
 const STALE: u32 = 3;
 
@@ -55,7 +55,7 @@ pub struct Stale {
 }
 
 impl History {
-    /// A write: what was there, if nothing is known of the place, and what is there now.
+    /// Records a write. `old` is the first version if the place has none.
     pub fn write(&mut self, place: (u64, u64), old: u128, value: u128, record: Record, message: Rc<Message>) {
         if self.places.len() >= PLACES && !self.places.contains_key(&place) {
             return;
@@ -74,7 +74,7 @@ impl History {
         past.floor(record.agent, record.epoch, newest);
     }
 
-    /// What a load may return: nothing, if it must be the newest value.
+    /// Chooses the value that a load returns. `None` is the newest value.
     pub fn read(
         &mut self,
         place: (u64, u64),
@@ -105,7 +105,7 @@ impl History {
         })
     }
 
-    /// An atomic operation that writes nothing has read the newest value.
+    /// Records that an atomic operation without a write has read the newest value.
     pub fn read_newest(&mut self, place: (u64, u64), record: Record) {
         if let Some(past) = self.places.get_mut(&place) {
             let newest = past.first + past.versions.len() as u64 - 1;
@@ -113,9 +113,9 @@ impl History {
         }
     }
 
-    /// An asynchronous operation has written: older values are not returned any more.
+    /// Records a write by an asynchronous operation: older values are not returned any more.
     pub fn overwrite(&mut self, place: u64, bytes: u64) {
-        // A place is a multiple of its size, so that few places can meet a few bytes.
+        // A place is a multiple of its size, so that only few places overlap a few bytes.
         if bytes < self.places.len() as u64 / SIZES.len() as u64 {
             for size in SIZES {
                 let first = place & !(size - 1);
@@ -126,7 +126,7 @@ impl History {
         }
     }
 
-    /// Places of other sizes, or of several elements, are not told apart: what overlaps is forgotten.
+    /// Forgets all other places that overlap the bytes, since their values are not split by size or element.
     pub fn forget(&mut self, place: u64, bytes: u64) {
         for size in SIZES {
             let mut at = place & !(size - 1);
@@ -142,14 +142,15 @@ impl History {
 
 impl Past {
     pub fn floor(&mut self, agent: Agent, epoch: Epoch, at: u64) {
-        // Others may have seen a thread before it met a newer value, so the older floors of a thread stay.
+        // Another thread may have seen a thread before it accessed a newer value, so the older floors of a thread are
+        // kept.
         if self.floors.iter().any(|(other, _, old)| *other == agent && *old >= at) {
             return;
         }
         let first = self.first;
         self.floors.retain(|(.., old)| *old > first);
         self.floors.push((agent, epoch, at));
-        // A bound on memory; with fewer floors, fewer values are hidden from other threads than should be.
+        // This bounds memory. With fewer floors, fewer values are hidden from other threads than should be.
         if self.floors.len() > 4096 {
             self.floors.clear();
             let newest = self.versions.len() - 1;

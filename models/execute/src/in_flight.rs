@@ -1,4 +1,4 @@
-//! Asynchronous operations that have begun, and what is known of those of a CTA.
+//! Asynchronous operations that have begun, and the asynchronous state of a CTA.
 
 use std::{collections::VecDeque, rc::Rc};
 
@@ -21,28 +21,28 @@ use crate::{
     warp::{Lanes, Wait},
 };
 
-/// Where an mbarrier is: the CTA, and the place in its shared memory.
+/// The address of an mbarrier: its CTA, and the offset in the CTA's shared memory.
 pub type Key = (u32, u64);
 
-/// An mbarrier.
+/// The state of an mbarrier.
 #[derive(Debug)]
 pub struct Mbarrier {
     pub count: u64,
     pub pending: u64,
     pub phase: u64,
     pub bytes: i64,
-    /// What is released in this phase, and was in the last one.
+    /// The messages that are released in this phase, and that were released in the last phase.
     pub message: Message,
     pub done: Rc<Message>,
-    /// The same for `tcgen05` operations, which relaxed arrivals and waits order, too.
+    /// The same for `tcgen05` operations, which relaxed arrivals and waits also order.
     pub order: Past,
     pub done_order: Rc<Past>,
 }
 
-/// Bytes that lie together on both sides.
+/// A range of bytes that is contiguous in the source and in the destination.
 #[derive(Clone, Copy, Debug)]
 pub struct Part {
-    /// `None` is outside of a tensor.
+    /// `None` if the source is outside of a tensor.
     pub from: Option<Region>,
     pub to: Region,
     pub bytes: u64,
@@ -52,16 +52,17 @@ pub struct Part {
 #[derive(Debug)]
 pub struct Move {
     pub parts: Vec<Part>,
-    /// The mbarriers that are told, and how many bytes.
+    /// The mbarriers whose transaction counts the operation decreases, and by how many bytes.
     pub barriers: Vec<(Key, u64)>,
     pub reduces: Option<Rmw>,
-    /// Which bytes of every 16 are written.
+    /// The set of the bytes of every 16 that are written.
     pub mask: u16,
-    /// What stands for what is outside, and its bytes.
+    /// The fill value for elements outside of the tensor, and its size in bytes.
     pub fill: ([u8; 8], usize),
-    /// It goes through the generic proxy, with the scope of the cluster if it reduces: `st.async` and `red.async`.
+    /// Whether it goes through the generic proxy, with the scope of the cluster if it reduces: `st.async` and
+    /// `red.async`.
     pub is_generic: bool,
-    /// What a load makes of elements.
+    /// The conversion of the elements that a load copies.
     pub loaded: Option<TensorElement>,
 }
 
@@ -76,7 +77,7 @@ impl Move {
     /// The access of the destination.
     pub fn written(&self, pc: u32) -> Info {
         let info = match self.reduces {
-            // Each element is an atomic operation of its own (section 9.7.9.25.4.2).
+            // Each element is a separate atomic operation (section 9.7.9.25.4.2).
             Some(rmw) => {
                 let bytes = u64::from(rmw.ty.element().unwrap_or(rmw.ty).bits() / 8);
                 let scope = if self.is_generic { Scope::Cluster } else { Scope::Gpu };
@@ -88,7 +89,7 @@ impl Move {
     }
 }
 
-/// What the tensor cores do when it is their turn. The ranks are those of the CTAs that take part.
+/// An operation in the queue of the tensor cores. `ranks` are the ranks of the CTAs that take part.
 pub enum Work {
     Multiply { mma: TensorMma, d: u32, a: Matrix, b: u64, output: Output, ranks: Vec<u32> },
     Copy { copy: Copy, to: u32, source: SharedMatrix, ranks: Vec<u32> },
@@ -102,33 +103,34 @@ pub enum Matrix {
     Tensor(u32),
 }
 
-/// What a warp has in flight, and its registers.
+/// The `wgmma` operations of a warp, and their registers.
 #[derive(Default)]
 pub struct Multiplies {
     pub started: u32,
     pub committed: Vec<u32>,
     pub done: u32,
-    /// By register, the product that writes or reads it, and where.
+    /// By register, the product that writes or reads it, and the instruction.
     pub writes: FxHashMap<Reg, (u32, Pc)>,
     pub reads: FxHashMap<Reg, (u32, Pc)>,
-    /// By register, when it was last written by something else, and where.
+    /// By register, the time and the instruction of its last write by another instruction.
     pub written: Vec<(u64, Pc)>,
     pub fenced: u64,
 }
 
-/// What completes in the order of its start, or of its completion: of a thread, of a warp, or of an mbarrier.
+/// A chain of operations that complete in the order of their start, or whose completions are ordered: of a thread, of a
+/// warp, or of an mbarrier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Chain {
     /// `cp.async` of a thread.
     Copy(u32),
-    /// What operations in bulk of a thread read, and what they write.
+    /// The reads and the writes of bulk operations of a thread.
     BulkRead(u32),
     BulkWrite(u32),
-    /// What an mbarrier is told of, in the order of completion.
+    /// The completions that an mbarrier tracks, in their order.
     Barrier(Key),
     /// `mbarrier.init` of a thread.
     Init(u32),
-    /// What `tcgen05.commit` of a thread tracks, and where it starts.
+    /// The operations that `tcgen05.commit` of a thread tracks, and their starts.
     Tensor(u32),
     Issue(u32),
     /// `tcgen05.ld` and `.st` of a warp, and its allocations.
@@ -156,33 +158,34 @@ impl Groups {
         self.committed.push(self.started);
     }
 
-    /// The last operation that is complete when so many groups are left.
+    /// The last operation that is complete when only `pending` groups are incomplete.
     pub fn complete(&self, pending: u64) -> Epoch {
         let left = usize::try_from(pending).unwrap_or(usize::MAX).saturating_add(1);
         self.committed.len().checked_sub(left).map_or(0, |index| self.committed[index])
     }
 }
 
-/// Those of a CTA.
+/// The asynchronous state of a CTA.
 #[derive(Default)]
 pub struct Async {
     pub chains: FxHashMap<Chain, Agent>,
     pub next: u32,
-    /// How far each chain has come that is counted when it starts.
+    /// The current epoch of each chain that is counted at the start of its operations.
     pub epochs: FxHashMap<Chain, Epoch>,
-    /// By warp, lanes whose wait for an mbarrier is over without it.
+    /// By warp, the lanes whose wait for an mbarrier ended before the phase was complete.
     pub given_up: Vec<Lanes>,
-    /// By thread, its last wait for an mbarrier, if it has gone on from that without the end of the phase.
+    /// By thread, its last wait for an mbarrier, if the thread continued before the end of the phase.
     pub tried: FxHashMap<u32, Pc>,
-    /// By thread, `cp.async` and operations in bulk.
+    /// By thread, the groups of `cp.async` and of bulk operations.
     pub copies: FxHashMap<u32, Groups>,
     pub bulk: FxHashMap<u32, Groups>,
-    /// By thread, how many of its `mbarrier.init` stand before its last `fence.mbarrier_init`.
+    /// By thread, the number of its `mbarrier.init` before its last `fence.mbarrier_init`.
     pub initialized: FxHashMap<u32, Epoch>,
-    /// By thread, what stands before its last `tcgen05.fence::before_thread_sync`, and what relaxed waits have observed.
+    /// By thread, the past at its last `tcgen05.fence::before_thread_sync`, and the past that relaxed waits have
+    /// observed.
     pub before: FxHashMap<u32, Past>,
     pub after: FxHashMap<u32, Past>,
-    /// By thread, the start of its last operation that `tcgen05.commit` tracks.
+    /// By thread, the clock at the start of its last operation that `tcgen05.commit` tracks.
     pub tracked: FxHashMap<u32, Clock>,
     pub tensor: Tensor,
     pub multiplies: Vec<Multiplies>,
@@ -203,12 +206,12 @@ impl Async {
         *epoch
     }
 
-    /// How far a chain has come.
+    /// The current epoch of a chain.
     pub fn epoch(&self, chain: Chain) -> Epoch {
         self.epochs.get(&chain).copied().unwrap_or(0)
     }
 
-    /// Whether the wait of a lane is over without what it waits for; that is said once.
+    /// Whether a lane's wait ended before the event that it waits for. The call resets the answer.
     pub fn gives_up(&mut self, thread: u32) -> bool {
         let Some(lanes) = self.given_up.get_mut(thread as usize / 32) else { return false };
         let bit = 1 << (thread % 32);
@@ -218,12 +221,12 @@ impl Async {
     }
 }
 
-/// Operations that are performed one behind the other.
+/// A queue of operations that are performed one after the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Line {
-    /// Those of the tensor cores of a cluster.
+    /// The operations of the tensor cores of a cluster.
     Tensor(u32),
-    /// Operations in bulk of a thread of a CTA.
+    /// The bulk operations of a thread of a CTA.
     Bulk(u32, u32),
 }
 
@@ -238,35 +241,36 @@ pub struct Begun {
     pub what: What,
 }
 
-/// What an operation does.
+/// The effect of an operation.
 pub enum What {
-    /// It moves bytes.
+    /// A copy or a reduction of bytes.
     Move(Box<Move>),
-    /// Tensor cores multiply, or tensor memory is copied to.
+    /// A product of the tensor cores, or a copy to or shift of tensor memory.
     Tensor(Box<Work>),
-    /// All that a thread has started before is complete: these mbarriers are told.
+    /// A commit: all operations that the thread started before it are complete, and these mbarriers get an arrival.
     Commit(Vec<Key>, Agent, Epoch),
-    /// A CTA that has not begun is taken; where that is said.
+    /// An attempt to cancel a CTA that has not begun, and the places that receive the answer.
     Cancel(Vec<(Region, Key)>),
 }
 
-/// Those that have begun and not ended.
+/// The operations that have begun and not ended.
 #[derive(Default)]
 pub struct InFlight {
     pub queue: VecDeque<Begun>,
     pub barriers: FxHashMap<Key, Mbarrier>,
-    /// By place in global memory, the fences that acquire a tensor map that was made there in this grid.
+    /// By address in global memory, the fences that acquire a tensor map that was made there in this grid.
     pub maps: FxHashMap<(usize, u64), Vec<(Agent, Epoch)>>,
-    /// CTAs whose threads can go on that wait for this.
+    /// The CTAs whose threads can continue that wait for this event.
     pub woken: Vec<(u32, Wait)>,
-    /// How often all waits were given up since something happened, and when that was.
+    /// The number of times that all waits were given up since the last change, and the version at that change.
     pub rounds: u32,
     pub version: u64,
 }
 
-/// How often all waits are given up before it counts as a hang. A kernel may stop waiting by itself before.
+/// The number of times that all waits are given up before the run counts as a hang. A kernel may stop waiting by itself
+/// earlier.
 pub const ROUNDS: u32 = 1024;
-/// The same in a trial, of which there are many.
+/// The same in a trial run. Trials are shorter because there are many.
 pub const TRIAL_ROUNDS: u32 = 32;
 
 impl InFlight {
@@ -274,14 +278,15 @@ impl InFlight {
         self.queue.is_empty()
     }
 
-    /// One of those that may complete next: the first for which `pick` says so, which is asked with how many are left.
+    /// Takes an operation that may complete next: the first for which `pick` returns true. The argument of `pick` is
+    /// the number of remaining candidates.
     pub fn deliver_one(&mut self, pick: &mut dyn FnMut(usize) -> bool) -> Option<Begun> {
         let mut lines: FxHashSet<Line> = FxHashSet::default();
         let mut free = Vec::new();
         for (index, op) in self.queue.iter().enumerate() {
             if op.line.is_none_or(|line| lines.insert(line)) {
                 free.push(index);
-                // Others need not be looked at for a choice at random.
+                // A random choice does not need more candidates.
                 if free.len() == 64 {
                     break;
                 }
@@ -292,7 +297,7 @@ impl InFlight {
         self.queue.remove(at)
     }
 
-    /// Threads of a CTA may go on that wait for something.
+    /// Lets the threads of a CTA continue that wait for an event.
     pub fn wake(&mut self, cta: u32, wait: Wait) {
         if !self.woken.contains(&(cta, wait)) {
             self.woken.push((cta, wait));
@@ -300,7 +305,7 @@ impl InFlight {
     }
 }
 
-/// Where an address leads. Instructions without a state space take addresses of shared memory, too.
+/// The memory at an address. Instructions without a state space accept addresses of shared memory, too.
 pub fn resolve(space: Space, address: u64) -> Region {
     match region(space, address) {
         Region::Nowhere if space == Space::Generic => region(Space::SharedCluster, address),
@@ -308,7 +313,7 @@ pub fn resolve(space: Space, address: u64) -> Region {
     }
 }
 
-/// A place so much further on.
+/// The place `by` bytes after a place.
 pub fn further(place: Region, by: u64) -> Region {
     match place {
         Region::Global(piece, at) => Region::Global(piece, at.wrapping_add(by)),
@@ -317,7 +322,6 @@ pub fn further(place: Region, by: u64) -> Region {
     }
 }
 
-/// An access of a chain.
 pub fn record(agent: Agent, epoch: Epoch, info: Info) -> Record {
     Record { agent, epoch, info }
 }

@@ -1,4 +1,4 @@
-//! What the machine does not have of a program, before it is run.
+//! The instructions of a program that the machine does not support, found before a run.
 
 use ptx_isa::{Family, Runtime};
 
@@ -10,25 +10,25 @@ use crate::{
     },
 };
 
-/// An instruction that the machine does not have.
+/// An instruction that the machine does not support.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lack {
     /// The line of PTX, from 1.
     pub line: u32,
     /// The instruction, without its operands: `vabsdiff.u32.u32.u32`.
     pub instruction: String,
-    /// Why, as a clause without a full stop.
+    /// The reason, as a clause without a full stop.
     pub reason: String,
-    /// Whether the run ends where a thread reaches it, by a finding of the kind
-    /// [`Unsupported`](crate::FaultKind::Unsupported). Otherwise its values are wrong, which a note of the report says, and accesses
-    /// of others are watched as ever.
+    /// Whether the run ends when a thread reaches the instruction, with a finding of the kind
+    /// [`Unsupported`](crate::FaultKind::Unsupported). Otherwise its values are wrong, which a note of the report
+    /// states, and the accesses of other instructions are checked as usual.
     pub ends: bool,
 }
 
-/// What a step has that is lacking: why, and whether the run ends there.
+/// The reason why the machine does not support an operation, and whether the run ends there.
 pub fn why(op: &Op) -> Option<(String, bool)> {
     match op {
-        Op::Unsupported(what) => Some((format!("`{what}` is no instruction that can be run here"), true)),
+        Op::Unsupported(what) => Some((format!("`{what}` is not an instruction that can be run here"), true)),
         Op::Invoke(of) => match &of.callee {
             Callee::Outside(name) if Runtime::of(name).is_none() => Some((undefined(name), true)),
             _ => None,
@@ -47,9 +47,9 @@ pub fn why(op: &Op) -> Option<(String, bool)> {
     }
 }
 
-/// What is said of a function that is called and not there.
+/// The message about a called function that the module does not define.
 pub fn undefined(name: &str) -> String {
-    format!("`{name}` is called, which the module does not define")
+    format!("the kernel calls `{name}`, which the module does not define")
 }
 
 fn values(known: Result<(), Unsupported>) -> Option<(String, bool)> {
@@ -57,7 +57,7 @@ fn values(known: Result<(), Unsupported>) -> Option<(String, bool)> {
 }
 
 impl Program {
-    /// All instructions that the machine does not have, in the order of their lines.
+    /// All instructions that the machine does not support, in the order of their lines.
     pub fn lacks(&self) -> Vec<Lack> {
         let lack = |step: &crate::code::Step| {
             let (reason, ends) = why(&step.op)?;

@@ -1,4 +1,4 @@
-//! What a kernel is launched with, and how it is run.
+//! The launch of a kernel: its size, its arguments, and the options of its execution.
 
 use ptx_isa::{FullSize, launch::count};
 
@@ -9,37 +9,37 @@ use crate::matrix::map::TensorMap;
 pub struct Launch {
     /// The kernel, as the module spells it.
     pub kernel: String,
-    /// How large it is.
+    /// The sizes of the grid, its CTAs and its clusters, and of dynamic shared memory.
     pub size: FullSize,
-    /// One for each parameter.
+    /// One argument for each parameter.
     pub arguments: Vec<Argument>,
-    /// Whether the kernel may start before those before it have ended, back to the last one that is not dependent or the last
-    /// [`Device::write`](crate::Device::write). What it does not wait for by `griddepcontrol.wait` races with them. They are still
-    /// run one behind the other.
+    /// Whether the kernel may start before the preceding kernels have ended, back to the last kernel that is not
+    /// dependent or the last [`Device::write`](crate::Device::write). Accesses of those kernels race with this kernel's
+    /// unless `griddepcontrol.wait` orders them. The machine still runs the kernels one after the other.
     pub dependent: bool,
 }
 
 impl Launch {
-    /// A launch of a size; the threads of a CTA alone are a launch of one CTA.
+    /// A launch of a size. A size of the CTA alone gives a launch of one CTA.
     pub fn new(kernel: impl Into<String>, size: impl Into<FullSize>, arguments: Vec<Argument>) -> Self {
         Self { kernel: kernel.into(), size: size.into(), arguments, dependent: false }
     }
 
-    /// How many threads the grid has.
+    /// The number of threads of the grid.
     pub(crate) fn threads(&self) -> u64 {
         count(self.size.grid).saturating_mul(count(self.size.block))
     }
 }
 
-/// The most bytes of a buffer that grows with what is touched.
+/// The maximum size in bytes of a buffer that grows with the accessed memory.
 pub const GROWS: u64 = 1 << 28;
 
-/// What a parameter is.
+/// The argument for a parameter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Argument {
-    /// Its bytes, the lowest first. They may be fewer than the parameter has: the others are 0.
+    /// The bytes of the parameter, the lowest byte first. Missing bytes are 0.
     Bytes(Vec<u8>),
-    /// The address of a buffer, and what is added to it, in bytes.
+    /// The address of a buffer, plus an offset in bytes.
     Buffer(Buffer, u64),
     /// A tensor map, whose 128 bytes are the parameter.
     TensorMap(Box<TensorMap>, Buffer),
@@ -56,7 +56,7 @@ impl Argument {
         Self::Bytes(value.to_le_bytes().into())
     }
 
-    /// What the kernel finds in its parameter.
+    /// The bytes that the kernel reads from its parameter.
     pub fn bytes(&self) -> Vec<u8> {
         match self {
             Self::Bytes(bytes) => bytes.clone(),
@@ -66,36 +66,36 @@ impl Argument {
     }
 }
 
-/// A piece of global memory: its number.
+/// A piece of global memory, identified by its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Buffer(pub(crate) u32);
 
 impl Buffer {
-    /// Where it begins, on every device: each has 4 GiB of addresses.
+    /// The address of its first byte, the same on every device. Each buffer has 4 GiB of addresses.
     pub(crate) fn address(self) -> u64 {
         (u64::from(self.0) + 1) << 32
     }
 }
 
-/// What a buffer holds at first.
+/// The initial contents of a buffer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Contents {
-    /// These bytes, and no more.
+    /// Exactly these bytes.
     Bytes(Vec<u8>),
-    /// So many bytes that nobody has written.
+    /// This number of uninitialized bytes.
     Uninitialized(u64),
-    /// As many bytes as are touched, up to a limit in bytes: small numbers of 32 bits, made of the seed.
+    /// As many bytes as the kernel accesses, up to a limit in bytes: small numbers of 32 bits that depend on the seed.
     Grows(u64),
-    /// The same, of zeros.
+    /// As many zero bytes as the kernel accesses, up to a limit in bytes.
     GrowsZero(u64),
 }
 
-/// How far a launch has come.
+/// The progress of a launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
-    /// How many instructions threads have executed.
+    /// The number of instructions that threads have executed.
     pub steps: u64,
-    /// How many CTAs have ended, of how many.
+    /// The number of CTAs that have ended, and of all CTAs.
     pub ended: u32,
     pub ctas: u32,
 }
@@ -107,43 +107,48 @@ pub struct Progress {
 pub enum Schedule {
     /// Every warp takes a short turn, in the order of their numbers.
     RoundRobin,
-    /// Warps have random priorities, which change at random places ('A Randomized Scheduler with Probabilistic Guarantees of
-    /// Fault Bugs', Burckhardt et al., 2010).
+    /// Warps have random priorities, which change at random places ('A Randomized Scheduler with Probabilistic
+    /// Guarantees of Fault Bugs', Burckhardt et al., 2010).
     Random,
-    /// One warp runs until it waits, before all others.
+    /// One warp runs until it waits, before all other warps.
     WarpAhead,
-    /// One CTA runs until it waits, before all others.
+    /// One CTA runs until it waits, before all other CTAs.
     CtaAhead,
-    /// Every thread takes turns of its own, of random length.
+    /// Threads take turns individually, of random length.
     Threads,
 }
 
-/// How kernels are run.
+/// The options of an execution.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// What all that is random is made of.
+    /// The seed of every random choice.
     pub seed: u64,
-    /// Who runs when.
+    /// The order in which threads take their turns.
     pub schedule: Schedule,
-    /// Whether races are looked for.
+    /// Whether the machine searches for races.
     pub races: bool,
-    /// Whether a load may return an older value, where the memory model allows it. In launches of more than 2048 threads none does.
+    /// Whether a load may return an older value, where the memory model allows it. It has no effect in launches of more
+    /// than 2048 threads.
     pub stale: bool,
-    /// How many instructions a thread may execute.
+    /// The maximum number of instructions of a thread.
     pub step_limit: u64,
-    /// How much work the run may be, as [`crate::Report::work`] counts it. Then it is cut, which is noted.
+    /// The maximum work of the run, as [`crate::Report::work`] counts it. At the limit the run ends early, with a note.
     pub most_steps: u64,
-    /// How many bytes of memory the machine may use.
+    /// The maximum number of bytes of memory that the machine uses.
     pub memory_limit: u64,
-    /// Whether more is ordered than the manual says, as GPUs have it and kernels rely on it: lanes that do an instruction together
-    /// (`.sync.aligned`, votes, shuffles), what a thread has seen with its `tcgen05.commit`, threads that end with the barrier of the
-    /// cluster that then opens, and arrivals and waits of `.cta` at an mbarrier with those of the cluster. And a warp accesses its own quarter of the lanes of tensor memory, whatever quarter it names.
+    /// Whether the machine has orderings that the manual does not guarantee, but that GPUs provide and kernels rely on:
+    /// between lanes that execute an instruction together (`.sync.aligned`, votes, shuffles), from the events that a
+    /// thread has seen to its `tcgen05.commit`, from the end of a thread to the end of the phase of the cluster barrier
+    /// that it completes, and between arrivals and waits of `.cta` at an mbarrier and arrivals and waits of the
+    /// cluster. In addition, a warp accesses its own quarter of the lanes of tensor memory, whichever quarter it names.
     pub lenient: bool,
-    /// Whether shared memory of another CTA is watched: nothing may tell that this has begun, or it has ended.
+    /// Whether an access of another CTA's shared memory is checked: something must order it after the CTA's start and
+    /// before its end.
     pub presence: bool,
-    /// How many findings of one kind and place are kept.
+    /// The maximum number of findings of one kind at one place.
     pub findings: usize,
-    /// Whether matrices are multiplied. Without it, a product is other numbers, which no order of accesses depends on.
+    /// Whether the results of matrix products are computed. Without it, a product gives stand-in numbers, on which no
+    /// order of accesses depends.
     pub products: bool,
 }
 
@@ -166,8 +171,8 @@ impl Default for Options {
 }
 
 impl Options {
-    /// The options of one of many seeds: the first is round robin without stale values, and those behind it take each schedule
-    /// in turn.
+    /// The options for one of many seeds. The first seed runs round robin without stale values. The following seeds use
+    /// each schedule in turn.
     #[must_use]
     pub fn of_seed(self, seed: u64) -> Self {
         use strum::IntoEnumIterator;
@@ -177,12 +182,12 @@ impl Options {
     }
 }
 
-/// Why a kernel was not launched.
+/// The reason why a kernel was not launched.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{reason}")]
 pub struct LaunchError {
-    /// The line of PTX, from 1, where there is one.
+    /// The line of PTX, from 1, if the error has a line.
     pub line: Option<u32>,
-    /// What is wrong, and what the user can do, as a clause without a full stop.
+    /// The error and the remedy for the user, as a clause without a full stop.
     pub reason: String,
 }

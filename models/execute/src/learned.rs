@@ -1,44 +1,44 @@
-//! What a trial tells of what a kernel expects of its arguments.
+//! Facts about a kernel's expectations of its arguments, found in a trial.
 
 use std::collections::BTreeSet;
 
 use crate::{code::Pc, in_flight::Key, memory::Region};
 
-/// How many events of mbarriers are kept.
+/// The maximum number of recorded mbarrier events.
 const EVENTS: usize = 1 << 14;
 
-/// What a run shows of the kernel, besides what is wrong.
+/// Facts about the kernel that a run shows, apart from findings.
 #[derive(Debug, Default)]
 pub struct Learned {
     /// By step, whether it was executed.
     pub covered: Vec<bool>,
-    /// What mbarriers were told, in its order.
+    /// The events of mbarriers, in their order.
     pub told: Vec<Told>,
-    /// The tensor maps that are missing: where, and of how many dimensions.
+    /// The missing tensor maps: the place, and the number of dimensions.
     pub maps: Vec<(Region, usize)>,
-    /// Places of shared memory that copies to a tensor read: of which map, and where.
+    /// Places in shared memory from which copies to a tensor read, each with the place of the tensor map.
     pub stored: BTreeSet<(Region, Key)>,
-    /// Reads of parameters at addresses that are computed: the step, the offset and the bytes.
+    /// Reads of parameters at computed addresses: the step, the offset and the number of bytes.
     pub reads: BTreeSet<(Pc, u64, u64)>,
-    /// Pieces of global memory that a strong access touches: flags, locks, counters.
+    /// Pieces of global memory that a strong access reads or writes: flags, locks, counters.
     pub synchronizing: BTreeSet<usize>,
-    /// The map of the copy that begins.
+    /// The tensor map of the copy that begins.
     pub map: Option<Region>,
 }
 
-/// What an mbarrier was told.
+/// An event of an mbarrier.
 #[derive(Clone, Copy, Debug)]
 pub enum Told {
-    /// So many bytes are expected.
+    /// The mbarrier expects this number of bytes.
     Expects(Key, u64),
-    /// A copy of so many bytes has begun, to a place in shared memory, through a map if it is one of a tensor.
+    /// A copy of `bytes` bytes has begun, to a place in shared memory, through a tensor map if it copies a tensor.
     Copy { barrier: Key, map: Option<Region>, bytes: u64, to: Key },
-    /// Its phase ended.
+    /// The phase of the mbarrier has ended.
     Settles(Key),
 }
 
 impl Learned {
-    /// A step was executed.
+    /// Records that a step was executed.
     pub fn cover(&mut self, pc: Pc) {
         let pc = pc as usize;
         if self.covered.len() <= pc {
@@ -47,14 +47,14 @@ impl Learned {
         self.covered[pc] = true;
     }
 
-    /// An mbarrier was told something.
+    /// Records an event of an mbarrier.
     pub fn tell(&mut self, told: Told) {
         if self.told.len() < EVENTS {
             self.told.push(told);
         }
     }
 
-    /// A tensor map of so many dimensions is missing.
+    /// Records that a tensor map of `rank` dimensions is missing.
     pub fn misses(&mut self, map: Region, rank: usize) {
         if !self.maps.contains(&(map, rank)) {
             self.maps.push((map, rank));

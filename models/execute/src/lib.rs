@@ -1,4 +1,4 @@
-//! Runs kernels on the CPU, and finds every data race that the execution has.
+//! Runs kernels on the CPU, and finds every data race of the execution.
 
 mod access;
 mod asynchronous;

@@ -1,4 +1,4 @@
-//! The grid: its CTAs, whose turn it is, and what happens when nobody can go on.
+//! The machine that executes a grid: its CTAs, the choice of the next warp, and the end when no thread can continue.
 
 use std::ops::ControlFlow;
 
@@ -23,24 +23,24 @@ use crate::{
     warp::{Group, Lanes, Thread, Wait, Warp, each},
 };
 
-/// A CTA that runs.
+/// A CTA that has begun.
 pub struct Cta {
-    /// Its number in the grid, clusters one behind the other.
+    /// Its number. The CTAs of a cluster have consecutive numbers.
     pub index: u32,
-    /// Its place in the grid.
+    /// Its coordinates in the grid.
     pub id: Dim3,
     /// Its rank in its cluster.
     pub rank: u32,
-    /// How many threads it has.
+    /// The number of its threads.
     pub threads: u32,
     pub warps: Vec<Warp>,
-    /// Shared memory, which bytes of it nobody has written, and its accesses.
+    /// Shared memory, whether each of its bytes is unwritten, and its accesses.
     pub shared: Vec<u8>,
     pub unwritten: Vec<bool>,
     pub shadow: Shadow,
-    /// What threads synchronize through in it.
+    /// The places in shared memory through which threads synchronize.
     pub locations: Locations,
-    /// By thread.
+    /// By thread: its clock and its pending fences and reads.
     pub order: Vec<Thread>,
     pub barriers: Barriers,
     pub ended: u32,
@@ -49,7 +49,8 @@ pub struct Cta {
 }
 
 impl Cta {
-    /// The event that a group of lanes waits for, and where. A loop that tries to wait for an mbarrier waits for it.
+    /// The event that a group of lanes waits for, and the instruction that waits. A loop that tries to wait for an
+    /// mbarrier waits for that mbarrier.
     fn waits(&self, warp: &Warp, group: &Group) -> (Wait, Pc) {
         let thread = warp.first + group.lanes.trailing_zeros();
         match self.asynchronous.tried.get(&thread) {
@@ -59,34 +60,34 @@ impl Cta {
     }
 }
 
-/// Whether a wait is one for arrivals.
+/// Whether a wait ends with arrivals.
 fn arrives(wait: Wait) -> bool {
     matches!(wait, Wait::Mbarrier | Wait::Barrier(_) | Wait::Cluster)
 }
 
-/// What all CTAs of a cluster share.
+/// State that the CTAs of a cluster share.
 #[derive(Default)]
 pub struct Cluster {
-    /// Threads that have arrived in this phase, and what they had seen.
+    /// The number of threads that have arrived in this phase, and the joined pasts of their clocks.
     pub arrived: u32,
     pub past: crate::clock::Meeting,
-    /// How often the barrier has opened, and what each time was seen.
+    /// The number of completed phases of the barrier, and by phase, the past of the threads that arrived in it.
     pub phase: u32,
     pub done: Vec<crate::clock::Past>,
-    /// Threads that have ended.
+    /// The number of threads that have ended.
     pub ended: u32,
 }
 
-/// What is launched.
+/// A kernel with its launch, ready to execute.
 pub struct Kernel<'r> {
-    /// By kernel, its own among them.
+    /// All programs by kernel, including this kernel's.
     pub programs: &'r FxHashMap<String, Program>,
     pub program: &'r Program,
     pub launch: &'r Launch,
     pub parameters: Vec<u8>,
 }
 
-/// A grid that runs.
+/// A grid that executes.
 pub struct Machine<'r> {
     programs: &'r FxHashMap<String, Program>,
     pub program: &'r Program,
@@ -94,20 +95,21 @@ pub struct Machine<'r> {
     pub options: &'r Options,
     pub global: &'r mut Global,
     pub parameters: Vec<u8>,
-    /// The grids that it depends on, the grid itself, and what its threads have seen of those.
+    /// The grids that this grid depends on, the grid itself, and the joined pasts of its ended threads if it depends on
+    /// grids.
     earlier: Vec<Grid>,
     pub grid: Grid,
     seen: Meeting,
-    /// What comes before the end of `griddepcontrol.wait`.
+    /// The past that `griddepcontrol.wait` acquires.
     pub end: Past,
     pub ctas: Vec<Option<Box<Cta>>>,
     pub clusters: FxHashMap<u32, Cluster>,
-    /// The CTAs that have begun and not ended.
+    /// The CTAs that have begun and have not ended.
     pub running: Vec<u32>,
-    /// How many have begun, and how many there are, those of earlier grids among them.
+    /// The number of CTAs that have begun, and the number of all CTAs. Both include the CTAs of earlier grids.
     pub begun: u32,
     pub total: u32,
-    /// How many are in a cluster.
+    /// The number of CTAs in a cluster.
     pub cluster: u32,
     pub locations: Locations,
     pub history: History,
@@ -115,28 +117,29 @@ pub struct Machine<'r> {
     pub findings: Faults,
     pub printed: String,
     pub random: Random,
-    /// The additional work of strong accesses and fences, in instructions of warps: each compares the clocks of all threads.
+    /// The additional work of strong accesses and fences, in warp instructions: each compares the clocks of all
+    /// threads.
     pub waits: u64,
-    /// Instructions of warps, and of threads.
+    /// The number of warp instructions, and of thread instructions.
     pub time: u64,
     pub steps: u64,
-    /// It grows with everything that others can notice.
+    /// A counter of the changes that other threads can notice.
     pub version: u64,
-    /// When it last grew.
+    /// The time of the last change of `version`.
     pub changed: u64,
     pub in_flight: InFlight,
     pub races: Races,
-    /// By agent that is no thread, the thread that started its operations.
+    /// By agent that is a chain of asynchronous operations, the thread that started the operations.
     pub owners: FxHashMap<Agent, u32>,
     /// The CTAs that `clusterlaunchcontrol` has taken.
     pub cancelled: u32,
-    /// Memory that the kernel has allocated.
+    /// The number of allocations that the kernel has made.
     pub heap: u32,
-    /// Where a cooperative grid meets.
+    /// The address of the workspace in which a cooperative grid synchronizes.
     pub workspace: u64,
-    /// Whether only the first instructions count.
+    /// Whether this is a trial run, which executes only the first instructions.
     pub is_trial: bool,
-    /// What a trial tells of what the kernel expects.
+    /// The facts about the kernel's expectations that a trial run finds.
     pub learned: Learned,
     /// Whether loads may return older values.
     pub is_stale: bool,
@@ -145,29 +148,29 @@ pub struct Machine<'r> {
     turn: usize,
 }
 
-/// What would end the waiting where all bytes have come.
-const LACKS_ARRIVALS: &str = "an arrival: no mbarrier waits for bytes alone";
-/// The same, where they wait at the barrier of the cluster.
-const LACKS_CLUSTER: &str = "an arrival at the barrier of the cluster by all its threads";
-/// How many instructions a warp executes at once in an ordinary turn.
+/// The remedy of a hang at mbarriers whose bytes have all arrived.
+const LACKS_ARRIVALS: &str = "add an arrival: no mbarrier waits for bytes alone";
+/// The remedy of a hang at the barrier of the cluster.
+const LACKS_CLUSTER: &str = "let all threads of the cluster arrive at its barrier";
+/// The number of instructions that a warp executes in an ordinary turn.
 const TURN: u32 = 64;
-/// How many instructions of warps pass until it is told how far the run has come.
+/// The number of warp instructions between two reports of the progress.
 const TOLD: u64 = 1 << 16;
-/// How many instructions of warps may pass, for each running one, in which nothing happens.
+/// The number of warp instructions, for each running warp, that may pass without a change.
 const QUIET: u64 = 4096;
-/// How many threads a launch may have in which loads return older values.
+/// The maximum number of threads of a launch in which loads may return older values.
 const MOST_STALE: u64 = 2048;
-/// How many warps run at the same time, if they do not wait for others.
+/// The number of warps that are resident at the same time, if they do not wait for other warps.
 const RESIDENT: usize = 512;
 
-/// What came of a run.
+/// The result of a run.
 pub struct Ran {
     pub report: Report,
-    /// How many instructions warps executed.
+    /// The number of warp instructions.
     pub time: u64,
-    /// What a trial tells.
+    /// The facts that a trial run finds.
     pub learned: Learned,
-    /// What is left of the grid.
+    /// The state of the grid that a later dependent launch needs.
     pub earlier: Earlier,
 }
 
@@ -222,17 +225,17 @@ impl<'r> Machine<'r> {
         }
     }
 
-    /// How many accesses a cell keeps, by the number of threads: of few threads, more than they have.
+    /// The maximum number of accesses in a list of a cell. In a small launch it exceeds the number of threads.
     pub fn bound(threads: u64) -> usize {
         if threads <= 96 { 256 } else { 4 }
     }
 
-    /// The work so far, in instructions of warps that access nothing.
+    /// The work so far, in warp instructions that access no memory.
     pub fn work(&self) -> u64 {
         self.time + self.waits
     }
 
-    /// Runs the grid to its end, or so many instructions of warps.
+    /// Runs the grid to its end, or until its work reaches `most` warp instructions.
     pub fn run(mut self, most: u64, watch: &mut dyn FnMut(Progress) -> ControlFlow<()>) -> Ran {
         let (mut is_cut, mut told) = (false, 0);
         self.admit();
@@ -262,7 +265,7 @@ impl<'r> Machine<'r> {
                 self.deliver();
             }
             if self.time - self.changed > QUIET * self.running.len() as u64 * 8 && self.is_cycling() {
-                // They may wait for CTAs that have not begun.
+                // The warps may wait for CTAs that have not begun.
                 if self.begun + self.cancelled >= self.total {
                     break;
                 }
@@ -304,7 +307,7 @@ impl<'r> Machine<'r> {
         }
     }
 
-    /// Lets CTAs begin, whole clusters at once.
+    /// Lets CTAs begin, in whole clusters.
     fn admit(&mut self) {
         let warps = self.warps_of_cta() as usize;
         let more = if self.is_trial { 1 } else { (RESIDENT / warps).clamp(1, 32) };
@@ -321,7 +324,7 @@ impl<'r> Machine<'r> {
         }
     }
 
-    /// The place of a CTA.
+    /// The coordinates of a CTA in the grid.
     pub fn cta_place(&self, index: u32) -> Dim3 {
         self.grid.place(index)
     }
@@ -334,7 +337,7 @@ impl<'r> Machine<'r> {
             let lanes = u32::MAX >> (32 - (threads - first).min(32));
             Warp::new(first, lanes, entry.entry, entry.registers, entry.local, are_apart)
         };
-        // Whole words, for updates of 8 and 16 bits in the last one.
+        // The size is rounded up to whole words, for updates of 8 and 16 bits in the last word.
         let shared = (self.program.shared + u64::from(self.launch.size.shared)).next_multiple_of(4) as usize;
         let agent = |thread: u32| index << INDEX_BITS | thread;
         let thread = |thread| Thread { clock: Clock::new(agent(thread)), pending: Pending::default(), cluster: None };
@@ -376,19 +379,19 @@ impl<'r> Machine<'r> {
         })
     }
 
-    /// The warp whose turn it is, and how many instructions it may execute.
+    /// Chooses the next warp, and how many instructions it may execute.
     fn choose(&mut self) -> Option<(u32, u32, u32)> {
         match self.options.schedule {
             Schedule::RoundRobin => self.next_in_order(TURN),
             Schedule::Threads => {
                 let count = self.running.len() as u64 * u64::from(self.warps_of_cta());
                 self.turn = self.random.below(count.max(1)) as usize;
-                // In a large grid, a turn is longer than it takes to find whose it is.
+                // In a large grid, a turn lasts longer than the search for the next warp.
                 let budget = 1 + self.random.below(4.max(count / 8)) as u32;
                 self.next_in_order(budget)
             }
             Schedule::CtaAhead | Schedule::WarpAhead => {
-                // The one that is ahead gives way for a while when nothing happens, since it may wait for others.
+                // The preferred warp yields for a while when nothing changes, since it may wait for another warp.
                 if self.time - self.changed > QUIET || self.random.happens(2) {
                     return self.next_in_order(TURN);
                 }
@@ -418,7 +421,7 @@ impl<'r> Machine<'r> {
             Schedule::Random => {
                 let priority = |warp: &(u32, u32)| self.priorities.get(warp).copied().unwrap_or(0);
                 let all = self.running.len() * self.warps_of_cta() as usize;
-                // Of a large grid, some are looked at.
+                // In a large grid, only some of the warps are candidates.
                 let skip = if all > 64 { self.random.below(all as u64 - 32) as usize } else { 0 };
                 let ready = |(cta, warp): &(u32, u32)| self.is_ready(*cta, *warp);
                 let some = self.warps().skip(skip).take(64).filter(ready).max_by_key(priority);
@@ -426,7 +429,7 @@ impl<'r> Machine<'r> {
                 let changes = self.random.happens(40);
                 let spins = self.time - self.changed > 256;
                 if changes || spins {
-                    // Below all others, so that each comes to its turn.
+                    // Its priority falls below all other priorities, so that every warp gets a turn.
                     self.lowest -= 1;
                     self.priorities.insert(best, self.lowest);
                 }
@@ -465,7 +468,7 @@ impl<'r> Machine<'r> {
             self.running.retain(|other| *other != index);
             self.admit_behind();
         }
-        // Others of the cluster may still use its shared memory.
+        // Other CTAs of the cluster may still use its shared memory.
         if !is_over || self.cluster > 1 {
             self.ctas[index as usize] = Some(cta);
         }
@@ -485,13 +488,13 @@ impl<'r> Machine<'r> {
         }
     }
 
-    /// Something happened that others can notice.
+    /// Records a change that other threads can notice.
     pub fn change(&mut self) {
         self.version += 1;
         self.changed = self.time;
     }
 
-    /// Whether every warp that runs has been in the same state twice, with nothing else happening.
+    /// Whether every running warp has been in the same state twice without another change.
     fn is_cycling(&mut self) -> bool {
         let running = self.running.clone();
         let mut all = true;
@@ -507,7 +510,7 @@ impl<'r> Machine<'r> {
         all
     }
 
-    /// What is told where everything waits, or does the same for ever.
+    /// Reports hangs when all threads wait, or repeat the same states forever.
     fn finish(&mut self) {
         let mut told = 0;
         let missing = self.missing();
@@ -527,7 +530,8 @@ impl<'r> Machine<'r> {
         self.flush();
     }
 
-    /// The events that are missing where everything waits at barriers or mbarriers; nothing where a thread goes round in another loop.
+    /// The kind of event that is missing when all threads wait at barriers or mbarriers. `None` if a thread loops
+    /// without a wait.
     fn missing(&self) -> Option<Missing> {
         let running = self.running.iter().filter_map(|cta| self.ctas[*cta as usize].as_deref());
         let mut groups = running.flat_map(|cta| {
@@ -539,44 +543,45 @@ impl<'r> Machine<'r> {
     }
 
     fn hang(&mut self, cta: &Cta, thread: u32, (wait, pc): (Wait, Pc), missing: Option<Missing>) {
-        // A thread that waits at a barrier of the CTA stands behind it.
+        // The program counter of a thread that waits at a barrier of the CTA is already after the barrier.
         let at = if matches!(wait, Wait::Barrier(_)) { pc.saturating_sub(1) } else { pc };
         let why = match wait {
-            Wait::Ready => "the thread goes round in a loop that nothing can end".to_owned(),
+            Wait::Ready => "the thread repeats a loop that no thread can end".to_owned(),
             Wait::Barrier(id) => {
                 let all =
                     cta.barriers.0.get(&id).and_then(|barrier| barrier.threads).unwrap_or(cta.threads - cta.ended);
                 let arrived = cta.barriers.arrived(id).min(all);
                 format!("the thread waits at barrier {id}, at which {arrived} of {all} threads have arrived")
             }
-            Wait::Cluster => "the thread waits at the barrier of the cluster, where others do not arrive".into(),
-            Wait::Gather(mask, _) => format!("the thread waits for lanes of {mask:#x} that do not come"),
+            Wait::Cluster => "the thread waits at the barrier of the cluster, where other threads do not arrive".into(),
+            Wait::Gather(mask, _) => format!("the thread waits for lanes of {mask:#x} that do not arrive"),
             Wait::Mbarrier => "the thread waits for a phase of an mbarrier that does not end".into(),
             Wait::Completion => "the thread waits for asynchronous operations that do not complete".into(),
         };
         let help = match (wait, missing) {
             (Wait::Barrier(_), _) => Remedy::AllArrive,
             (Wait::Ready, _) => {
-                "a write of the place that the loop reads, by a thread that does not wait for this one".into()
+                "write the memory that the loop reads, in a thread that does not wait for this thread".into()
             }
             (Wait::Cluster, _) => LACKS_CLUSTER.into(),
             (Wait::Gather(..), _) => {
-                "all lanes of the mask at the instruction, or a mask of the lanes that come to it".into()
+                "let all lanes of the mask reach the instruction, or name only the lanes that reach it".into()
             }
             (Wait::Mbarrier, Some(Missing::Arrivals)) => LACKS_ARRIVALS.into(),
             (Wait::Mbarrier, Some(Missing::Bytes)) => {
-                "`.expect_tx` of as many bytes as the copies of the phase bring".into()
+                "expect by `.expect_tx` as many bytes as the copies of the phase bring".into()
             }
-            (Wait::Mbarrier, None) => "as many arrivals and bytes in the phase as the mbarrier expects".into(),
+            (Wait::Mbarrier, None) => "give the phase as many arrivals and bytes as the mbarrier expects".into(),
             (Wait::Completion, _) => {
-                "`tcgen05.dealloc` of the columns that are taken, or all warps of the warpgroup".into()
+                "free the taken columns by `tcgen05.dealloc`, or let all warps of the warpgroup reach the instruction"
+                    .into()
             }
         };
         let detail = missing.filter(|_| arrives(wait)).map_or(Detail::None, Detail::Missing);
         self.find_detailed(cta, FaultKind::Hang, thread, at, None, None, why, Some(help), detail);
     }
 
-    /// A finding at an instruction of a thread of a CTA.
+    /// Records a finding at an instruction of a thread of a CTA.
     #[expect(clippy::too_many_arguments, reason = "these are a finding")]
     pub fn find(
         &mut self,
@@ -592,7 +597,7 @@ impl<'r> Machine<'r> {
         self.find_detailed(cta, kind, thread, pc, other, place, message, help, Detail::None);
     }
 
-    /// A finding with the facts that tell it from others of its kind.
+    /// Records a finding with the facts that distinguish it from other findings of its kind.
     #[expect(clippy::too_many_arguments, reason = "these are a finding")]
     pub fn find_detailed(
         &mut self,
@@ -623,23 +628,23 @@ impl<'r> Machine<'r> {
         self.findings.push(finding);
     }
 
-    /// Whose an access is.
+    /// The CTA and the thread that performed an access.
     pub fn who(&self, agent: Agent) -> Who {
         let thread = index_of(agent) as u32;
         let thread = self.owners.get(&agent).copied().unwrap_or(thread);
         Who { cta: cta_of(agent), thread }
     }
 
-    /// Whether another race of these two places is wanted.
+    /// Whether another race of these two instructions is wanted.
     pub fn wants_race(&mut self, record: Record, earlier: Record, same_value: bool) -> bool {
         let kind = if same_value { FaultKind::SameValue } else { FaultKind::Race };
-        // Steps of other grids are others.
+        // The instructions of different grids are distinct.
         let grid = self.earlier_grid(earlier.agent).map_or(0, |(number, _)| number as u32 + 1);
         let other = earlier.info.step() | grid << STEP_BITS;
         self.findings.wants(kind, record.info.step(), other, self.options.findings)
     }
 
-    /// A race of an access of a thread with an earlier one, which may lack a fence alone.
+    /// Records a race of a thread's access with an earlier access. A proxy fence alone may be missing.
     #[expect(clippy::too_many_arguments, reason = "these are a race")]
     pub fn race(
         &mut self,
@@ -662,7 +667,7 @@ impl<'r> Machine<'r> {
         };
         let accesses = [earlier, record].map(does);
         let grid = self.earlier_grid(earlier.agent).map(|(_, grid)| grid);
-        let by = grid.map(|grid| format!(" by the grid of '{}' in front", grid.launch.kernel)).unwrap_or_default();
+        let by = grid.map(|grid| format!(" by the earlier grid of '{}'", grid.launch.kernel)).unwrap_or_default();
         let message = match same_value {
             true if grid.is_none() => format!("two writes of the same value to `{place}` have no order"),
             true => format!("a write{by} and a write of the same value to `{place}` have no order"),
@@ -690,14 +695,14 @@ impl<'r> Machine<'r> {
         self.findings.push(finding);
     }
 
-    /// The grid in front that an agent is of.
+    /// The earlier grid of an agent.
     fn earlier_grid(&self, agent: Agent) -> Option<(usize, &Grid)> {
         let cta = cta_of(agent);
         let number = self.earlier.iter().position(|grid| cta < grid.end()).filter(|_| cta < self.grid.first)?;
         Some((number, &self.earlier[number]))
     }
 
-    /// Where an access is, which may be one of a grid in front.
+    /// The site of an access, which may belong to an earlier grid.
     fn site_of(&self, access: Record) -> Option<Site> {
         let grid = self.earlier_grid(access.agent).map_or(&self.grid, |(_, grid)| grid);
         let (who, pc) = (self.who(access.agent), access.info.step());
@@ -705,12 +710,12 @@ impl<'r> Machine<'r> {
         Some(site(program, pc, who, grid.launch.size.block, grid.place(who.cta)))
     }
 
-    /// Whether `griddepcontrol.wait` would put all that an agent has done in front.
+    /// Whether `griddepcontrol.wait` would order all operations of an agent before it.
     fn would_wait(&self, agent: Agent) -> bool {
         Clock::of(self.end.clone()).has_seen(agent, 1)
     }
 
-    /// What would have ordered two accesses.
+    /// The remedy that would order two accesses.
     fn would_order(&self, record: Record, earlier: Record) -> Remedy {
         let (a, b) = (cta_of(record.agent), cta_of(earlier.agent));
         let scope = match () {
@@ -726,7 +731,7 @@ impl<'r> Machine<'r> {
             return Remedy::ProxyFence;
         }
         if two.is_async() {
-            return "a wait for the completion of the asynchronous operation, and a barrier if another thread waits"
+            return "add a wait for the completion of the asynchronous operation, and a barrier if another thread waits"
                 .into();
         }
         if let (Some(first), Some(second)) = (one.strong(), two.strong()) {
@@ -734,7 +739,7 @@ impl<'r> Machine<'r> {
             if found < scope {
                 return Remedy::Wider { needed: scope, found };
             }
-            return "the same size of both accesses: strong operations that overlap in part are not ordered".into();
+            return "give both accesses the same size: strong operations that overlap in part are not ordered".into();
         }
         match (one.strong(), two.strong()) {
             (None, None) if scope == Scope::Gpu => Remedy::ReleaseAcquire(scope),
@@ -743,7 +748,7 @@ impl<'r> Machine<'r> {
         }
     }
 
-    /// A symbol or parameter, and an offset.
+    /// The name of an address of shared memory: a symbol and an offset.
     pub fn name_of_shared(&self, at: u64) -> String {
         let found =
             self.program.shared_names.iter().rev().find(|(start, bytes, _)| at >= *start && at - start < *bytes);
@@ -753,7 +758,7 @@ impl<'r> Machine<'r> {
         }
     }
 
-    /// The same in global memory; the address where there is none.
+    /// The name of an address of global memory, or the address itself if no piece contains it.
     pub fn name_of_global(&self, piece: usize, at: u64) -> String {
         match self.global.pieces.get(piece) {
             Some(piece) => offset(&piece.name, at),
@@ -761,12 +766,12 @@ impl<'r> Machine<'r> {
         }
     }
 
-    /// The step whose turn it is, for its line.
+    /// The line of an instruction.
     pub fn line(&self, pc: Pc) -> u32 {
         self.program.steps.get(pc as usize).map_or(0, |step| step.at.line)
     }
 
-    /// The threads of lanes of a warp.
+    /// The threads of lanes of a warp, each with its lane.
     pub fn threads(warp: &Warp, lanes: Lanes) -> impl Iterator<Item = (usize, u32)> {
         let first = warp.first;
         each(lanes).map(move |lane| (lane, first + lane as u32))

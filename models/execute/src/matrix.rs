@@ -1,13 +1,13 @@
-//! What the matrix instructions compute, and what of memory they touch. Nothing here knows the machine: registers come as
-//! `[u64; 32]` by lane with the value in the low bits, memory as closures or copies of its lines, and places that an
-//! instruction touches go back as lists, which the caller checks against what exists.
+//! The values that matrix instructions compute, and the memory that they access. This module does not depend on the
+//! machine. Registers are `[u64; 32]` by lane with the value in the low bits. Memory is passed as closures or as copies
+//! of its lines. The places that an instruction accesses are returned as lists, which the caller checks.
 //!
 //! Every product has the same three steps: gather the elements through the instruction's layout into plain matrices,
 //! [`product::Product::multiply`] them, scatter the result.
 //!
-//! What is [`element::Unsupported`]: block-scaled products; `wgmma` and `tcgen05.mma` with a sparse A; floats of 4 and 6 bits
-//! in `tcgen05.mma`; decompression in `tcgen05.cp` and `ldmatrix`, and the latter's matrices of bytes; `tcgen05.ld.red`; tensor
-//! maps with an interleave layout or padded elements, and the modes `.im2col::w`.
+//! [`element::Unsupported`] covers: block-scaled products; `wgmma` and `tcgen05.mma` with a sparse A; floats of 4 and 6
+//! bits in `tcgen05.mma`; decompression in `tcgen05.cp` and `ldmatrix`, and matrices of bytes in `ldmatrix`;
+//! `tcgen05.ld.red`; tensor maps with an interleave layout or padded elements, and the modes `.im2col::w`.
 
 pub mod element;
 pub mod fragment;

@@ -1,4 +1,4 @@
-//! Global memory, and what addresses are.
+//! Global memory, and the meaning of addresses.
 
 use ptx_isa::Space;
 
@@ -8,38 +8,39 @@ use crate::{
     shadow::Shadow,
 };
 
-/// Where the windows of the state spaces are in generic addresses. What is below is global memory.
+/// The windows of the state spaces in generic addresses. Lower addresses are global memory.
 pub mod window {
-    /// Shared memory of the cluster; its 32 bits are an address of `.shared::cluster`.
+    /// Shared memory of the cluster. The low 32 bits are an address of `.shared::cluster`.
     pub const SHARED: u64 = 0x7f00 << 32;
     /// Local memory of the thread.
     pub const LOCAL: u64 = 0x7e00 << 32;
     /// Parameters of the kernel.
     pub const PARAM: u64 = 0x7d00 << 32;
-    /// Functions, each 16 bytes.
+    /// Functions. Each occupies 16 bytes.
     pub const CODE: u64 = 0x7c00 << 32;
-    /// The bits of an address below a window.
+    /// The size of a window.
     pub const SIZE: u64 = 1 << 32;
-    /// In addresses of `.shared::cluster`, the number of a CTA plus 1 stands above the address in that CTA; 0 is the own CTA.
+    /// In addresses of `.shared::cluster`, the bits above the offset are the rank of the CTA plus 1, or 0 for the
+    /// thread's own CTA.
     pub const CTA_SHIFT: u32 = 24;
 }
 
-/// Where an address leads.
+/// The place that an address denotes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Region {
     /// A buffer, and an offset in it.
     Global(usize, u64),
-    /// Shared memory of the CTA of a rank in the cluster, or of the own one.
+    /// Shared memory of the CTA with a rank in the cluster, or of the thread's own CTA.
     Shared(Option<u32>, u64),
     /// Local memory of the thread.
     Local(u64),
     /// A parameter of the kernel.
     Param(u64),
-    /// Nothing.
+    /// No memory.
     Nowhere,
 }
 
-/// Where an address of a state space leads.
+/// The place that an address of a state space denotes.
 pub fn region(space: Space, address: u64) -> Region {
     let shared = |address: u64| {
         let (rank, offset) = ((address >> window::CTA_SHIFT) as u32, address & ((1 << window::CTA_SHIFT) - 1));
@@ -60,7 +61,7 @@ pub fn region(space: Space, address: u64) -> Region {
     }
 }
 
-/// The offset of an address in the window of its state space, as a generic address.
+/// The generic address of an address in a state space.
 pub fn generic(space: Space, address: u64) -> u64 {
     match space {
         Space::Shared | Space::SharedCta | Space::SharedCluster => window::SHARED | address & 0xffff_ffff,
@@ -72,43 +73,43 @@ pub fn generic(space: Space, address: u64) -> u64 {
 /// A piece of global memory.
 #[derive(Debug)]
 pub struct Piece {
-    /// How findings call it.
+    /// Its name in findings.
     pub name: String,
-    /// What it holds.
+    /// Its contents.
     pub bytes: Vec<u8>,
-    /// How many bytes it may have. Its last word is whole, for atomic accesses of the word around a byte.
+    /// The maximum number of its bytes. Its last word is whole, for atomic accesses of the word around a byte.
     limit: u64,
-    /// What makes its contents where it grows.
+    /// The initial contents of bytes by which the piece grows.
     fill: Option<Fill>,
-    /// Which bytes nobody has written, if that is watched.
+    /// The unwritten bytes, if uninitialized reads are checked.
     pub unwritten: Option<Vec<bool>>,
     /// Its accesses.
     pub shadow: Shadow,
-    /// Whether it was given back.
+    /// Whether it was freed.
     pub is_freed: bool,
 }
 
-/// What a piece has where it grows.
+/// The initial contents of bytes by which a piece grows.
 #[derive(Debug)]
 enum Fill {
     Zero,
     Small(Random),
 }
 
-/// All pieces of global memory. Each begins at a multiple of 4 GiB.
+/// The pieces of global memory. Each begins at a multiple of 4 GiB.
 #[derive(Debug, Default)]
 pub struct Global {
     pub pieces: Vec<Piece>,
 }
 
-/// The size of the words in which updates of 8 and 16 bits are done.
+/// The size of the words in which updates of 8 and 16 bits are performed.
 const WORD: usize = 4;
 
-/// How much a piece grows at once.
+/// The number of bytes by which a piece grows at once.
 const STEP: u64 = 1 << 16;
 
 impl Global {
-    /// A new piece.
+    /// Allocates a piece.
     pub fn allocate(&mut self, name: &str, contents: Contents, seed: u64, bound: usize) -> usize {
         let number = self.pieces.len();
         let (bytes, limit, fill, unwritten) = match contents {
@@ -136,13 +137,13 @@ impl Global {
         Buffer(piece as u32).address()
     }
 
-    /// The bytes of a piece from an offset on; it grows where it may. Nothing, where it has no such bytes.
+    /// The bytes of a piece from an offset on. The piece grows if it can. `None` if the piece has no such bytes.
     pub fn slice(&mut self, piece: usize, at: u64, bytes: u64) -> Option<&mut [u8]> {
         let limit = self.pieces.get(piece)?.limit;
         self.words(piece, at, bytes).filter(|_| at + bytes <= limit)
     }
 
-    /// The same with the rest of the last word.
+    /// Like `slice`, with the rest of the last word.
     pub fn words(&mut self, piece: usize, at: u64, bytes: u64) -> Option<&mut [u8]> {
         let piece = self.pieces.get_mut(piece).filter(|piece| !piece.is_freed)?;
         let end = at.checked_add(bytes)?;
@@ -154,7 +155,7 @@ impl Global {
 }
 
 impl Piece {
-    /// The bytes that it holds, without the rest of its last word.
+    /// Its bytes, without the rest of its last word.
     pub fn contents(&self) -> &[u8] {
         let length = self.bytes.len().min(usize::try_from(self.limit).unwrap_or(usize::MAX));
         &self.bytes[..length]

@@ -1,4 +1,4 @@
-//! Functions that modules call without having them: what they do here.
+//! The effects of functions that modules call without defining them.
 
 use ptx_isa::Runtime;
 
@@ -12,13 +12,13 @@ use crate::{
 };
 
 impl Machine<'_> {
-    /// A call of a function that is not in the module.
+    /// Executes a call of a function that is not in the module.
     pub fn outside_call(&mut self, cta: &mut Cta, warp: &mut Warp, index: usize, name: &str, of: &Invoke) {
         let group = warp.groups[index];
         let first = warp.first + group.lanes.trailing_zeros();
         match Runtime::of(name) {
             Some(Runtime::Ends) => {
-                let message = format!("`{name}` is called, which ends the kernel");
+                let message = format!("the call of `{name}` ends the kernel");
                 self.find(cta, FaultKind::Trap, first, group.pc, None, None, message, None);
             }
             Some(Runtime::Prints) => {
@@ -90,7 +90,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Bytes at a generic address, as far as there are any.
+    /// Bytes at a generic address, if they exist.
     fn peek(&mut self, cta: &mut Cta, warp: &mut Warp, lane: usize, address: u64, bytes: u64) -> Option<Vec<u8>> {
         match region(ptx_isa::Space::Generic, address) {
             Region::Local(at) => warp.local[lane].slice(at, bytes).map(|(bytes, _)| bytes.to_vec()),
@@ -109,7 +109,8 @@ impl Machine<'_> {
         String::from_utf8_lossy(&bytes).into_owned()
     }
 
-    /// What `vprintf` prints: the format, and a block with the values, each at a multiple of its size.
+    /// The output of `vprintf`. Its arguments are the format, and a block with the values, each at a multiple of its
+    /// size.
     fn formatted(&mut self, cta: &mut Cta, warp: &mut Warp, lane: usize, [format, block]: [u64; 2]) -> String {
         let format = self.string(cta, warp, lane, format);
         let (mut text, mut at) = (String::new(), block);
@@ -143,7 +144,7 @@ impl Machine<'_> {
     }
 }
 
-/// A value as C prints it: its flags, width and precision, and what kind it is.
+/// A value as C prints it, by its flags, width, precision and conversion.
 fn shown(spec: &str, conversion: char, value: u64, is_long: bool, string: &str) -> String {
     let flags: String = spec.chars().take_while(|letter| "-+ #0".contains(*letter)).collect();
     let mut numbers = spec[flags.len()..].trim_end_matches(['h', 'l', 'L', 'z', 'j', 't']).split('.');

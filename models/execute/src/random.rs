@@ -1,4 +1,5 @@
-//! Random numbers that are the same everywhere: SplitMix64 ('Fast Splittable Pseudorandom Number Generators', Steele et al., 2014).
+//! Random numbers that are the same everywhere: SplitMix64 ('Fast Splittable Pseudorandom Number Generators', Steele et
+//! al., 2014).
 
 /// A sequence of random numbers.
 #[derive(Clone, Debug)]
@@ -19,12 +20,12 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// A number below another one, which is not 0.
+    /// A number below `bound`, which is not 0.
     pub fn below(&mut self, bound: u64) -> u64 {
         ((u128::from(self.next()) * u128::from(bound)) >> 64) as u64
     }
 
-    /// Whether an event of so many in 256 happens.
+    /// Whether an event with probability `of_256`/256 happens.
     pub fn happens(&mut self, of_256: u64) -> bool {
         self.below(256) < of_256
     }

@@ -1,39 +1,39 @@
-//! What a run found.
+//! The report of a run: its findings, its output and its cost.
 
 use std::fmt::{self, Display, Formatter};
 
 use ptx_isa::{Dim3, Family, InstPlace, Scope, SourceLine};
 
-/// What came of a launch.
+/// The result of a launch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
-    /// What is wrong, in the order in which it was found; each pair of lines once.
+    /// The findings, in the order in which they were found. Each pair of lines is reported once.
     pub findings: Vec<Fault>,
-    /// What the kernel printed.
+    /// The output of the kernel.
     pub printed: String,
-    /// What is not computed as a GPU does, each once.
+    /// Results that are not computed as a GPU computes them. Each note is listed once.
     pub notes: Vec<Note>,
-    /// How many instructions threads have executed.
+    /// The number of instructions that threads have executed.
     pub steps: u64,
-    /// How many instructions warps have executed.
+    /// The number of instructions that warps have executed.
     pub time: u64,
-    /// The work of the run, in instructions of warps: a strong access counts more the more threads there are. It bounds a run on each
-    /// machine in the same way.
+    /// The work of the run, in warp instructions. The cost of a strong access grows with the number of threads. A limit
+    /// on this work bounds a run on each machine in the same way.
     pub work: u64,
-    /// How many findings were like one that is there.
+    /// The number of findings that repeat a listed finding.
     pub repeated: u64,
 }
 
-/// A place in the PTX that is run in another manner than on a GPU.
+/// An instruction that the machine executes differently from a GPU.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Note {
     /// The line of PTX, from 1.
     pub line: u32,
-    /// What is different.
+    /// The difference.
     pub what: String,
 }
 
-/// What is wrong with an execution.
+/// The kind of a finding.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, strum::Display, strum::EnumString, strum::EnumIter,
 )]
@@ -43,27 +43,27 @@ pub struct Note {
 pub enum FaultKind {
     /// Two accesses conflict, are not both strong, and nothing orders them (section 8.10 of the manual).
     Race,
-    /// The same, of stores that write the same value.
+    /// Like `Race`, for stores that write the same value.
     SameValue,
     /// Threads wait at different barriers, or a barrier opens without threads that it should have waited for.
     DivergentBarrier,
     /// A barrier or an mbarrier has a count that does not fit.
     BarrierCount,
-    /// Threads wait for what never comes.
+    /// Threads wait for an event that cannot come.
     Hang,
-    /// Memory is read that nobody has written.
+    /// A read of uninitialized memory.
     Uninitialized,
     /// An access is outside of all memory.
     OutOfBounds,
-    /// An address is no multiple of the size of the access.
+    /// An address is not a multiple of the size of the access.
     Misaligned,
     /// Tensor memory is not freed.
     TensorMemory,
-    /// An instruction is used as the manual forbids it.
+    /// An instruction is used in a way that the manual forbids.
     Misuse,
     /// A CTA ends while an asynchronous operation may still read its shared memory.
     Unfinished,
-    /// Shared memory is accessed of a CTA that may not have begun, or has ended.
+    /// An access of the shared memory of a CTA that may not have begun, or has ended.
     Absent,
     /// The kernel stopped itself: `trap`, a failed assertion, a panic.
     Trap,
@@ -74,18 +74,18 @@ pub enum FaultKind {
 }
 
 impl FaultKind {
-    /// Whether the run ends there.
+    /// Whether the finding ends the run.
     pub fn ends(self) -> bool {
         matches!(self, Self::Hang | Self::Trap | Self::StepLimit | Self::Unsupported)
     }
 
-    /// Whether it alone makes no run a failure.
+    /// Whether the finding is only a warning: a run with no other findings does not fail.
     pub fn is_warning(self) -> bool {
         matches!(self, Self::SameValue)
     }
 }
 
-/// An order for two accesses, or another way out. It prints in words of PTX.
+/// An order for two accesses, or another remedy. It is displayed in terms of PTX.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Remedy {
@@ -95,71 +95,71 @@ pub enum Remedy {
     ReleaseAcquire(Scope),
     /// A strong access of this scope instead of the weak one, or an order for weak accesses.
     Strong(Scope),
-    /// A wider scope of both strong accesses than the one that is found.
+    /// A wider scope of both strong accesses than the scope `found`.
     Wider { needed: Scope, found: Scope },
     /// All threads of the CTA at a barrier, which some do not reach.
     AllArrive,
-    /// One barrier for all threads of a warp, which meet at two.
+    /// The same barrier for all threads of a warp, which wait at two barriers.
     SameBarrier,
     /// A load that is not `.nc`, since the kernel writes the memory.
     PlainLoad,
-    /// A fence of the asynchronous proxy by the thread that reads first, and a barrier.
+    /// A fence of the async proxy by the thread that reads first, and a barrier.
     ProxyFenceOfReader,
-    /// The same by the thread that writes first.
+    /// A fence of the async proxy by the thread that writes first.
     ProxyFence,
     /// A fence of a tensor map that was changed, before its use.
     TensorMapFence,
     /// A wait for the grids before this one.
     GridWait,
-    /// The same in the grid in between, too.
+    /// A wait for the grids before this one, in this grid and in the grid in between.
     GridWaits,
-    /// Any other, in words of PTX.
+    /// Any other remedy, in terms of PTX.
     Words(String),
 }
 
-/// Orders the accesses of earlier grids before the accesses of a dependent grid.
-const WAIT: &str = "`griddepcontrol.wait` before the access, by its thread or by one that a barrier orders before it";
+/// The remedy that orders the accesses of earlier grids before the accesses of a dependent grid.
+const WAIT: &str =
+    "add `griddepcontrol.wait` before the access, in its thread or in a thread that a barrier orders before it";
 
 impl Display for Remedy {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let barrier = |scope: Scope| match scope {
             Scope::Cta => "`bar.sync` of all threads of the CTA",
             Scope::Cluster => "`barrier.cluster.arrive` and `.wait`",
-            Scope::Gpu | Scope::Sys => "no barrier of the grid in PTX: a release and an acquire",
+            Scope::Gpu | Scope::Sys => "a release and an acquire (PTX has no barrier of the grid)",
         };
         match self {
             Self::Barrier(scope) => {
-                write!(f, "{} in between, or a release and an acquire with scope `.{scope}`", barrier(*scope))
+                write!(f, "add {} in between, or a release and an acquire with scope `.{scope}`", barrier(*scope))
             }
             Self::ReleaseAcquire(scope) => write!(
                 f,
-                "a release pattern after the first and an acquire pattern before the second, with scope `.{scope}`"
+                "add a release pattern after the first and an acquire pattern before the second access, with scope `.{scope}`"
             ),
             Self::Strong(scope) => write!(
                 f,
-                "a strong access (`.relaxed.{scope}`) in place of the weak one, or {} in between",
+                "make the weak access strong (`.relaxed.{scope}`), or add {} in between",
                 barrier(*scope)
             ),
             Self::Wider { needed, found } => {
-                write!(f, "scope `.{needed}` of both instead of `.{found}`: the threads are not within that scope")
+                write!(f, "give both accesses scope `.{needed}`: the threads are not within scope `.{found}`")
             }
             Self::AllArrive => {
-                f.write_str("all threads of the CTA at the barrier, or the number of threads as its second operand")
+                f.write_str("let all threads of the CTA reach the barrier, or give the number of threads as its second operand")
             }
             Self::SameBarrier => {
-                f.write_str("`barrier.sync` without `.aligned`, or one barrier that all threads of the warp reach")
+                f.write_str("use `barrier.sync` without `.aligned`, or one barrier that all threads of the warp reach")
             }
-            Self::PlainLoad => f.write_str("a load without `.nc`, which is for memory that the kernel does not write"),
+            Self::PlainLoad => f.write_str("use a load without `.nc`, which is for memory that the kernel does not write"),
             Self::ProxyFenceOfReader => f.write_str(
-                "a `fence.proxy.async` of the thread that reads, after the read, and a barrier after it; most GPUs do without the \
-                 fence where there is a barrier",
+                "add `fence.proxy.async` in the thread that reads, after the read, and a barrier after it; most GPUs need no fence where there is a barrier",
             ),
             Self::ProxyFence => {
-                f.write_str("a `fence.proxy.async` of the thread that accesses it first, and a barrier after it")
+                f.write_str("add `fence.proxy.async` in the thread that accesses it first, and a barrier after it")
             }
-            Self::TensorMapFence => f.write_str("`fence.proxy.tensormap::generic.acquire` of the map"),
+            Self::TensorMapFence => f.write_str("add `fence.proxy.tensormap::generic.acquire` of the map"),
             Self::GridWait => f.write_str(WAIT),
-            Self::GridWaits => write!(f, "{WAIT}, and one in the grid in between, which has not waited either"),
+            Self::GridWaits => write!(f, "{WAIT}, and in the grid in between, which has not waited either"),
             Self::Words(words) => f.write_str(words),
         }
     }
@@ -177,33 +177,34 @@ impl From<String> for Remedy {
     }
 }
 
-/// Something that is wrong.
+/// A finding.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Fault {
-    /// What it is.
+    /// The kind of the finding.
     pub kind: FaultKind,
-    /// Where it was noticed; of a race, the access that came last in this execution.
+    /// The site of the finding. For a race, the access that came last in this execution.
     pub site: Site,
-    /// Of a race, the access that came first; of others, what has to do with it.
+    /// For a race, the access that came first. For other kinds, a related site.
     pub other: Option<Site>,
-    /// Where in memory, where it is about that: a symbol or parameter and an offset in bytes, as `counter+4`.
+    /// The memory, if the finding is about memory: a symbol or parameter and an offset in bytes, such as `counter+4`.
     pub place: Option<String>,
-    /// What is wrong, as a sentence without a full stop.
+    /// The finding, as a sentence without a full stop.
     pub message: String,
-    /// What would have ordered the two, or what else can be done.
+    /// The remedy.
     pub help: Option<Remedy>,
-    /// Facts that tell findings of a kind apart.
+    /// Facts that distinguish findings of a kind.
     pub detail: Detail,
 }
 
 impl Fault {
-    /// Of a race: whether the two are ordered, but go through different proxies without a fence in between.
+    /// Whether the finding is a race whose accesses are ordered, but go through different proxies without a fence in
+    /// between.
     pub fn lacks_fence(&self) -> bool {
         matches!(self.detail, Detail::Race(Race { lacks_fence: true, .. }))
     }
 
-    /// Of a race of two accesses: these, in their order.
+    /// The two accesses of a race, in their order.
     pub fn race(&self) -> Option<Race> {
         match self.detail {
             Detail::Race(race) => Some(race),
@@ -212,14 +213,14 @@ impl Fault {
     }
 }
 
-/// Facts that tell findings of a kind apart.
+/// Facts that distinguish findings of a kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Detail {
-    /// The kind says all.
+    /// The kind is sufficient.
     #[default]
     None,
-    /// Two accesses that race, also of the same value.
+    /// Two accesses that race, also if they write the same value.
     Race(Race),
     /// Registers of a `wgmma` that race with it.
     Registers,
@@ -227,7 +228,7 @@ pub enum Detail {
     TensorMap,
     /// The CTA whose memory is absent.
     Peer(Peer),
-    /// Of a hang where everything waits at barriers or mbarriers: the events that do not come.
+    /// For a hang in which all threads wait at barriers or mbarriers: the missing events.
     Missing(Missing),
 }
 
@@ -235,11 +236,11 @@ pub enum Detail {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Race {
-    /// The kinds of both, in their order.
+    /// The kinds of both accesses, in their order.
     pub accesses: [AccessType; 2],
-    /// Whether the first is of an earlier grid.
+    /// Whether the first access belongs to an earlier grid.
     pub by_earlier_grid: bool,
-    /// Whether the two are ordered, but go through different proxies without a fence in between.
+    /// Whether the two accesses are ordered, but go through different proxies without a fence in between.
     pub lacks_fence: bool,
 }
 
@@ -268,25 +269,25 @@ pub enum AccessType {
 #[derive(Clone, Copy, Debug, strum::Display, PartialEq, Eq, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Peer {
-    /// It may not have begun.
+    /// The CTA may not have begun.
     #[strum(serialize = "may not have begun")]
     NotBegun,
-    /// It has ended.
+    /// The CTA has ended.
     #[strum(serialize = "has ended")]
     Ended,
 }
 
-/// The events that do not come where threads wait for ever.
+/// The events that do not come when threads wait forever.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Missing {
     /// Arrivals: no mbarrier waits for bytes alone.
     Arrivals,
-    /// Bytes of copies, at some mbarrier at which all have arrived.
+    /// Bytes of copies, at an mbarrier at which all threads have arrived.
     Bytes,
 }
 
-/// The kind of an instruction, as findings tell them apart.
+/// The kind of an instruction, as findings distinguish it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum SiteKind {
@@ -308,9 +309,9 @@ pub enum SiteKind {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Site {
-    /// The instruction of the module; on line 0 if there is none.
+    /// The instruction of the module. A site without an instruction has line 0.
     pub at: InstPlace,
-    /// The line of the source, as `.loc` says it.
+    /// The line of the source, according to `.loc`.
     pub source: Option<SourceLine>,
     /// The kind of the instruction.
     pub kind: SiteKind,

@@ -1,22 +1,23 @@
-//! The last accesses of every byte, and which of them nothing orders.
+//! Shadow memory: the last accesses of every byte, and the detection of unordered conflicting accesses.
 //!
-//! A cell has the accesses of four bytes: in place, the last write and the last read; where more must be kept (several threads
-//! read, bytes are written apart, strong accesses meet weak ones), a list of its own. An access is forgotten only where a later
-//! one races with whatever it would race with, so that no race is lost; see [`Record::is_covered_by`]. Large launches, and
-//! small ones that touch much, have short lists and forget more, and races may be lost there, but none is made up.
+//! A cell holds the accesses of four bytes. It stores the last write and the last read in place. If more accesses must
+//! be kept (several threads read, bytes are written separately, strong accesses mix with weak accesses), the cell has a
+//! list. An access is forgotten only if a later access races with every access that would race with it, so that no race
+//! is lost; see [`Record::is_covered_by`]. Large launches, and small launches that access much memory, have short lists
+//! and forget more. Races may be lost there, but no race is invented.
 
 use ptx_isa::Scope;
 
 use crate::clock::{Agent, Clock, Epoch, Fenced, cta_of};
 
-/// How many bytes a cell has.
+/// The number of bytes of a cell.
 pub const CELL: u64 = 4;
 
-/// What an access is, in 32 bits: its step, and what it takes to tell whether it conflicts.
+/// The properties of an access in 32 bits: its instruction, and the facts that decide whether it conflicts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Info(u32);
 
-/// How many bits a step has.
+/// The number of bits of an instruction's index.
 pub const STEP_BITS: u32 = 19;
 const MASK_AT: u32 = STEP_BITS;
 const SIZE_AT: u32 = MASK_AT + 4;
@@ -25,11 +26,11 @@ const ATOMIC: u32 = 1 << (STRENGTH_AT + 3);
 const ASYNC: u32 = 1 << (STRENGTH_AT + 4);
 const WRITE: u32 = 1 << (STRENGTH_AT + 5);
 
-/// How many steps a program may have.
+/// The maximum number of instructions of a program.
 pub const MOST_STEPS: usize = 1 << STEP_BITS;
 
 impl Info {
-    /// An access of a step, of so many bytes as one operation. A strong one has a scope.
+    /// An access by an instruction. `bytes` is the size of the whole operation. A strong access has a scope.
     pub fn new(step: u32, bytes: u64, strong: Option<Scope>, writes: bool) -> Self {
         let size = bytes.max(1).ilog2().min(7);
         let strength = match strong {
@@ -44,12 +45,12 @@ impl Info {
         )
     }
 
-    /// The same, of `atom` or `red`.
+    /// Marks the access as part of an `atom` or a `red`.
     pub fn atomic(self) -> Self {
         Self(self.0 | ATOMIC)
     }
 
-    /// The same, through the async proxy.
+    /// Marks the access as one through the async proxy.
     pub fn asynchronous(self) -> Self {
         Self(self.0 | ASYNC)
     }
@@ -62,27 +63,26 @@ impl Info {
         self.0 >> MASK_AT & 15
     }
 
-    /// The step of the program.
+    /// The instruction in the program.
     pub fn step(self) -> u32 {
         self.0 & (MOST_STEPS as u32 - 1)
     }
 
-    /// Whether it writes.
     pub fn writes(self) -> bool {
         self.0 & WRITE != 0
     }
 
-    /// Whether it is through the async proxy.
+    /// Whether the access is through the async proxy.
     pub fn is_async(self) -> bool {
         self.0 & ASYNC != 0
     }
 
-    /// Whether it is one of `atom` or `red`.
+    /// Whether the access belongs to an `atom` or a `red`.
     pub fn is_atomic(self) -> bool {
         self.0 & ATOMIC != 0
     }
 
-    /// The scope, if it is strong.
+    /// The scope of a strong access.
     pub fn strong(self) -> Option<Scope> {
         [None, Some(Scope::Cta), Some(Scope::Cluster), Some(Scope::Gpu), Some(Scope::Sys)][self.strength().min(4)]
     }
@@ -95,12 +95,12 @@ impl Info {
         self.0 >> SIZE_AT & 7
     }
 
-    /// How many bytes the operation has, of which the cell has some.
+    /// The size of the operation. The cell may hold only a part of it.
     pub fn bytes(self) -> u64 {
         1 << self.size()
     }
 
-    /// Where the operation begins, if this is the part of it in the cell at an address.
+    /// The address at which the operation begins, if this record is the part of it in the cell at address `cell`.
     pub fn start(self, cell: u64) -> u64 {
         (cell + u64::from(self.mask().trailing_zeros() % 4)) & !(self.bytes() - 1)
     }
@@ -109,15 +109,13 @@ impl Info {
 /// An access of an agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Record {
-    /// Whose it is.
     pub agent: Agent,
-    /// When it is done, by its agent's clock.
+    /// The time of the access, by its agent's clock.
     pub epoch: Epoch,
-    /// What it is.
     pub info: Info,
 }
 
-/// Which CTAs are in one cluster: so many follow each other.
+/// The number of CTAs of a cluster. CTAs of a cluster have consecutive numbers.
 pub type ClusterSize = u32;
 
 /// Whether two agents are within a scope of each other.
@@ -130,14 +128,14 @@ pub fn includes(scope: Scope, a: Agent, b: Agent, cluster: ClusterSize) -> bool 
 }
 
 impl Record {
-    /// No access.
+    /// The empty slot.
     pub const NONE: Self = Self { agent: u32::MAX, epoch: 0, info: Info(0) };
 
     fn is_none(self) -> bool {
         self.agent == u32::MAX
     }
 
-    /// Whether the two are morally strong where they overlap (section 8.7): then they do not race.
+    /// Whether two overlapping accesses are morally strong (section 8.7). Morally strong accesses do not race.
     pub fn is_morally_strong_with(self, other: Self, cluster: ClusterSize) -> bool {
         let (a, b) = (self.info, other.info);
         let (Some(one), Some(two)) = (a.strong(), b.strong()) else { return false };
@@ -145,7 +143,7 @@ impl Record {
         a.size() == b.size() && a.is_async() == b.is_async() && within(one) && within(two)
     }
 
-    /// Whether the access comes before another one, through the same proxy or with a fence between the proxies.
+    /// Whether the access happens before a later access, through the same proxy or with a fence between the proxies.
     fn is_before(self, later: Access<'_>) -> bool {
         if later.record.info.is_async() && !self.info.is_async() {
             later.clock.has_fenced(later.memory, self.agent, self.epoch)
@@ -154,26 +152,28 @@ impl Record {
         }
     }
 
-    /// Whether whatever races with this one races with the other one, too, which comes behind it.
+    /// Whether every access that races with this access also races with `other`, a later access.
     ///
-    /// To be exact: a strong write may be observed by others, which does not order what is in front of it; but an atomic operation
-    /// observes the write that it continues. And strong accesses of different CTAs are in the scopes of different threads.
+    /// `is_exact` excludes two further cases. Another thread may observe a strong write, and such an observation does
+    /// not order the accesses that precede the write; an atomic operation, however, observes the write that it
+    /// continues. And strong accesses of different CTAs are in the scopes of different threads.
     fn is_covered_by(self, other: Self, is_exact: bool) -> bool {
         let (a, b) = (self.info, other.info);
         let strength = |info: Info| info.0 >> SIZE_AT & 63;
-        // An asynchronous write comes behind a proxy fence, and what it overwrites cannot be seen behind it.
+        // An asynchronous write follows a proxy fence, and the value that it overwrites cannot be observed after it.
         let same_proxy = a.is_async() == b.is_async() || b.writes();
         let is_alike = || cta_of(self.agent) == cta_of(other.agent) && (!b.writes() || b.is_atomic() && a.writes());
         same_proxy && (b.strength() == 0 || strength(a) == strength(b) && (!is_exact || is_alike()))
     }
 
-    /// Whether it is an earlier read of the same chain of operations: who has seen the later one has seen it, too.
+    /// Whether the access is an earlier read of the same chain of operations. A thread that has observed the later read
+    /// has observed this read, too.
     fn is_repeated_by(self, other: Self, is_exact: bool) -> bool {
         let reads = !self.info.writes() && !other.info.writes();
         reads && self.agent == other.agent && self.epoch <= other.epoch && self.is_covered_by(other, is_exact)
     }
 
-    /// Whether an atomic operation takes the place of the write that it continues.
+    /// Whether an atomic operation replaces the write that it continues.
     fn is_replaced_by(self, other: Self, cluster: ClusterSize, is_exact: bool) -> bool {
         other.info.is_atomic()
             && self.info.writes()
@@ -188,47 +188,48 @@ struct Cell {
     read: Record,
 }
 
-/// The agent of a write of which the epoch is the number of a list.
+/// The agent of a pseudo-write, whose epoch is the number of a list.
 const LIST: Agent = u32::MAX - 1;
 
 const EMPTY: Cell = Cell { write: Record::NONE, read: Record::NONE };
 
-/// How many cells are made at once.
+/// The number of cells that are allocated at once.
 const PAGE: usize = 512;
 
-/// The cells of a piece of memory. Those of what is touched are made, a page at a time.
+/// The cells of a piece of memory. The cells of accessed memory are allocated, a page at a time.
 #[derive(Debug)]
 pub struct Shadow {
     pages: Vec<Option<Box<[Cell; PAGE]>>>,
     lists: Lists,
-    /// How many accesses a list may have.
+    /// The maximum number of accesses of a list.
     bound: usize,
-    /// Whether no race is lost, however odd, as long as lists are not full.
+    /// Whether every race is found, even in rare cases, as long as lists are not full.
     is_exact: bool,
 }
 
-/// How many accesses a short list has.
+/// The number of accesses of a short list.
 const SHORT: usize = 4;
-/// The bit that a long list has in its number.
+/// The bit that marks the number of a long list.
 const LONG: u32 = 1 << 31;
-/// How many long lists there may be before no list becomes long any more.
+/// The maximum number of long lists. Beyond it, no further list becomes long.
 const MOST_LONG: usize = 1 << 14;
 
-/// A page without accesses. It is made apart, since it stands on the stack for a moment, and a large frame costs each call time.
+/// Allocates a page without accesses. It is a separate function because the page is on the stack for a moment, and a
+/// large stack frame would slow down every call.
 #[cold]
 #[inline(never)]
 fn page() -> Box<[Cell; PAGE]> {
     Box::new([EMPTY; PAGE])
 }
 
-/// A short list; what it lacks is [`Record::NONE`] at its end.
+/// A short list. Its unused slots, at the end, are [`Record::NONE`].
 type Short = [Record; SHORT];
 
-/// Lists of accesses, by their numbers. Nearly all are short, and these stand beside each other.
+/// Lists of accesses, by their numbers. Nearly all are short, and short lists are stored contiguously.
 #[derive(Debug, Default)]
 struct Lists {
     short: Vec<Short>,
-    /// The numbers of short lists that no cell has.
+    /// The numbers of short lists that no cell uses.
     free: Vec<u32>,
     long: Vec<Vec<Record>>,
     free_long: Vec<u32>,
@@ -243,7 +244,7 @@ impl Lists {
         &mut self.long[(number & !LONG) as usize]
     }
 
-    /// An access joins a list: the number of the list, if it becomes another one.
+    /// Adds an access to a list. Returns the number of the list if it becomes another list.
     fn touch(
         &mut self,
         number: u32,
@@ -278,7 +279,7 @@ impl Lists {
         Some(self.make_long(long))
     }
 
-    /// The cell that has what is in a list, if it can.
+    /// The cell that holds the accesses of a list in place, if they fit.
     fn in_place(&mut self, number: u32) -> Option<Cell> {
         if number & LONG != 0 {
             return in_place(self.long(number));
@@ -293,7 +294,7 @@ impl Lists {
             return number;
         }
         if self.short.len() == self.short.capacity() {
-            // Doubling it would waste more memory than growing it less, and more often, takes time.
+            // Doubling the capacity would waste more memory than small steps cost in time.
             self.short.reserve_exact(64.max(self.short.len() / 8));
         }
         self.short.push(list);
@@ -323,49 +324,50 @@ fn length(list: &Short) -> usize {
     list.iter().filter(|record| !record.is_none()).count()
 }
 
-/// What is told of an access that nothing orders: the earlier one, and the address of the cell.
+/// The accesses that race with an access, each with the address of the cell.
 pub type Races = Vec<(Record, u64)>;
 
-/// An access that is looked at.
+/// An access to check.
 #[derive(Clone, Copy, Debug)]
 pub struct Access<'c> {
-    /// The clock of its agent, or at the start of an asynchronous operation.
+    /// The clock of its agent; for an asynchronous operation, the clock at its start.
     pub clock: &'c Clock,
-    /// The access itself.
     pub record: Record,
-    /// Which fences between proxies are for its memory.
+    /// The kind of proxy fence that applies to its memory.
     pub memory: Fenced,
-    /// Whether it is of an operation that completes by itself: who has seen it has not seen what came before.
+    /// Whether the access belongs to an operation that completes by itself. Observing such an operation does not imply
+    /// observing the accesses before it.
     pub is_operation: bool,
-    /// How many CTAs are in a cluster.
+    /// The number of CTAs in a cluster.
     pub cluster: ClusterSize,
 }
 
 impl Access<'_> {
-    /// Whether whatever races with an earlier access races with this one, too.
+    /// Whether every access that races with an earlier access also races with this access.
     fn covers(&self, old: Record, is_exact: bool) -> bool {
         !(is_exact && self.is_operation) && old.is_covered_by(self.record, is_exact)
     }
 
-    /// Whether it takes the place of the write that it continues.
+    /// Whether this access replaces the write that it continues.
     fn replaces(&self, old: Record, is_exact: bool) -> bool {
         !(is_exact && self.is_operation) && old.is_replaced_by(self.record, self.cluster, is_exact)
     }
 }
 
 impl Shadow {
-    /// No accesses, and lists of so many.
+    /// A shadow without accesses, whose lists hold at most `bound` accesses.
     pub fn new(bound: usize) -> Self {
         let lists = Lists::default();
         Self { pages: Vec::new(), lists, bound, is_exact: bound > SHORT }
     }
 
-    /// Lists have so many accesses from now on.
+    /// Sets the maximum number of accesses of a list.
     pub fn set_bound(&mut self, bound: usize) {
         (self.bound, self.is_exact) = (bound, bound > SHORT);
     }
 
-    /// An access of bytes from an offset on: which earlier ones conflict with it, without an order.
+    /// Records an access of `bytes` bytes from offset `at`, and adds the earlier accesses that conflict with it and are
+    /// unordered to `races`.
     pub fn touch(&mut self, at: u64, bytes: u64, access: Access<'_>, races: &mut Races) {
         let (first, end) = (at / CELL, (at + bytes).div_ceil(CELL));
         let pages = (end as usize).div_ceil(PAGE);
@@ -428,14 +430,14 @@ impl Shadow {
         }
     }
 
-    /// Where many lists are long, no other one becomes long.
+    /// Limits all lists to short lists if there are too many long lists.
     fn set_bound_by_lists(&mut self) {
         if self.lists.long.len() > MOST_LONG {
             self.set_bound(SHORT);
         }
     }
 
-    /// Whether the last write at an offset may have no order with what a clock does next.
+    /// Whether the last write at an offset may be unordered with the next access of a clock's agent.
     pub fn meets(&self, at: u64, clock: &Clock) -> bool {
         let index = (at / CELL) as usize;
         let Some(Some(page)) = self.pages.get(index / PAGE) else { return false };
@@ -444,7 +446,7 @@ impl Shadow {
     }
 }
 
-/// The cell that has what is in a list, if it can.
+/// The cell that holds the accesses of a list in place, if they fit.
 fn in_place(list: &[Record]) -> Option<Cell> {
     match *list {
         [one] if one.info.writes() => Some(Cell { write: one, read: Record::NONE }),
@@ -454,7 +456,7 @@ fn in_place(list: &[Record]) -> Option<Cell> {
     }
 }
 
-/// Whether a read of the same warp stands in a full list for another one: neither comes before the other.
+/// Whether a full list already has a read of the same warp that represents this read: neither happens before the other.
 fn is_represented(list: &[Record], access: Access<'_>) -> bool {
     let new = access.record;
     list.iter().any(|old| {
@@ -463,7 +465,7 @@ fn is_represented(list: &[Record], access: Access<'_>) -> bool {
     })
 }
 
-/// The writes of a list with which a read has no order.
+/// Adds the writes of a list that are unordered with a read to `races`.
 fn race_with_writes(list: &[Record], index: u64, access: Access<'_>, races: &mut Races) {
     let new = access.record;
     let conflicts = |old: &&Record| {
@@ -473,7 +475,8 @@ fn race_with_writes(list: &[Record], index: u64, access: Access<'_>, races: &mut
     races.extend(list.iter().filter(conflicts).map(|old| (*old, index * CELL)));
 }
 
-/// Takes out of a list what an access makes needless, and one more access if it is full: how many are left, which are the first ones.
+/// Removes the accesses that a new access makes redundant from a list, and one more access if the list is full. Returns
+/// the number of remaining accesses, which are moved to the front.
 fn sift(
     list: &mut [Record],
     (bound, is_exact): (usize, bool),
@@ -495,10 +498,10 @@ fn sift(
             if races_with {
                 races.push((old, index * CELL));
             }
-            // An access that raced is told once.
+            // An access that raced is reported once.
             let is_known = !is_exact && races_with && new.info.writes();
             let is_read_behind_write = old.info.writes() && !new.info.writes();
-            // An atomic operation continues the last write alone.
+            // An atomic operation continues only the last write.
             let is_continued = !is_exact || !new.info.is_atomic() || last == Some(old);
             let replaces = is_continued && access.replaces(old, is_exact);
             let is_covered = is_continued && is_before && access.covers(old, is_exact);
@@ -512,7 +515,7 @@ fn sift(
         }
     }
     if left >= bound {
-        // Others of the same warp, then of the same CTA, say the same more often than strangers do.
+        // An access of the same warp, or else of the same CTA, is redundant more often than an access of another CTA.
         let near = |old: &Record| {
             (
                 old.info.writes() == new.info.writes(),

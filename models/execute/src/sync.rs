@@ -10,14 +10,14 @@ use crate::{
     shadow::{ClusterSize, Record},
 };
 
-/// What release patterns make visible, by who may acquire it: threads of a CTA, of a cluster, or all.
+/// The pasts that release patterns make visible, by the threads that may acquire them: of a CTA, of a cluster, or all.
 #[derive(Clone, Debug, Default)]
 pub struct Message {
-    /// From threads of a CTA, whatever their scopes are.
+    /// Released by threads of a CTA, with any scope.
     ctas: Vec<(u32, Past)>,
-    /// From threads of a cluster, by its first CTA, with its scope or a wider one.
+    /// Released by threads of a cluster with its scope or a wider scope; by the first CTA of the cluster.
     clusters: Vec<(u32, Past)>,
-    /// With a scope of all.
+    /// Released with the scope of the device or a wider scope.
     all: Option<Past>,
 }
 
@@ -28,18 +28,18 @@ fn add(list: &mut Vec<(u32, Past)>, key: u32, past: &Past) {
     }
 }
 
-/// The first CTA of the cluster of a CTA. Other grids may have clusters of other sizes, but no CTA with this number.
+/// The first CTA of the cluster of a CTA. Other grids may have clusters of another size, but their CTAs have other
+/// numbers.
 fn first_of(cta: u32, cluster: ClusterSize) -> u32 {
     cta - cta % cluster
 }
 
 impl Message {
-    /// Whether there is nothing in it.
     pub fn is_empty(&self) -> bool {
         self.ctas.is_empty()
     }
 
-    /// A pattern of an agent, whose first operation has this scope.
+    /// Adds the past of a release pattern, whose first operation is by `agent` and has this scope.
     pub fn release(&mut self, agent: Agent, scope: Scope, past: &Past, cluster: ClusterSize) {
         add(&mut self.ctas, cta_of(agent), past);
         if scope >= Scope::Cluster {
@@ -53,7 +53,7 @@ impl Message {
         }
     }
 
-    /// A pattern of an agent, whose last operation has this scope, sees it.
+    /// An acquire pattern, whose last operation has this scope, acquires the message.
     pub fn acquire(&self, clock: &mut Clock, scope: Scope, cluster: ClusterSize) {
         fn of(list: &[(u32, Past)], key: u32) -> Option<&Past> {
             list.iter().find(|(own, _)| *own == key).map(|(_, past)| past)
@@ -68,7 +68,6 @@ impl Message {
         found.into_iter().flatten().for_each(|past| clock.acquire(past));
     }
 
-    /// Both.
     pub fn join(&mut self, other: &Self) {
         other.ctas.iter().for_each(|(cta, past)| add(&mut self.ctas, *cta, past));
         other.clusters.iter().for_each(|(cluster, past)| add(&mut self.clusters, *cluster, past));
@@ -80,32 +79,32 @@ impl Message {
     }
 }
 
-/// What a thread has pending: fences that a later write would complete to a release pattern, and reads that a later fence would
-/// complete to an acquire pattern.
+/// The pending operations of a thread: fences that a later write would complete to a release pattern, and reads that a
+/// later fence would complete to an acquire pattern.
 #[derive(Clone, Debug, Default)]
 pub struct Pending {
-    /// What came before the last fence of each scope or a wider one: of a CTA, a cluster, all.
+    /// By scope (CTA, cluster, device), the past at the last fence with this scope or a wider scope.
     fences: [Option<Past>; LEVELS],
-    /// The reads of released values, as long as something is left to acquire.
+    /// The reads of released values, as long as a fence may still acquire them.
     reads: Vec<PendingRead>,
 }
 
-/// A read of a place, and the message that was released there.
+/// A read of a place, and the message that was released at this place.
 #[derive(Clone, Debug)]
 struct PendingRead {
     place: Place,
     message: Rc<Message>,
-    /// The level of the widest scope with which the thread has acquired it, plus one.
+    /// The level of the widest scope with which the thread has acquired the message, plus one.
     acquired: usize,
 }
 
-/// An address, and a size.
+/// An address and a size.
 type Place = (u64, u64);
 
-/// How many reads a thread keeps. With more, the oldest are forgotten.
+/// The maximum number of pending reads of a thread. Beyond it, the oldest read is forgotten.
 const MOST_READS: usize = 64;
 
-/// How many scopes differ in the threads that they have: CTA, cluster, all.
+/// The number of scopes that contain different threads: CTA, cluster, device.
 const LEVELS: usize = 3;
 
 fn level(scope: Scope) -> usize {
@@ -117,18 +116,18 @@ fn level(scope: Scope) -> usize {
 }
 
 impl Pending {
-    /// A fence that releases.
+    /// Records a fence that releases.
     pub fn release(&mut self, scope: Scope, past: &Past) {
         self.fences[..=level(scope)].iter_mut().for_each(|fence| *fence = Some(past.clone()));
     }
 
-    /// A fence that acquires. How many messages it acquires.
+    /// Records a fence that acquires. Returns the number of messages that it acquires.
     pub fn acquire(&mut self, clock: &mut Clock, scope: Scope, cluster: ClusterSize) -> u64 {
         self.acquire_if(|_| true, clock, scope, cluster)
     }
 
-    /// Acquires the messages that were released at the wanted places. A message does not change, so no read is acquired twice with one scope, and none
-    /// stays after it was acquired with the widest one.
+    /// Acquires the messages that were released at the wanted places. A message does not change, so no read is acquired
+    /// twice with one scope, and a read is dropped after it was acquired with the widest scope.
     fn acquire_if(
         &mut self,
         wanted: impl Fn(Place) -> bool,
@@ -145,7 +144,7 @@ impl Pending {
         count
     }
 
-    /// A strong read of what was released.
+    /// Records a strong read of a released value.
     fn read(&mut self, place: Place, message: &Rc<Message>) {
         if self.reads.iter().any(|read| read.place == place && Rc::ptr_eq(&read.message, message)) {
             return;
@@ -156,12 +155,12 @@ impl Pending {
         self.reads.push(PendingRead { place, message: Rc::clone(message), acquired: 0 });
     }
 
-    /// What came before the last fence of a scope or a wider one.
+    /// The past at the last fence with a scope or a wider scope.
     pub fn fence(&self, scope: Scope) -> Option<&Past> {
         self.fences[level(scope)].as_ref()
     }
 
-    /// A relaxed wait for what was released, which a later fence completes to an acquire pattern.
+    /// Records a relaxed wait for a released value. A later fence completes it to an acquire pattern.
     pub fn observe(&mut self, address: u64, message: &Rc<Message>) {
         if !message.is_empty() {
             self.read((address, 8), message);
@@ -173,24 +172,26 @@ impl Pending {
     }
 }
 
-/// A place that threads synchronize through.
+/// A place through which threads synchronize.
 #[derive(Clone, Debug)]
 struct Location {
-    /// The last write, if it was looked at.
+    /// The last write, if it was recorded.
     last: Option<Record>,
-    /// What that write and those that atomic operations continue released.
+    /// The message that the last write released, and the writes that it continues if it is atomic.
     message: Rc<Message>,
-    /// What operations on the place released, by agent and size: a later strong write of the same agent releases it again.
+    /// The messages that operations on the place released, by agent and size. A later strong write of the same agent
+    /// releases its message again.
     releases: Vec<(Agent, u64, Rc<Message>)>,
-    /// Writes, the last one last, each with whether it is of an atomic operation that read the one in front of it, and the number of
-    /// what was there before all of them.
+    /// Recorded writes, the last one last. The flag is set for an atomic operation that read the write before it.
+    /// `first` is the number of the value before all recorded writes.
     writes: Vec<(Record, bool)>,
     first: u32,
-    /// The strong reads of writes, by their numbers.
+    /// The strong reads of writes, by the numbers of the writes.
     observers: Vec<(u32, Record)>,
 }
 
-/// How many observers and releases a place keeps, and how many writes in small launches. In others it is the last one.
+/// The maximum numbers of observers and releases of a place, and of its writes in small launches. In large launches
+/// only the last write is recorded.
 const MOST_OBSERVERS: usize = 64;
 const MOST_WRITES: usize = 64;
 
@@ -222,7 +223,7 @@ impl Location {
         self.last = Some(record);
     }
 
-    /// A strong read of the last write, or of an earlier one.
+    /// Records a strong read of the last write, or of the earlier write `of`.
     fn observe(&mut self, read: Record, of: Option<Record>) {
         let number = match of {
             Some(of) => self.writes.iter().rposition(|(write, _)| is_same(*write, of)).map(|at| at + 1),
@@ -230,7 +231,7 @@ impl Location {
         };
         let Some(number) = number else { return };
         let number = self.first + number as u32;
-        // The first read of an agent says as much as those behind it.
+        // The first read of an agent makes its later reads of the same write redundant.
         let says = |of: &(u32, Record)| of.0 == number && (of.1.agent, of.1.info) == (read.agent, read.info);
         if self.observers.len() < MOST_OBSERVERS && !self.observers.iter().any(says) {
             self.observers.push((number, read));
@@ -238,33 +239,29 @@ impl Location {
     }
 }
 
-/// All places of a memory, by their addresses.
+/// The places of a memory, by their addresses.
 #[derive(Debug, Default)]
 pub struct Locations {
     places: FxHashMap<u64, Location>,
-    /// Which sizes of accesses there are.
+    /// The set of the sizes of accesses, as bits.
     sizes: u64,
-    /// Whether every strong write is looked at, and not only where something is read or released.
+    /// Whether every strong write is recorded. Otherwise a write is recorded only at a place that is read or released.
     is_exact: bool,
-    /// What is released where nothing is.
+    /// The empty message.
     nothing: Rc<Message>,
 }
 
 /// A strong operation of a thread.
 pub struct Strong<'c> {
-    /// Its address.
     pub address: u64,
     /// Its record, with all bytes.
     pub record: Record,
-    /// Whether it acquires.
     pub acquires: bool,
-    /// Whether it releases.
     pub releases: bool,
-    /// The thread's clock.
     pub clock: &'c mut Clock,
-    /// What the thread has pending.
+    /// The thread's pending operations.
     pub pending: &'c mut Pending,
-    /// How many CTAs a cluster has.
+    /// The number of CTAs of a cluster.
     pub cluster: ClusterSize,
 }
 
@@ -279,18 +276,18 @@ impl Strong<'_> {
 }
 
 impl Locations {
-    /// No places. Exact ones keep more.
+    /// Locations without places. Exact locations record more writes.
     pub fn new(is_exact: bool) -> Self {
         Self { is_exact, ..Self::default() }
     }
 
-    /// Whether they are exact from now on.
+    /// Sets whether every strong write is recorded from now on.
     pub fn set_exact(&mut self, is_exact: bool) {
         self.is_exact = is_exact;
     }
 
-    /// A strong read of the last write, or of an earlier one, for which there is a message. One that forms no acquire pattern only
-    /// observes.
+    /// Records a strong read of the last write, or of an earlier write with its message. A read that forms no acquire
+    /// pattern only observes the write.
     pub fn read(
         &mut self,
         of: &mut Strong<'_>,
@@ -330,7 +327,8 @@ impl Locations {
         }
     }
 
-    /// A strong write; an atomic one continues what was released there. Others see the clock's epoch behind it as new.
+    /// Records a strong write. An atomic write continues the messages that were released at the place. Other threads
+    /// see the clock's epoch after the write as new.
     pub fn write(&mut self, of: &mut Strong<'_>, is_atomic: bool) {
         let is_known = self.is_exact || self.places.contains_key(&of.address);
         if !of.releases && !of.pending.releases() && !is_known {
@@ -376,7 +374,7 @@ impl Locations {
         of.clock.advance();
     }
 
-    /// A write of bytes of other places. A weak one is of the own place, too: nothing is released there any more.
+    /// Records a write that overlaps other places. A weak write also ends the messages at its own place.
     pub fn overwrite(&mut self, address: u64, record: Record) {
         let bytes = record.info.bytes();
         if record.info.strong().is_none() {
@@ -398,12 +396,13 @@ impl Locations {
         }
     }
 
-    /// Whether an atomic operation has something to continue.
+    /// Whether an atomic operation has a message to continue.
     fn releases(&self, address: u64) -> bool {
         self.places.get(&address).is_some_and(|location| !location.message.is_empty())
     }
 
-    /// A place where a write releases nothing need not be known behind it, if no strong write of an agent releases something again.
+    /// Forgets a place after a write that releases nothing, unless a later strong write of an agent would release a
+    /// message again.
     fn forget(&mut self, address: u64) -> bool {
         let is_bare = !self.is_exact && self.places.get(&address).is_some_and(|location| location.releases.is_empty());
         if is_bare {
@@ -422,18 +421,17 @@ impl Locations {
         }
     }
 
-    /// Whether places are known at all.
     pub fn is_empty(&self) -> bool {
         self.places.is_empty()
     }
 
-    /// What is released at a place now.
+    /// The message that a read of a place would acquire now.
     pub fn message(&self, address: u64) -> Rc<Message> {
         self.places.get(&address).map(|location| Rc::clone(&location.message)).unwrap_or_default()
     }
 
-    /// Whether a write at a place was observed by something in front of an access (section 8.9.5: causality order). Who observes
-    /// an atomic operation observes the write that it continues.
+    /// Whether an event before an access observed a write at a place (section 8.9.5: causality order). A read that
+    /// observes an atomic operation also observes the write that the operation continues.
     pub fn is_observed(
         &self,
         address: u64,
@@ -457,12 +455,12 @@ impl Locations {
     }
 }
 
-/// All `fence.sc` so far: each synchronizes with those behind it that are morally strong with it (section 8.9.4).
+/// All executed `fence.sc`. Each synchronizes with every later one that is morally strong with it (section 8.9.4).
 #[derive(Debug, Default)]
 pub struct FenceSc(Message);
 
 impl FenceSc {
-    /// A fence of a thread.
+    /// Records a fence of a thread.
     pub fn fence(&mut self, clock: &mut Clock, scope: Scope, cluster: ClusterSize) {
         self.0.acquire(clock, scope, cluster);
         self.0.release(clock.agent, scope, &clock.past(), cluster);

@@ -1,4 +1,4 @@
-//! The memory of the tensor cores of a CTA, and the order of what accesses it.
+//! The tensor memory of a CTA, and the order of its accesses.
 
 use std::collections::BTreeMap;
 
@@ -10,18 +10,18 @@ use crate::{
 
 pub const GROUP: usize = 16;
 
-/// What operations execute one behind the other without a wait (section 9.7.16.6.2).
+/// Kinds of operations that execute in order without a wait (section 9.7.16.6.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PipeKind {
     /// A product, by its accumulator and its shape.
     Product(u32, u64),
-    /// An operand of a product in tensor memory, of the same product.
+    /// An operand in tensor memory of a product with this accumulator and shape.
     Operand(u32, u64),
     Copy,
     Shift,
 }
 
-/// Where an operation of a pipe was started.
+/// The kind of an operation of a pipe, and its start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pipe {
     pub kind: PipeKind,
@@ -61,13 +61,13 @@ impl Touch {
     }
 }
 
-/// The allocations that a CTA performs together with its peer, as those of `.cta_group::2`.
+/// The allocations that a CTA performs together with its peer, by `.cta_group::2`.
 #[derive(Default)]
 pub struct Joint {
-    /// How many it has come to, and the last one of them.
+    /// The number of the joint allocations that it has begun, and the last of them.
     pub begun: u32,
     pub last: Option<(Agent, Epoch)>,
-    /// Of the one that waits for the peer: its warp, where its columns begin, and its access.
+    /// The allocation that waits for the peer: its warp, its first column, and its access.
     pub waiting: Option<(u32, usize, Record)>,
 }
 
@@ -75,16 +75,17 @@ pub struct Joint {
 #[derive(Default)]
 pub struct Tensor {
     pub memory: Option<Box<TensorMemory>>,
-    /// By group of lanes and column, the accesses that later ones may race with.
+    /// By group of lanes and column, the accesses with which later accesses may race.
     pub cells: Vec<Vec<Touch>>,
-    /// Where allocations begin, how many columns they have, and who allocated them.
+    /// The allocations by their first column: the number of columns, and the thread and instruction that allocated
+    /// them.
     pub allocated: BTreeMap<usize, (usize, u32, u32)>,
     pub is_relinquished: bool,
     pub joint: Joint,
 }
 
 impl Tensor {
-    /// Where so many columns are free.
+    /// The first column of a free range of columns.
     pub fn free(&self, columns: usize) -> Option<usize> {
         let is_free = |at: &usize| {
             self.allocated.iter().all(|(start, (count, ..))| start + count <= *at || *at + columns <= *start)
@@ -92,7 +93,7 @@ impl Tensor {
         (0..COLUMNS).step_by(columns.max(32)).filter(|at| at + columns <= COLUMNS).find(is_free)
     }
 
-    /// Whether columns are allocated.
+    /// Whether all columns of a range are allocated.
     pub fn has(&self, columns: std::ops::Range<usize>) -> bool {
         let mut at = columns.start;
         for (start, (count, ..)) in &self.allocated {
@@ -117,7 +118,7 @@ impl Tensor {
         if writes {
             cell.clear();
         } else {
-            // Of one chain, who has seen the later read has seen the earlier one.
+            // A thread that has seen the later read of a chain has seen the earlier read.
             let is_repeated = |old: &Touch| {
                 old.record.agent == new.record.agent && old.pipe.map(|pipe| pipe.kind) == new.pipe.map(|pipe| pipe.kind)
             };

@@ -1,4 +1,4 @@
-//! The lanes of a warp: their registers, where each of them is, and what it waits for.
+//! The lanes of a warp: their registers, their positions in the program, and their waits.
 
 use crate::{
     clock::Clock,
@@ -18,69 +18,70 @@ pub fn each(mut lanes: Lanes) -> impl Iterator<Item = usize> {
     })
 }
 
-/// What lanes wait for.
+/// The event for which lanes wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Wait {
-    /// Nothing.
+    /// No wait.
     Ready,
     /// A barrier of the CTA: its number.
     Barrier(u32),
     /// The barrier of the cluster.
     Cluster,
-    /// Others of these lanes, at a collective instruction. For `bar.warp.sync` the instruction need not be the same.
+    /// The other lanes of this mask, at a collective instruction. For `bar.warp.sync` the instruction need not be the
+    /// same.
     Gather(Lanes, bool),
-    /// The end of a phase of an mbarrier, until something happens to one.
+    /// The end of a phase of an mbarrier. Every change of an mbarrier wakes the lanes.
     Mbarrier,
-    /// The completion of asynchronous operations: so many of a kind may be left.
+    /// The completion of `wgmma` groups, or free columns of tensor memory.
     Completion,
 }
 
-/// Lanes that are at the same place.
+/// Lanes at the same instruction of the same call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Group {
     /// The next instruction.
     pub pc: Pc,
-    /// Where the registers of the function begin.
+    /// The first register of the function.
     pub base: u32,
     /// The lanes.
     pub lanes: Lanes,
-    /// What they wait for.
+    /// The event for which they wait.
     pub wait: Wait,
 }
 
-/// A call that a lane is in.
+/// An active call of a lane.
 #[derive(Clone, Copy, Debug)]
 pub struct Frame {
     /// The step of the call.
     pub call: Pc,
-    /// The function that is called.
+    /// The called function.
     pub callee: u32,
-    /// Where the caller's registers begin.
+    /// The first of the caller's registers.
     pub base: u32,
-    /// Where the caller's local memory begins.
+    /// The beginning of the caller's local memory.
     pub local: u64,
-    /// Where the caller's stack ends.
+    /// The end of the caller's stack.
     pub top: u64,
 }
 
 /// Local memory of a lane.
 #[derive(Clone, Debug, Default)]
 pub struct Local {
-    /// What it holds.
+    /// Its contents.
     pub bytes: Vec<u8>,
-    /// Which bytes were written.
+    /// The bytes that were written.
     pub written: Vec<bool>,
-    /// Where the function's own begins.
+    /// The beginning of the current function's local memory.
     pub base: u64,
-    /// Where the stack ends.
+    /// The end of the stack.
     pub top: u64,
 }
 
-/// The most local memory of a lane, in bytes (table of compute capabilities: 512 KiB).
+/// The maximum size of a lane's local memory, in bytes (table of compute capabilities: 512 KiB).
 pub const MOST_LOCAL: u64 = 512 << 10;
 
 impl Local {
-    /// Bytes from an offset on; nothing, if the thread has not so many.
+    /// Bytes from an offset on. `None` if the stack does not contain them.
     pub fn slice(&mut self, at: u64, bytes: u64) -> Option<(&mut [u8], &mut [bool])> {
         let end = at.checked_add(bytes).filter(|end| *end <= self.top.max(self.bytes.len() as u64))?;
         let end = end as usize;
@@ -91,7 +92,7 @@ impl Local {
         Some((&mut self.bytes[at as usize..end], &mut self.written[at as usize..end]))
     }
 
-    /// Bytes that the stack gives up.
+    /// Marks the bytes that the stack frees as unwritten.
     pub fn forget(&mut self, from: u64) {
         if let Some(written) = self.written.get_mut(from as usize..) {
             written.fill(false);
@@ -102,13 +103,13 @@ impl Local {
 /// A warp.
 #[derive(Debug, Default)]
 pub struct Warp {
-    /// The index in its CTA of the thread in lane 0.
+    /// The index in its CTA of the thread of lane 0.
     pub first: u32,
     /// The lanes that have not ended.
     pub live: Lanes,
-    /// Where they are.
+    /// The groups of its lanes.
     pub groups: Vec<Group>,
-    /// The registers of all functions that are called, one behind the other.
+    /// The registers of all active functions, one after the other.
     pub registers: Vec<Column>,
     /// Calls, by lane.
     pub frames: Vec<Vec<Frame>>,
@@ -116,23 +117,22 @@ pub struct Warp {
     pub local: Vec<Local>,
     /// The carry flag.
     pub carry: Lanes,
-    /// How many instructions it has executed.
+    /// The number of instructions that it has executed.
     pub steps: u64,
-    /// Lanes that have all come to the collective instruction that is next.
+    /// The lanes that have all arrived at the next collective instruction.
     pub gathered: Lanes,
-    /// A lane whose group goes on before others, until so many instructions.
+    /// A lane whose group continues before other groups, and the instruction count until which it does.
     pub preferred: (usize, u64),
-    /// How long its turn has been the same group's.
+    /// The length of the current run of turns of the same group.
     pub patience: u32,
-    /// A hash of its state, each time that nothing has happened for long, and since when.
+    /// Hashes of its states since the last change, and the version at that change.
     pub states: Vec<u64>,
     pub version: u64,
-    /// How many instructions it had executed when something last happened.
+    /// The instruction count at the last change.
     pub since: u64,
-    /// Which group had the last turn out of order.
+    /// The group that had the last turn out of order.
     pub rotation: usize,
-    /// Whether it does the same for ever.
-    /// How many of its turns may have been a part of a cycle.
+    /// Whether it repeats its states forever, and how many of its turns may have been part of a cycle.
     pub turns: u32,
     pub is_cycling: bool,
 }
@@ -156,7 +156,7 @@ impl Warp {
         }
     }
 
-    /// Whether some lane can go on.
+    /// Whether some lane can continue.
     pub fn is_ready(&self) -> bool {
         self.groups.iter().any(|group| group.wait == Wait::Ready)
     }
@@ -171,7 +171,7 @@ impl Warp {
         self.registers[(base + register) as usize][lane] = value;
     }
 
-    /// Lanes of a group leave it for another place.
+    /// Moves lanes of a group to another instruction.
     pub fn split(&mut self, index: usize, lanes: Lanes, pc: Pc, wait: Wait) {
         let group = &mut self.groups[index];
         if group.lanes == lanes {
@@ -183,7 +183,7 @@ impl Warp {
         }
     }
 
-    /// Groups that are at the same place become one.
+    /// Merges groups at the same instruction.
     pub fn merge(&mut self) {
         let mut index = 0;
         while index < self.groups.len() {
@@ -198,7 +198,7 @@ impl Warp {
         }
     }
 
-    /// Lanes end.
+    /// Ends lanes.
     pub fn end(&mut self, lanes: Lanes) {
         self.live &= !lanes;
         self.groups.iter_mut().for_each(|group| group.lanes &= !lanes);
@@ -206,7 +206,7 @@ impl Warp {
     }
 }
 
-/// What is known of a thread's order.
+/// The order that is known of a thread.
 #[derive(Debug)]
 pub struct Thread {
     pub clock: Clock,

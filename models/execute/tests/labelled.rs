@@ -1,5 +1,6 @@
-//! Kernels of others that are labelled, each racy, divergent or free: parts of GPUVerify's test suite and benchmarks, of Indigo, and
-//! publication protocols. They are not in the project; where they are not beside it, the test is skipped.
+//! Labelled kernels of other projects, each racy, divergent or free: parts of GPUVerify's test suite and benchmarks, of
+//! Indigo, and publication protocols. They are not part of this repository. If they are not checked out next to it, the
+//! test is skipped.
 
 use std::{collections::BTreeMap, fs, path::PathBuf, process::Command, time::Instant};
 
@@ -20,7 +21,7 @@ struct Kernel {
     space: String,
 }
 
-/// The fields of a line, of which some stand in quotes.
+/// The fields of a line. Some fields are in quotes.
 fn fields(line: &str) -> Vec<String> {
     let (mut fields, mut quoted) = (vec![String::new()], false);
     for letter in line.chars() {
@@ -52,23 +53,20 @@ fn kernels(folder: &std::path::Path) -> Vec<Kernel> {
     text.lines().skip(1).filter(|line| !line.is_empty()).map(row).collect()
 }
 
-/// The kernels of which something else is found than their label says, and why.
+/// The kernels whose verdict differs from their label, each with the reason.
 const OTHERS: [(&str, &str); 6] = [
     ("bench-C-AMP-Convolution-convolution-simple-mutant", "its PTX has no access to a neighbour's element"),
     ("bench-C-AMP-MatrixMultiplication-mxm-amp-simple-mutant", "its PTX has no access to a neighbour's element"),
     ("bench-C-AMP-MersenneTwister-box-muller-kernel-mutant", "its PTX has no access to a neighbour's element"),
-    (
-        "bench-CUDA20-scan-workefficient-mutant",
-        "behind the barrier that it lacks, each thread reads what it wrote itself",
-    ),
+    ("bench-CUDA20-scan-workefficient-mutant", "after the barrier that it lacks, each thread reads its own writes"),
     (
         "bench-CUDA50-6-Advanced-segmentationTreeThrust-getRepresentatives",
-        "it follows a chain in its input, which goes round in what it is given",
+        "it follows a chain in its input, which is a cycle in the given input",
     ),
     ("bench-gpgpu-sim-ispass2009-NQU-nqueen", "it is given more queens than its arrays have room for"),
 ];
 
-/// What was found in runs of a kernel.
+/// The findings in the runs of a kernel.
 #[derive(Debug, Default)]
 struct Found {
     kinds: BTreeMap<FaultKind, String>,
@@ -103,7 +101,7 @@ impl Found {
     }
 }
 
-/// Random numbers of a seed.
+/// A generator of random numbers, by its seed.
 struct Numbers(u64);
 
 impl Numbers {
@@ -113,7 +111,7 @@ impl Numbers {
     }
 }
 
-/// Graphs of at most 200 nodes: the neighbours of each.
+/// Graphs of at most 200 nodes, as the neighbours of each node.
 fn graph(kind: u64, numbers: &mut Numbers) -> Vec<Vec<u32>> {
     let n: u32 = [120, 200, 64, 150, 33, 180][(kind % 6) as usize];
     let mut all = vec![Vec::new(); n as usize];
@@ -141,7 +139,7 @@ fn size(text: &str, other: u32) -> u32 {
     text.parse().unwrap_or(other)
 }
 
-/// A graph kernel: `nindex`, `nlist`, two arrays of data, the number of nodes.
+/// Runs a graph kernel. Its arguments are `nindex`, `nlist`, two arrays of data, and the number of nodes.
 fn run_graph(module: &Module, kernel: &Kernel, found: &mut Found) -> Result<(), Failed> {
     for seed in 0..12u64 {
         let mut numbers = Numbers(seed + 1);
@@ -204,7 +202,7 @@ fn run_other(module: &Module, kernel: &Kernel, found: &mut Found) -> Result<(), 
                     open.push(index);
                     Argument::Bytes((16u64.to_le_bytes()[..bits as usize / 8]).to_vec())
                 }
-                // What has the size of pointers is some.
+                // A parameter with the size of several pointers is filled with pointers.
                 Some(bytes) => Argument::Bytes(
                     (0..bytes / 8)
                         .flat_map(|word| {
@@ -220,14 +218,14 @@ fn run_other(module: &Module, kernel: &Kernel, found: &mut Found) -> Result<(), 
             fitting = launch.fitting(module, &open).map_err(said)?;
         }
         let known = &fitting[seed as usize % fitting.len()];
-        // What is too long for all CTAs is run with a few.
+        // If a run of all CTAs takes too long, a few CTAs are run.
         let grid = if found.is_cut { grid.map(|size| size.min(2)) } else { grid };
         let size = FullSize { grid, ..launch.size };
         let launch = Launch { arguments: known.arguments.clone(), size, ..launch };
         let report = device.launch(&launch).map_err(said)?;
         let is_long = report.steps > 10_000_000;
         found.add(report);
-        // Small kernels are run with every seed, long ones twice.
+        // Short kernels are run with every seed, long kernels twice.
         let is_enough = found.steps > 1_000_000 && seed >= 4 && seed + 1 >= fitting.len() as u64;
         let is_racy = found.verdict() == "racy" && kernel.label != "divergent";
         if is_racy || is_long && seed > 0 || is_enough {
@@ -254,7 +252,7 @@ fn check(folder: &std::path::Path, kernel: &Kernel) -> Result<Found, Failed> {
     Ok(found)
 }
 
-/// Whether the verdict is that of the label.
+/// Checks that the verdict is the label.
 fn judged(kernel: &Kernel, found: &Found) -> Result<(), Failed> {
     let verdict = found.verdict();
     let expected = match (&*kernel.label, kernel.same_value) {
@@ -267,7 +265,7 @@ fn judged(kernel: &Kernel, found: &Found) -> Result<(), Failed> {
     let is_other = OTHERS.iter().any(|(id, _)| *id == kernel.id);
     match (expected || kernel.label == "divergent" && diverges, is_other) {
         (true, false) | (false, true) => Ok(()),
-        (true, true) => Err("it is found what its label says: it is no exception any more".into()),
+        (true, true) => Err("the verdict matches the label: remove the exception".into()),
         (false, false) => Err(format!(
             "{} {}, found {verdict}{}: {:?}",
             kernel.label,

@@ -1,6 +1,7 @@
-//! How much memory the machine takes for each byte of a kernel that is touched, with races watched and without.
+//! The memory that the machine uses for each accessed byte of a kernel, with and without race detection.
 //!
-//! `cargo test --release -p ptx-execute --test memory` prints the table of `docs/cost.md`; in a debug build the buffers are smaller.
+//! `cargo test --release -p ptx-execute --test memory` prints the table of `docs/cost.md`; in a debug build the buffers
+//! are smaller.
 
 use std::{
     alloc::{GlobalAlloc, Layout, System},
@@ -11,7 +12,7 @@ use std::{
 use ptx_execute::{Argument, Contents, Device, Launch, Options};
 use ptx_isa::{FullSize, Module};
 
-/// Counts the bytes that are allocated, and the most that ever were.
+/// An allocator that counts the allocated bytes and their maximum.
 struct Counting;
 
 static LIVE: AtomicUsize = AtomicUsize::new(0);
@@ -22,7 +23,7 @@ fn grows(bytes: usize) {
     MOST.fetch_max(live, Relaxed);
 }
 
-// SAFETY: the system's allocator does it.
+// SAFETY: every call is forwarded to the system's allocator.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         grows(layout.size());
@@ -47,17 +48,17 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static COUNTING: Counting = Counting;
 
-/// The most bytes of the machine for each byte that is touched by accesses of four bytes.
+/// The maximum memory of the machine for each byte that is accessed by accesses of four bytes.
 const MOST_BYTES: f64 = 24.0;
 
-/// CTAs of 256 threads: with more of them, loads return no older values.
+/// CTAs of 256 threads. In a launch with more CTAs, loads do not return older values.
 const CTAS: u32 = 8;
-/// Bytes of each of two buffers.
+/// The size of each of two buffers in bytes.
 const BYTES: u64 = if cfg!(debug_assertions) { 5 << 17 } else { 5 << 20 };
-/// Bytes of shared memory of each CTA.
+/// The size of shared memory of each CTA in bytes.
 const SHARED: u32 = 192 << 10;
 
-/// A kernel, the bytes that it touches, and whether they must be cheap.
+/// A kernel, the number of bytes that it accesses, and whether the limit applies to it.
 struct Case {
     name: &'static str,
     body: String,
@@ -65,7 +66,8 @@ struct Case {
     is_bound: bool,
 }
 
-/// A loop over all places of a thread: those of all CTAs, or `width` bytes at `%at` in each round of the grid or the CTA.
+/// A loop over the places of a thread. In each iteration `body` accesses its bytes at `%at`, and `%at` advances by
+/// `step` until `end`.
 fn over(end: u64, start: &str, step: u64, body: &str) -> String {
     format!("{start}\nagain:\n{body}\nadd.u32 %at, %at, {step};\nsetp.lt.u32 %q, %at, {end};\n@%q bra again;\n")
 }
@@ -76,7 +78,7 @@ fn cases() -> Vec<Case> {
     let of_cta = |width: u64| format!("mul.lo.u32 %at, %t, {width};");
     let place = "cvt.u64.u32 %x, %at;\nadd.u64 %y, %b, %x;\nadd.u64 %x, %a, %x;\n";
     let case = |name, body, touched, is_bound| Case { name, body, touched, is_bound };
-    // A point and its neighbours in a line, a row further on, and two rows.
+    // A point, a neighbour in its row, and neighbours one row and two rows further on.
     let stencil = format!(
         "{place}ld.global.u32 %r0, [%x];\nld.global.u32 %r1, [%x+1024];\nadd.u32 %r0, %r0, %r1;\nld.global.u32 %r1, [%x+4096];\n\
          add.u32 %r0, %r0, %r1;\nld.global.u32 %r1, [%x+8192];\nadd.u32 %r0, %r0, %r1;\nst.global.u32 [%y], %r0;"
@@ -128,7 +130,7 @@ bar.sync 0;";
     ]
 }
 
-/// The most memory that a launch took, with its buffers, in bytes.
+/// The maximum memory of a launch, including its buffers, in bytes.
 fn measure(case: &Case, races: bool, seed: u64) -> usize {
     let text = format!(
         ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 .ptr a, .param .u64 .ptr b)\n{{\n\
@@ -153,7 +155,7 @@ fn main() -> ExitCode {
     let mut is_right = true;
     println!("| kernel | values alone | with races watched | and older values |\n| --- | --: | --: | --: |");
     for case in cases() {
-        // Seed 5 is round robin, too.
+        // The schedule of seed 5 is also round robin.
         let [alone, watched, older] = [(false, 0), (true, 0), (true, 5)]
             .map(|(races, seed)| measure(&case, races, seed) as f64 / case.touched as f64);
         println!("| {} | {alone:.1} | {watched:.1} | {older:.1} |", case.name);

@@ -1,4 +1,4 @@
-//! How long it takes to decide random tests of four threads with six operations each.
+//! Measures the time to decide random tests of four threads with six operations each.
 
 use std::time::{Duration, Instant};
 
@@ -26,6 +26,6 @@ fn main() {
     }
     times.sort_unstable();
     let at = |share: f64| times[((times.len() - 1) as f64 * share) as usize];
-    println!("{tests} tests, of which {holds} hold and {unknown} are unknown");
+    println!("{tests} tests: {holds} hold, {unknown} are unknown");
     println!("median {:?}, p90 {:?}, p99 {:?}, max {:?}", at(0.5).0, at(0.9).0, at(0.99), at(1.0));
 }

@@ -1,4 +1,4 @@
-//! How long it takes to find all outcomes: `cargo bench -p ptx-memory-model`.
+//! Measures the time to find all outcomes: `cargo bench -p ptx-memory-model`.
 
 use std::{fs, hint::black_box, path::Path};
 

@@ -1,4 +1,5 @@
-//! Instructions whose memory operations happen later than they are issued, what waits for them, and mbarriers.
+//! Instructions whose memory operations happen later than they are issued, the waits for their completion, and
+//! mbarriers.
 //!
 //! Sources: PTX ISA, 9.7.9 (copies), 9.7.13 (mbarriers), 9.7.15 (`wgmma`) and 9.7.16 (`tcgen05`).
 
@@ -16,14 +17,15 @@ use crate::{
 pub enum Asynchronous {
     /// Starts memory operations, which complete later.
     Start(Operation),
-    /// `commit_group`: what the thread started since its last one is a group. Groups complete in their order.
+    /// `commit_group`: makes a group of the operations that the thread started since its last `commit_group`. Groups
+    /// complete in order.
     CommitGroup(Group),
-    /// `wait_group N`, `wait_all`: all but the last `pending` groups are complete; with `read`, they have read their sources at
-    /// least.
+    /// `wait_group N`, `wait_all`: waits until all groups except the last `pending` are complete; with `read`, until
+    /// they have read their sources.
     WaitGroup {
-        /// Of which operations.
+        /// The kind of group.
         of: Group,
-        /// How many of the latest groups may be incomplete. `wait_all` has 0, and does not need a group.
+        /// The maximum number of the latest groups that may be incomplete. `wait_all` has 0, and does not need a group.
         pending: u32,
         /// `.read`
         read: bool,
@@ -32,12 +34,12 @@ pub enum Asynchronous {
     },
     /// `tcgen05.wait::ld`, `tcgen05.wait::st`
     TensorWait(TensorWait),
-    /// `tcgen05.commit`: an arrival at the mbarrier, of 1 and cluster scope, when the tensor operations that the thread started before
-    /// it for the same group are as far as this.
+    /// `tcgen05.commit`: an arrival at the mbarrier, with count 1 and cluster scope, when the tensor operations that
+    /// the thread started before for the same CTA group have reached the given stage.
     Commit {
         /// `.cta_group::N`
         cta_group: CtaGroup,
-        /// How far.
+        /// The stage.
         of: Committed,
         /// The mbarrier.
         mbarrier: Address,
@@ -46,21 +48,21 @@ pub enum Asynchronous {
     ArriveOnCopies {
         /// The mbarrier.
         mbarrier: Address,
-        /// Without it, the number of arrivals that the phase waits for grows by this one.
+        /// Without it, the arrival also increments the number of arrivals that the phase waits for.
         noinc: bool,
     },
     /// `tcgen05.alloc`: writes the address of tensor memory to shared memory.
     Allocate {
-        /// Where the address is written, in shared memory.
+        /// The destination of the address, in shared memory.
         d: Address,
-        /// What is allocated, in tensor memory. The address that is written is its own.
+        /// The allocated tensor memory. The address written to `d` is the address of this memory.
         tensor: Address,
         /// `.cta_group::N`
         cta_group: CtaGroup,
     },
     /// `tcgen05.dealloc`
     Deallocate {
-        /// What is freed, in tensor memory.
+        /// The tensor memory to free.
         tensor: Address,
         /// `.cta_group::N`
         cta_group: CtaGroup,
@@ -71,41 +73,41 @@ pub enum Asynchronous {
     AcquireTensormap {
         /// The descriptor.
         a: Address,
-        /// For what was released in this scope.
+        /// The scope of the releases that it acquires.
         scope: Scope,
     },
     /// An operation on an mbarrier.
     Mbarrier {
-        /// Where it is, in shared memory.
+        /// The mbarrier, in shared memory.
         a: Address,
-        /// What is done.
+        /// The operation.
         of: MbarrierOperation,
     },
 }
 
-/// Memory operations that are started together, and complete together.
+/// Memory operations that start together and complete together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Operation {
-    /// Which rules it follows.
+    /// The kind of the operation, which selects its rules.
     pub kind: OperationKind,
-    /// What it reads, each through its proxy.
+    /// The reads, each with its proxy.
     pub reads: Vec<Access>,
-    /// What it writes, each through its proxy.
+    /// The writes, each with its proxy.
     pub writes: Vec<(Access, Written)>,
-    /// The register that gets what the first read returns: of `tcgen05.ld`.
+    /// The register that receives the value of the first read, for `tcgen05.ld`.
     pub d: Option<Register>,
-    /// How its completion is observed.
+    /// The completion mechanism.
     pub completion: Completion,
 }
 
 /// A memory operation of an asynchronous operation. It is weak.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Access {
-    /// Where.
+    /// The address.
     pub a: Address,
     /// The type of the value.
     pub ty: Type,
-    /// How it reaches the memory.
+    /// The proxy of the access.
     pub proxy: Proxy,
 }
 
@@ -116,11 +118,11 @@ impl Access {
     }
 }
 
-/// Where a variable is.
+/// The kind of memory that holds a variable.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Display, EnumString)]
 #[strum(serialize_all = "snake_case")]
 pub enum Memory {
-    /// Global memory; or it is not known.
+    /// Global memory, or unknown.
     #[default]
     Global,
     /// Shared memory.
@@ -129,30 +131,30 @@ pub enum Memory {
     Tensor,
 }
 
-/// What an asynchronous operation writes.
+/// The value that an asynchronous operation writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Written {
-    /// What its read of this index returns.
+    /// The value of its read with this index.
     Read(usize),
-    /// A value that it takes along.
+    /// The value of an operand.
     Value(Operand),
-    /// `a * b + d` of what its reads of these indices return: a matrix of one element.
+    /// `a * b + d` of the values of its reads with these indices: a matrix of one element.
     MultiplyAdd([usize; 3]),
-    /// A reduction: of what its two reads of these indices return, of which the second is of the same location. It is one atomic
-    /// operation, and relaxed.
+    /// A reduction of the values of its two reads with these indices; the second read is of the location that is
+    /// written. The reduction is one relaxed atomic operation.
     Reduced(AluOp, [usize; 2]),
-    /// A reduction of what the read of this index returns, of the same location, with a value that it takes along.
+    /// A reduction of the value of the read with this index, which is of the location that is written, with an operand.
     ReducedBy(AluOp, usize, Operand),
 }
 
-/// Which rules an asynchronous operation follows.
+/// The kind of an asynchronous operation, which selects its rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum OperationKind {
     /// `tcgen05.mma`; operations with the same accumulator and shape are pipelined.
     Mma {
         /// `.cta_group::N`
         cta_group: CtaGroup,
-        /// A number for the shape and the kind: the same where the instructions have the same.
+        /// A number for the shape and the kind: equal for instructions with the same shape and kind.
         shape: u64,
     },
     /// `tcgen05.cp`
@@ -183,25 +185,25 @@ pub enum OperationKind {
     TryCancel,
 }
 
-/// How the completion of an operation is observed.
+/// The completion mechanism of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Completion {
-    /// By `tcgen05.commit`, of the same group.
+    /// A `tcgen05.commit` of the same CTA group.
     Commit,
-    /// By `tcgen05.wait`.
+    /// A `tcgen05.wait`.
     TensorWait(TensorWait),
-    /// By the end of its group.
+    /// The completion of its group.
     Group(Group),
-    /// By the mbarrier, of which it completes so many bytes.
+    /// A transaction count at an mbarrier, which the operation decreases on completion.
     Transactions {
         /// The mbarrier.
         mbarrier: Address,
-        /// In bytes.
+        /// The transaction count, in bytes.
         bytes: u32,
     },
 }
 
-/// The CTAs that a tensor operation works for.
+/// The CTAs that take part in a tensor operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Display, EnumIter, EnumString, IntoStaticStr)]
 pub enum CtaGroup {
     /// The CTA of the thread.
@@ -212,22 +214,22 @@ pub enum CtaGroup {
     Two,
 }
 
-/// What is done to an mbarrier (section 9.7.13.15).
+/// An operation on an mbarrier (section 9.7.13.15).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MbarrierOperation {
     /// `mbarrier.init`
     Init {
-        /// How many arrivals complete a phase.
+        /// The number of arrivals that complete a phase.
         count: Operand,
     },
     /// `mbarrier.inval`
     Inval,
-    /// `mbarrier.expect_tx`: the phase waits for so many bytes more.
+    /// `mbarrier.expect_tx`: increases the transaction count of the phase.
     ExpectTx {
         /// In bytes.
         bytes: Operand,
     },
-    /// `mbarrier.complete_tx`: the phase waits for so many bytes less.
+    /// `mbarrier.complete_tx`: decreases the transaction count of the phase.
     CompleteTx {
         /// In bytes.
         bytes: Operand,
@@ -236,76 +238,77 @@ pub enum MbarrierOperation {
     Arrive {
         /// The state, which names the phase.
         d: Option<Register>,
-        /// How many arrivals it is.
+        /// The number of arrivals.
         count: Operand,
-        /// `.expect_tx`: before it arrives, the phase waits for so many bytes more.
+        /// `.expect_tx`: increases the transaction count of the phase before the arrival.
         expects: Option<Operand>,
         /// `arrive_drop`: later phases wait for fewer arrivals.
         drops: bool,
         /// `.relaxed`; `.release` otherwise.
         relaxed: bool,
-        /// For whom it releases.
+        /// The scope of the release.
         scope: Scope,
     },
     /// `mbarrier.test_wait`, `mbarrier.try_wait`
     Wait {
         /// Whether the phase is complete.
         d: Register,
-        /// Which phase.
+        /// The awaited phase.
         phase: Phase,
         /// `.relaxed`; `.acquire` otherwise.
         relaxed: bool,
-        /// For whom it acquires.
+        /// The scope of the acquire.
         scope: Scope,
     },
 }
 
-/// What asynchronous instructions do in a path of a thread, beside memory operations, their start and their completion.
+/// The steps of asynchronous instructions in a path of a thread, besides memory operations, their start and their
+/// completion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// As [`Asynchronous::CommitGroup`].
+    /// See [`Asynchronous::CommitGroup`].
     CommitGroup(Group),
-    /// As [`Asynchronous::WaitGroup`].
+    /// See [`Asynchronous::WaitGroup`].
     WaitGroup {
-        /// Of which operations.
+        /// The kind of group.
         of: Group,
-        /// How many of the latest groups may be incomplete.
+        /// The maximum number of the latest groups that may be incomplete.
         pending: u32,
         /// `.read`
         read: bool,
         /// `wait_all`
         all: bool,
     },
-    /// As [`Asynchronous::TensorWait`].
+    /// See [`Asynchronous::TensorWait`].
     TensorWait(TensorWait),
-    /// A thread asks for a signal.
+    /// A thread requests a signal.
     Ask(Signal),
-    /// The arrival at the mbarrier that a thread asked for: later, and in no program order.
+    /// The arrival at the mbarrier that a thread requested: later, and not in program order.
     Signal(Signal),
-    /// As [`Asynchronous::AcquireTensormap`].
+    /// See [`Asynchronous::AcquireTensormap`].
     AcquireTensormap(Scope),
-    /// As [`Asynchronous::Mbarrier`].
+    /// See [`Asynchronous::Mbarrier`].
     Mbarrier(MbarrierStep),
 }
 
-/// An arrival at an mbarrier that a thread asks for, and that is made when operations are complete.
+/// An arrival at an mbarrier that a thread requests, and that happens when the thread's operations are complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Signal {
-    /// As [`Asynchronous::Commit`].
+    /// See [`Asynchronous::Commit`].
     Commit(CtaGroup, Committed),
-    /// As [`Asynchronous::ArriveOnCopies`].
+    /// See [`Asynchronous::ArriveOnCopies`].
     Copies {
         /// `.noinc`
         noinc: bool,
     },
 }
 
-/// As [`MbarrierOperation`], of known values. A wait is one whose result is 1; one whose result is 0 is no event.
+/// Like [`MbarrierOperation`], with known values. Only a wait whose result is 1 is an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MbarrierStep {
     /// `mbarrier.init`
     Init {
-        /// How many arrivals complete a phase.
+        /// The number of arrivals that complete a phase.
         count: u32,
     },
     /// `mbarrier.inval`
@@ -322,7 +325,7 @@ pub enum MbarrierStep {
     },
     /// `mbarrier.arrive`, `mbarrier.arrive_drop`
     Arrive {
-        /// How many arrivals it is.
+        /// The number of arrivals.
         count: u32,
         /// `.expect_tx`, in bytes.
         expects: u32,
@@ -330,39 +333,39 @@ pub enum MbarrierStep {
         drops: bool,
         /// `.relaxed`; `.release` otherwise.
         relaxed: bool,
-        /// For whom it releases.
+        /// The scope of the release.
         scope: Scope,
     },
     /// `mbarrier.test_wait`, `mbarrier.try_wait`
     Wait {
-        /// Which phase.
+        /// The awaited phase.
         phase: Awaited,
         /// `.relaxed`; `.acquire` otherwise.
         relaxed: bool,
-        /// For whom it acquires.
+        /// The scope of the acquire.
         scope: Scope,
     },
 }
 
-/// The phase of an mbarrier that was waited for.
+/// The phase of an mbarrier that a wait in a path waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Awaited {
     /// The latest complete phase, if its parity is this.
     Parity(bool),
-    /// That of the arrival which is so many events before the wait in its thread.
+    /// The phase of the arrival that precedes the wait by this number of events in the thread.
     Arrival(usize),
 }
 
-/// The phase that is waited for.
+/// The phase that a wait instruction waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
-    /// The phase of this parity; the one before the current one, or the current one.
+    /// The phase with this parity: the phase before the current one, or the current one.
     Parity(Operand),
-    /// The phase of the arrival that gave this state.
+    /// The phase of the arrival that returned this state.
     State(Operand),
 }
 
-/// How many bytes a copy of a tensor completes at its mbarrier: a matrix is one element.
+/// The number of bytes that a copy of a tensor completes at its mbarrier: a matrix is one element.
 pub(crate) const TENSOR_BYTES: u32 = 16;
 
 impl Operation {
@@ -398,7 +401,7 @@ impl Operation {
         Self::new(OperationKind::Shift { cta_group }, vec![t], vec![(t, Written::Read(0))], Completion::Commit)
     }
 
-    /// `tcgen05.mma [d], a, b`, which may read `further` tensor memory: metadata and scales.
+    /// `tcgen05.mma [d], a, b`, which may also read metadata and scales in tensor memory (`further`).
     pub fn mma(
         kind: OperationKind,
         d: Address,
@@ -419,7 +422,8 @@ impl Operation {
         Self::new(OperationKind::Copy, vec![access(s)], writes, Completion::Group(Group::Copy))
     }
 
-    /// `cp.async.bulk [d], [s]`, or with a descriptor of a tensor, or as `cp.reduce.async.bulk` of this operation and type.
+    /// `cp.async.bulk [d], [s]`, with an optional tensor descriptor; with a reduction, `cp.reduce.async.bulk` of this
+    /// operation and type.
     pub fn bulk(
         d: Address,
         s: Address,
@@ -437,14 +441,14 @@ impl Operation {
         Self::new(OperationKind::Bulk, reads, vec![(access(d), written)], completion)
     }
 
-    /// `wgmma.mma_async`, of the matrices that are in shared memory. The registers of the result have no values.
+    /// `wgmma.mma_async`, with its matrices in shared memory. The result registers have no values.
     pub fn wgmma(matrices: impl IntoIterator<Item = Address>) -> Self {
         let reads = matrices.into_iter().map(|a| Access::by(Proxy::Async, a)).collect();
         Self::new(OperationKind::Wgmma, reads, Vec::new(), Completion::Group(Group::Wgmma))
     }
 
-    /// `st.async [a], b, [mbarrier]`, or `red.async` of this operation. Nothing says that they use another method of access than
-    /// `st` and `red` do (section 8.6).
+    /// `st.async [a], b, [mbarrier]`, or `red.async` with this operation. The manual does not give them a proxy other
+    /// than the one of `st` and `red` (section 8.6).
     pub fn store(a: Address, ty: Type, b: Operand, op: Option<AluOp>, mbarrier: Address) -> Self {
         let access = Access { ty, ..Access::by(Proxy::Generic, a) };
         let (reads, written) = match op {
@@ -462,7 +466,7 @@ impl Operation {
         Self::new(OperationKind::TryCancel, Vec::new(), writes, completion)
     }
 
-    /// Its memory operations.
+    /// The memory operations.
     pub fn accesses(&self) -> impl Iterator<Item = &Access> {
         self.reads.iter().chain(self.writes.iter().map(|(access, _)| access))
     }
@@ -495,7 +499,7 @@ impl Asynchronous {
         }
     }
 
-    /// All addresses, with what is there.
+    /// All addresses, with the types of the accesses.
     pub(crate) fn addresses(&self) -> Vec<(Address, Type)> {
         let at = |a: Address| vec![(a, Type::B64)];
         match self {
@@ -516,7 +520,7 @@ impl Asynchronous {
         }
     }
 
-    /// The addresses of what is written, without mbarriers.
+    /// The addresses of the writes, without mbarriers.
     pub(crate) fn written(&self) -> impl Iterator<Item = Address> {
         let (started, others) = match self {
             Self::Start(operation) => (&operation.writes[..], [None; 2]),

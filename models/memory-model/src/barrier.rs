@@ -1,4 +1,4 @@
-//! Which arrivals at barriers and which waits belong to one phase.
+//! The phases of barriers: the arrivals and the waits that belong together.
 
 use crate::{
     execution::Combination,
@@ -10,11 +10,11 @@ use crate::{
     unfold::{Ending, EventKind},
 };
 
-/// For each phase of each barrier, its arrivals and its waits.
+/// The arrivals and the waits of each phase of each barrier.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Phases(pub Vec<(Set, Set)>);
 
-/// A barrier: its threads' place (of the CTA, or of any CTA of the cluster), its instance and its id.
+/// A barrier: the place of its threads (the CTA, or any CTA of the cluster), its instance and its id.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Resource {
     Cta(Place, u32, Value),
@@ -32,11 +32,11 @@ struct Use {
     blocked: bool,
 }
 
-/// Of divisions into phases.
+/// The maximum number of divisions into phases.
 const MAX_DIVISIONS: usize = 1 << 16;
 
-/// Every division into phases. Without a quorum there is one: the n-th uses of all threads are the n-th phase. `None` if the
-/// name of a barrier is not known yet.
+/// Every division into phases. Without a quorum there is a single division: the n-th uses of all threads form the n-th
+/// phase. `None` if the name of a barrier is not known yet.
 pub(crate) fn phases<L: Language>(
     c: &Combination<L>,
     read: &impl Fn(usize) -> Option<Value>,
@@ -53,7 +53,7 @@ pub(crate) fn phases<L: Language>(
     for resource in resources {
         let of: Vec<Use> = uses.iter().filter(|used| used.resource == resource).copied().collect();
         let divisions = match of.iter().find_map(|used| used.quorum) {
-            // Where nobody waits, nobody notices who came together.
+            // Without a wait, the division into phases has no effect.
             _ if of.iter().all(|used| used.wait.is_none()) => vec![Vec::new()],
             None => vec![in_step(&of)],
             Some(quorum) => {
@@ -110,7 +110,7 @@ fn phase<'u>(uses: impl Iterator<Item = &'u Use> + Clone) -> (Set, Set) {
     (uses.clone().filter_map(|used| used.arrival).collect(), uses.filter_map(|used| used.wait).collect())
 }
 
-/// The n-th uses of all threads together.
+/// Phases that consist of the n-th uses of all threads.
 fn in_step(uses: &[Use]) -> Vec<(Set, Set)> {
     let number = |index: usize| uses[..index].iter().filter(|earlier| earlier.thread == uses[index].thread).count();
     let numbers: Vec<usize> = (0..uses.len()).map(number).collect();
@@ -118,8 +118,8 @@ fn in_step(uses: &[Use]) -> Vec<(Set, Set)> {
     (0..last).map(|n| phase(uses.iter().zip(&numbers).filter(move |(_, m)| **m == n).map(|(used, _)| used))).collect()
 }
 
-/// Phases of exactly `quorum` threads. Whoever waits and is not blocked takes part in one; those left over are too few for
-/// another.
+/// Divides uses into phases of exactly `quorum` threads. Every wait that is not blocked is in a phase; the remaining
+/// uses are too few for another phase.
 fn gather(
     uses: &[Use],
     quorum: usize,
@@ -174,13 +174,13 @@ pub(crate) fn orders<L: Language>(c: &Combination<L>, arrival: usize) -> bool {
     of.is_some_and(|(_, _, barrier)| !matches!(barrier.name, BarrierName::Cluster { relaxed: true }))
 }
 
-/// Whether a wait gives a value.
+/// Whether a wait returns a value.
 pub(crate) fn reduces<L: Language>(c: &Combination<L>, wait: usize) -> bool {
     let of = c.barriers().find(|&(_, event, _)| event == wait);
     of.is_some_and(|(_, _, barrier)| barrier.reduction.is_some())
 }
 
-/// What a `bar.red` gives, where its phase is known: the reduction of what the arrivals of its phase brought along.
+/// The result of a `bar.red` whose phase is known: the reduction of the operands of the arrivals of its phase.
 pub(crate) fn reduced<L: Language>(
     c: &Combination<L>,
     wait: usize,

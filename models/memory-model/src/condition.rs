@@ -5,31 +5,31 @@ use crate::{
     program::{Location, Register, Value},
 };
 
-/// What is asked of the final states, in terms of what is compared.
+/// A condition on the final states, with operands of type `A`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Condition<A = Atom> {
-    /// Of which of them.
+    /// The final states that the condition is about.
     pub quantifier: Quantifier,
-    /// What is to hold in them.
+    /// The formula on a final state.
     pub formula: Formula<A>,
 }
 
-/// Of how many final states a formula is to hold.
+/// The number of final states in which the formula is to hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, strum::Display)]
 pub enum Quantifier {
-    /// Of one.
+    /// In at least one.
     #[strum(serialize = "exists")]
     Exists,
-    /// Of none.
+    /// In none.
     #[strum(serialize = "~exists")]
     NotExists,
-    /// Of all.
+    /// In all.
     #[strum(serialize = "forall")]
     Forall,
 }
 
 impl Condition {
-    /// Which truth value of the formula in one final state decides the condition, and to what.
+    /// The truth value of the formula in one final state that decides the condition, and the decision.
     pub fn decided_by(&self) -> (bool, bool) {
         match self.quantifier {
             Quantifier::Exists => (true, true),
@@ -42,21 +42,21 @@ impl Condition {
 /// A statement about one final state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Formula<A = Atom> {
-    /// Both have the same value.
+    /// Both operands have the same value.
     Equal(A, A),
-    /// They have different values.
+    /// The operands have different values.
     Unequal(A, A),
-    /// It does not hold.
+    /// The formula does not hold.
     Not(Box<Self>),
-    /// Both hold.
+    /// Both formulas hold.
     And(Box<Self>, Box<Self>),
-    /// One holds, or both.
+    /// At least one of the formulas holds.
     Or(Box<Self>, Box<Self>),
-    /// Nothing is asked.
+    /// Holds in every state.
     True,
 }
 
-/// What a condition compares.
+/// An operand of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Atom {
     /// The last value of a register.
@@ -73,12 +73,12 @@ pub enum Atom {
 }
 
 impl<A: Clone> Formula<A> {
-    /// What the formula is about.
+    /// The operands of all comparisons.
     pub fn atoms(&self) -> Vec<A> {
         self.comparisons().into_iter().flat_map(|(a, b)| [a, b]).collect()
     }
 
-    /// What the formula compares with what.
+    /// The operands of each comparison.
     pub fn comparisons(&self) -> Vec<(A, A)> {
         match self {
             Self::Equal(a, b) | Self::Unequal(a, b) => vec![(a.clone(), b.clone())],
@@ -88,7 +88,7 @@ impl<A: Clone> Formula<A> {
         }
     }
 
-    /// The same formula about other things.
+    /// The same formula over other operands.
     pub fn map<B>(&self, of: &mut impl FnMut(&A) -> B) -> Formula<B> {
         match self {
             Self::Equal(a, b) => Formula::Equal(of(a), of(b)),
@@ -102,7 +102,7 @@ impl<A: Clone> Formula<A> {
 }
 
 impl Formula {
-    /// What registers and variables must hold, whatever else, where the formula has this truth value.
+    /// The values that registers and variables must have whenever the formula has this truth value.
     pub fn required(&self, truth: bool) -> Vec<(Atom, Value)> {
         match (self, truth) {
             (Self::Equal(a, b), true) | (Self::Unequal(a, b), false) => match (*a, *b) {
@@ -116,7 +116,8 @@ impl Formula {
         }
     }
 
-    /// Whether the formula holds in a state of this layout. What the layout does not have differs from every value.
+    /// Whether the formula holds in a state of this layout. A register or variable that is not in the layout differs
+    /// from every value.
     pub fn holds(&self, layout: &Layout, state: &[Value]) -> bool {
         let value = |atom: &Atom| match *atom {
             Atom::Register { thread, register } => layout.register(state, thread, register),

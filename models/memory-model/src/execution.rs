@@ -12,69 +12,69 @@ use crate::{
 /// A memory operation, a fence, or a part of a barrier.
 #[derive(Clone, Copy, Debug)]
 pub struct Event<L: Language> {
-    /// `None` for the initial writes.
+    /// The thread; `None` for the initial writes.
     pub thread: Option<usize>,
-    /// What it is.
+    /// The kind of the event.
     pub kind: EventKind<L>,
-    /// The bytes of the virtual address; meaningless for what is no memory operation.
+    /// The bytes of the virtual address; meaningless unless the event is a memory operation.
     pub address: Span,
-    /// The memory location behind it.
+    /// The physical bytes at that address.
     pub location: Span,
     /// Part of a read-modify-write without a destination: of a `red`.
     pub reduction: bool,
-    /// Of what is in no program order: the number of the asynchronous operation in its thread.
+    /// For an event outside of program order, the number of its asynchronous operation in the thread.
     pub operation: Option<u16>,
-    /// Where the variable is.
+    /// The kind of memory that holds the variable.
     pub memory: Memory,
     /// The index into the thread's code.
     pub statement: usize,
 }
 
-/// What all executions of one choice of paths have in common.
+/// The common part of all executions of one choice of paths.
 #[derive(Clone, Debug)]
 pub struct Skeleton<L: Language> {
     /// The initial writes, then the events of each thread in turn.
     pub events: Vec<Event<L>>,
-    /// Where each thread runs.
+    /// The processor, GPU, cluster and CTA of each thread.
     pub places: Vec<Place>,
     /// Program order (section 8.9.1).
     pub po: Relation,
     /// From the read of a read-modify-write to its write.
     pub rmw: Relation,
-    /// From a read to what depends on it, through values or branches (section 8.10.4). Of the host there is
-    /// [`Skeleton::syntactic`] in its place.
+    /// From a read to the events that depend on it, through values or branches (section 8.10.4). Events of the host
+    /// have [`Skeleton::syntactic`] instead.
     pub dep: Relation,
     /// The initial writes.
     pub inits: Set,
     /// The reads.
     pub reads: Set,
-    /// With the initial writes.
+    /// The writes, including the initial ones.
     pub writes: Set,
     /// The fences.
     pub fences: Set,
-    /// What threads of the host do.
+    /// The events of threads of the host.
     pub host: Set,
-    /// Of them, from a read to what depends on it as the instructions are written, whatever the values are.
+    /// The syntactic dependencies between events of the host, whatever the values are.
     pub syntactic: Syntactic,
 }
 
-/// Dependencies of instructions as they are written.
+/// Syntactic dependencies.
 #[derive(Clone, Copy, Debug)]
 pub struct Syntactic {
-    /// From a read to an access whose address is computed of it.
+    /// From a read to an access whose address is computed from its value.
     pub address: Relation,
-    /// From a read to a write whose value is computed of it.
+    /// From a read to a write whose value is computed from its value.
     pub data: Relation,
-    /// From a read to all behind a branch that is decided by it.
+    /// From a read to all events after a branch that depends on it.
     pub control: Relation,
-    /// From the read of a compare and exchange that succeeds, through any of these.
+    /// From the read of a successful compare and exchange, through any of these.
     pub picked: Relation,
     /// The same, through an address.
     pub picked_address: Relation,
 }
 
 impl Syntactic {
-    /// Adds what an event depends on, of a thread whose events begin with the first one.
+    /// Adds the dependencies of an event. `first` is the first event of its thread.
     fn insert(&mut self, first: usize, here: usize, written: &Written) {
         let Self { address, data, control, picked, picked_address } = self;
         let all = [
@@ -103,15 +103,15 @@ pub struct Execution<L: Language> {
     pub sc: Relation,
     /// From the arrivals to the waits of the same phase of a barrier.
     pub barriers: Relation,
-    /// From what arrives to the waits that observe it, where that by itself orders no memory operations: at mbarriers, and from
-    /// relaxed arrivals at the barrier of the cluster.
+    /// From arrivals to the waits that observe them, in the cases where this alone does not order memory operations: at
+    /// mbarriers, and from relaxed arrivals at the barrier of the cluster.
     pub phases: Relation,
-    /// What each memory operation reads or writes; `None` where a cycle of values defines none.
+    /// The value that each memory operation reads or writes; `None` where a cycle of values leaves it undefined.
     pub values: Vec<Option<Value>>,
 }
 
 impl<L: Language> Execution<L> {
-    /// From a read to the writes that are after the one it reads from (section 8.9.7).
+    /// From a read to the writes that follow its source in coherence order (section 8.9.7).
     pub fn fr(&self) -> Relation {
         self.rf.inverse().then(&self.co)
     }
@@ -133,7 +133,7 @@ impl<L: Language> Skeleton<L> {
         self.reads | self.writes
     }
 
-    /// The events of which something holds.
+    /// The events for which `holds` returns true.
     pub fn filter(&self, holds: impl Fn(&Event<L>) -> bool) -> Set {
         (0..self.len()).filter(|&event| holds(&self.events[event])).collect()
     }
@@ -152,8 +152,8 @@ impl<L: Language> Skeleton<L> {
         same
     }
 
-    /// Whether one event is of an earlier instruction of the same thread than the other, or both are of one instruction and are
-    /// in program order.
+    /// Whether one event precedes the other in issue order: it is of an earlier instruction of the same thread, or both
+    /// are of one instruction and are in program order.
     pub fn is_issued_before(&self, a: usize, b: usize) -> bool {
         let (first, second) = (&self.events[a], &self.events[b]);
         a < b && self.same_thread(a, b) && (first.operation.is_none() || first.operation != second.operation)
@@ -171,13 +171,13 @@ impl<L: Language> Skeleton<L> {
         self.events[a].thread.is_some() && self.events[a].thread == self.events[b].thread
     }
 
-    /// Where the thread of an event runs; `None` for the initial writes.
+    /// The place of an event's thread; `None` for the initial writes.
     pub fn place(&self, event: usize) -> Option<Place> {
         self.events[event].thread.map(|thread| self.places[thread])
     }
 }
 
-/// One path of each thread, with the skeleton of its executions: what a search starts from.
+/// One path of each thread, with the skeleton of its executions: the starting point of a search.
 pub struct Combination<'p, L: Language> {
     /// The path of each thread.
     pub paths: Vec<&'p Path<L>>,
@@ -187,14 +187,14 @@ pub struct Combination<'p, L: Language> {
     pub skeleton: Skeleton<L>,
     /// The memory locations, in the order of their initial writes.
     pub locations: Vec<Span>,
-    /// For each physical variable, what it holds where no location is, and which of the locations are in it.
+    /// For each physical variable, its value outside of all locations, and the range of its locations.
     pub variables: Vec<(Value, std::ops::Range<usize>)>,
     initial: Vec<Value>,
-    /// What each variable of the program holds at the start.
+    /// The initial value of each variable of the program.
     starts: Vec<Value>,
 }
 
-/// The write of what memory has at the start.
+/// The initial write to a location.
 fn initial<L: Language>(program: &Program<L>, location: Span) -> Event<L> {
     Event {
         thread: None,
@@ -307,24 +307,24 @@ impl<'p, L: Language> Combination<'p, L> {
         Ok(Self { paths, base, skeleton, locations, variables, initial, starts })
     }
 
-    /// The values of the physical variables, out of those of the locations.
+    /// The values of the physical variables, computed from the values of their locations.
     pub fn memory<'s>(&'s self, value: impl Fn(usize) -> Value + 's) -> impl Iterator<Item = Value> + 's {
         self.variables.iter().map(move |(rest, locations)| {
             locations.clone().fold(*rest, |all, index| all | self.locations[index].within(value(index)))
         })
     }
 
-    /// What a variable holds at the start.
+    /// The initial value of the bytes of a span.
     pub(crate) fn initial_of(&self, span: Span) -> Option<Value> {
         self.starts.get(usize::from(span.variable.0)).map(|value| span.of(*value))
     }
 
-    /// The value of a term of a thread, if `read` knows what the events that it depends on give.
+    /// The value of a term of a thread, if `read` has the values of the events that the term depends on.
     pub fn term(&self, thread: usize, term: Term, read: &impl Fn(usize) -> Option<Value>) -> Option<Value> {
         self.paths[thread].value(term, &|event| read(self.base[thread] + event))
     }
 
-    /// What a write writes.
+    /// The value that a write writes.
     pub fn written(&self, write: usize, read: &impl Fn(usize) -> Option<Value>) -> Option<Value> {
         match self.skeleton.events[write].thread {
             None => Some(self.initial[write]),
@@ -338,12 +338,12 @@ impl<'p, L: Language> Combination<'p, L> {
         Some((thread, self.paths[thread].events[write - self.base[thread]].value))
     }
 
-    /// The event whose value a term of a thread is.
+    /// The event whose value a term of a thread copies.
     pub fn copy(&self, thread: usize, term: Term) -> Option<usize> {
         self.paths[thread].copied(term).map(|event| self.base[thread] + event)
     }
 
-    /// The thread and the term that a term is a copy of, over as many reads as `source` knows the writes of.
+    /// The thread and the term that a term copies, traced through all reads for which `source` has the write.
     pub fn origin(&self, thread: usize, term: Term, source: &impl Fn(usize) -> Option<usize>) -> (usize, Term) {
         let (mut thread, mut term) = (thread, term);
         // No value is copied more often than there are events.
@@ -365,7 +365,7 @@ impl<'p, L: Language> Combination<'p, L> {
         Set(self.paths[thread].sources(term).0.checked_shl(self.base[thread] as u32).unwrap_or(0))
     }
 
-    /// The sources of what a write writes.
+    /// The sources of the value that a write writes.
     pub fn written_sources(&self, write: usize) -> Set {
         match self.skeleton.events[write].thread {
             None => Set(0),

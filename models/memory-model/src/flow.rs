@@ -1,4 +1,4 @@
-//! Where control goes in a thread: what a branch decides.
+//! The control flow of a thread, and the statements that depend on each branch.
 
 use ptx_isa::graph;
 
@@ -10,20 +10,20 @@ use crate::{
     relation::Set,
 };
 
-/// The control flow of a thread. Behind its last statement, at the index after it, is its end.
+/// The control flow of a thread. Its end has the index after the last statement.
 pub(crate) struct Flow {
-    /// The statements that may follow each.
+    /// The possible successors of each statement.
     next: Vec<Vec<usize>>,
     /// The position of each label.
     labels: Vec<usize>,
-    /// For each statement, its immediate post-dominator: the first to which control comes in any case.
+    /// The immediate post-dominator of each statement: the first statement that control reaches in any case.
     after: Vec<usize>,
     regions: Vec<Option<u128>>,
 }
 
 impl Flow {
     /// # Errors
-    /// If a branch leads to a label that is not there.
+    /// A branch to an undefined label.
     pub fn new<L: Language>(thread: &Thread<L>) -> Result<Self, Limit> {
         let end = thread.code.len();
         let mut labels = vec![None; thread.labels.len()];
@@ -32,7 +32,7 @@ impl Flow {
                 labels[usize::from(label.0)].get_or_insert(pc);
             }
         }
-        // A label that no branch leads to may be missing.
+        // A label that is not the target of a branch may be missing.
         let mut next = Vec::with_capacity(end);
         for (pc, statement) in thread.code.iter().enumerate() {
             next.push(match statement.instruction {
@@ -40,7 +40,7 @@ impl Flow {
                     let to = labels[usize::from(target.0)].ok_or(Limit::Label)?;
                     if when.is_none() && statement.guard.is_none() { vec![to] } else { vec![to, pc + 1] }
                 }
-                // Behind it is the end, for the sake of what a branch decides.
+                // Its successor is the end, so that post-dominators exist.
                 Instruction::Stop(_) if statement.guard.is_none() => vec![end],
                 Instruction::Stop(_) => vec![end, pc + 1],
                 _ => vec![pc + 1],
@@ -51,7 +51,7 @@ impl Flow {
         Ok(Self { regions: vec![None; end], next, labels, after })
     }
 
-    /// The statements that may follow one.
+    /// The possible successors of a statement.
     pub fn next(&self, pc: usize) -> &[usize] {
         &self.next[pc]
     }
@@ -60,12 +60,12 @@ impl Flow {
         self.labels[usize::from(label.0)]
     }
 
-    /// Whether some branch leads back.
+    /// Whether some branch leads backward.
     pub fn has_loops(&self) -> bool {
         self.next.iter().enumerate().any(|(pc, next)| next.iter().any(|&to| to <= pc))
     }
 
-    /// Where control comes whatever the statement at `pc` decides, and the registers that are written before that on some path.
+    /// The immediate post-dominator of the statement at `pc`, and the registers that some path writes before it.
     pub fn region<L: Language>(&mut self, thread: &Thread<L>, pc: usize) -> (usize, u128) {
         let until = self.after[pc];
         let written = self.regions[pc].unwrap_or_else(|| {
@@ -77,7 +77,7 @@ impl Flow {
         (until, written)
     }
 
-    /// The statements that control may come to, without those that are only reached through `until`.
+    /// The statements that are reachable without passing `until`.
     fn reachable(&self, from: &[usize], until: usize) -> Vec<usize> {
         let is_before = |pc: &usize| *pc != until && *pc < self.next.len();
         let next = |pc: usize| self.next[pc].iter().copied().filter(is_before);
@@ -85,7 +85,7 @@ impl Flow {
         (0..seen.len()).filter(|pc| seen[*pc]).collect()
     }
 
-    /// The variables that may be written from a statement on, by what each statement is known to write.
+    /// The variables that may be written from a statement on, given the writes of each statement.
     pub fn written_from(&self, pc: usize, writes: &[Vec<Location>]) -> Vec<Location> {
         let mut all: Vec<Location> =
             self.reachable(&[pc], self.next.len()).into_iter().flat_map(|pc| &writes[pc]).copied().collect();
@@ -95,13 +95,13 @@ impl Flow {
     }
 }
 
-/// What a branch decides: what comes before `until`.
+/// A branch, and the statements that depend on it: the statements before `until`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Control {
     pub until: usize,
     /// The reads that decided the branch.
     pub reads: Set,
-    /// The registers that are written between the branch and there, on any path.
+    /// The registers that are written between the branch and `until`, on any path.
     pub written: u128,
 }
 
@@ -129,7 +129,7 @@ pub(crate) fn written<L: Language>(statement: &Statement<L>) -> Option<Vec<Locat
     of(&statement.instruction)
 }
 
-/// For each statement of a thread with loops, the registers that are read from there on before they are written.
+/// For each statement of a thread with loops, the registers that may be read from there on before they are written.
 pub(crate) fn live<L: Language>(thread: &Thread<L>, flow: &Flow) -> Vec<u128> {
     if !flow.has_loops() {
         return Vec::new();
@@ -188,8 +188,8 @@ pub(crate) fn uses<L: Language>(instruction: &Instruction<L>) -> (u128, u128) {
     }
 }
 
-/// The immediate post-dominator of each node but the last, which is the end. That of a node from which there is no path to the end is the
-/// end.
+/// The immediate post-dominator of each node except the last, which is the end. A node without a path to the end has
+/// the end as its post-dominator.
 fn post_dominators(next: &[Vec<usize>]) -> Vec<usize> {
     let end = next.len();
     let before = graph::previous(end + 1, |pc| next.get(pc).into_iter().flatten().copied());

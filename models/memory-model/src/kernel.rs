@@ -1,13 +1,13 @@
-//! Functions of PTX modules as the threads of a litmus test: what any compiler makes of a kernel, in the model.
+//! Functions of PTX modules as the threads of a litmus test: a kernel as compiled, in the model.
 //!
-//! A [`Test`] says in words which functions run where, what they share, and what must hold. [`compile`] makes a litmus test of
-//! it and of a module: calls are inlined, parameters and special registers are constants, every object has an address, and what
-//! only one thread accesses is no event. What the model does not have ends a path as unknown, and [`Compiled::unknown`] says
-//! where that is in the source.
+//! A [`Test`] describes which functions run in which threads, the objects that they share, and the conditions that must
+//! hold. [`compile`] makes a litmus test from it and a module: calls are inlined, parameters and special registers are
+//! constants, every object has an address, and accesses to memory of a single thread are not events. An instruction
+//! that is not modelled ends a path as unknown, and [`Compiled::unknown`] gives its source line.
 //!
-//! 1. [`words`] reads the test, and `thread` makes a thread of a function. `objects` knows what is in memory, `origins` and `places`
-//!    from where the code comes.
-//! 2. `shrink` finds out what threads share, and drops the rest.
+//! 1. [`words`] reads the test, and `thread` makes a thread from a function. `objects` holds the contents of memory,
+//!    `origins` and `places` the source lines of the code.
+//! 2. `shrink` finds out which memory the threads share, and drops the rest.
 
 mod line;
 mod names;
@@ -63,27 +63,27 @@ impl FromStr for Kernels {
 }
 
 impl Kernels {
-    /// The source files, as the compiler wrote their paths.
+    /// The paths of the source files, as the compiler wrote them.
     pub fn files(&self) -> Vec<String> {
         self.places.files()
     }
 }
 
-/// A test of functions as a litmus test.
+/// A test of functions, compiled to a litmus test.
 #[derive(Clone, Debug)]
 pub struct Compiled {
     /// The threads and the condition.
     pub litmus: Litmus,
-    /// For each thread, where its statements come from.
+    /// For each thread, the source lines of its statements.
     pub lines: Vec<Vec<Line>>,
-    /// The functions that the threads run, as their source calls them.
+    /// The functions that the threads run, with their names in the source.
     pub functions: Vec<String>,
 }
 
 /// The litmus tests of a test of functions, one for each condition.
 ///
 /// # Errors
-/// Everything in the words of the test that does not fit the module.
+/// All parts of the test that do not fit the module.
 pub fn compile(
     kernels: &Kernels,
     test: &Test,
@@ -93,7 +93,7 @@ pub fn compile(
     let Kernels { module, places } = kernels;
     let mut errors = Vec::new();
     if test.threads.is_empty() {
-        let message = "a test says which functions run, as in `litmus: thread P0 = producer(data) @ cta 0`";
+        let message = "the test has no thread: add one, as in `litmus: thread P0 = producer(data) @ cta 0`";
         return Err(At::default().error(message).into());
     }
     let mut ctas: Vec<Place> = Vec::new();
@@ -110,7 +110,7 @@ pub fn compile(
         match start(module, test, index, &mut objects) {
             Ok((function, arguments)) => {
                 let flat = Flat::of(&library, function, LIMITS);
-                // What the next thread takes as arguments may be shared memory of this one's CTA.
+                // The arguments of a later thread may refer to shared memory of this thread's CTA.
                 let named = thread::named(&flat, index, thread.place, &mut objects);
                 started.push((thread.place, flat, arguments, named));
                 functions.push(shown(&function.name));
@@ -174,8 +174,8 @@ pub fn compile(
 }
 
 impl Compiled {
-    /// Where paths of the threads end because it is not known how they go on, for reasons of a kind: the thread and the
-    /// statement. Some of these may lie on paths that no execution takes.
+    /// The statements at which paths of the threads end because their continuation is unknown for the given reason,
+    /// each with its thread. Some of these paths may not be part of any execution.
     pub fn unknown(&self, conventions: Conventions, rounds: usize, limit: Limit) -> Vec<(usize, &Line)> {
         let Ok(threads) = unfold_all(&self.litmus.program, conventions.unfolding(rounds)) else { return Vec::new() };
         let mut found = Vec::new();
@@ -194,7 +194,7 @@ impl Compiled {
     }
 }
 
-/// The bytes that conditions name: each is part of an object, be it accessed or not.
+/// The bytes that conditions name. Each of them is part of an object, whether or not it is accessed.
 fn named(test: &Test, objects: &mut Objects<'_>, errors: &mut Vec<Error>) -> Vec<(Value, u64)> {
     let mut named = Vec::new();
     for atom in test.conditions.iter().flat_map(|condition| condition.formula.atoms()) {
@@ -213,7 +213,7 @@ fn named(test: &Test, objects: &mut Objects<'_>, errors: &mut Vec<Error>) -> Vec
     named
 }
 
-/// The function that a thread runs, and what its parameters hold.
+/// The function that a thread runs, and the values of its parameters.
 fn start<'m>(
     module: &'m Module,
     test: &Test,
@@ -228,14 +228,16 @@ fn start<'m>(
         [] => {
             let known = module.functions().filter(|function| function.body.is_some());
             let known: Vec<String> = known.map(|function| format!("`{}`", shown(&function.name))).collect();
-            return Err(vec![at.error(format!("there is no function `{name}`; the module has {}", known.join(", ")))]);
+            return Err(vec![
+                at.error(format!("the module has no function `{name}`; its functions are {}", known.join(", "))),
+            ]);
         }
         _ => return Err(vec![at.error(format!("several functions are called `{name}`"))]),
     };
     let count = function.head.parameters.len();
     let mut errors = Vec::new();
     if arguments.len() > count {
-        errors.push(at.error(format!("`{name}` has {count} parameters, not {}", arguments.len())));
+        errors.push(at.error(format!("`{name}` takes {count} arguments, found {}", arguments.len())));
     }
     let mut given: Vec<Option<Argument>> = arguments.iter().cloned().map(Some).collect();
     given.resize(count, None);
@@ -244,7 +246,7 @@ fn start<'m>(
             Some(slot) => {
                 slot.get_or_insert_with(|| bound.argument.clone());
             }
-            None => errors.push(bound.at.error(format!("`{name}` has {count} parameters, from 0 on"))),
+            None => errors.push(bound.at.error(format!("`{name}` has {count} parameters, numbered from 0"))),
         }
     }
     let mut values = Vec::new();
@@ -267,7 +269,7 @@ fn start<'m>(
     if errors.is_empty() { Ok((function, values)) } else { Err(errors) }
 }
 
-/// What a special register holds in a thread.
+/// The value of a special register in a thread.
 fn special(test: &Test, index: usize, special: Special) -> Option<Value> {
     let thread = &test.threads[index];
     if let Some((_, value)) = thread.special.iter().find(|(own, _)| *own == special) {
@@ -282,7 +284,7 @@ fn special(test: &Test, index: usize, special: Special) -> Option<Value> {
     let all = || 0..test.threads.len();
     let places = || test.threads.iter().map(|thread| thread.place).filter(|other| other.gpu == place.gpu);
     let above = |last: Option<Value>| last.map_or(1, |last| last.saturating_add(1));
-    // All CTAs of a grid are of one size.
+    // All CTAs of a grid have the same size.
     let in_grid = |of: &ThreadWords| of.place == place || of.function == thread.function;
     let threads = above(all().filter(|&of| in_grid(&test.threads[of])).map(tid).max());
     let in_cluster = places().filter(|other| other.cluster == place.cluster);
@@ -298,7 +300,7 @@ fn special(test: &Test, index: usize, special: Special) -> Option<Value> {
     };
     let ctas = if place.cluster.is_some() { clusters.saturating_mul(ctas_of_cluster) } else { ctas_of_cluster };
     use SpecialVector::*;
-    // All threads and CTAs are in the first direction.
+    // All threads and CTAs lie along the first dimension.
     let first = |vector: SpecialVector| match vector {
         Tid => tid(index),
         Ntid => threads,
@@ -339,7 +341,7 @@ fn special(test: &Test, index: usize, special: Special) -> Option<Value> {
     })
 }
 
-/// Conditions that also ask that no thread comes to a `trap`.
+/// Adds to each condition that no thread reaches a `trap`.
 fn with_traps(program: &Program, mut conditions: Vec<Condition>) -> Result<Vec<Condition>, Errors> {
     let traps = program.threads.iter().enumerate().filter_map(|(thread, of)| {
         let index = of.registers.iter().position(|register| register.observed && register.name == TRAP)?;
@@ -349,7 +351,7 @@ fn with_traps(program: &Program, mut conditions: Vec<Condition>) -> Result<Vec<C
     if conditions.is_empty() {
         if traps.is_empty() {
             let message =
-                "nothing says what must hold: add `litmus: forall P0:return == 1`, or an assertion to the source";
+                "the test has no condition: add `litmus: forall P0:return == 1`, or an assertion to the source";
             return Err(At::default().error(message).into());
         }
         conditions.push(Condition { quantifier: Quantifier::Forall, formula: Formula::True });
@@ -359,7 +361,7 @@ fn with_traps(program: &Program, mut conditions: Vec<Condition>) -> Result<Vec<C
             let before = Box::new(std::mem::replace(formula, Formula::True));
             let none = Formula::Equal(*trap, Atom::Value(0));
             *formula = match quantifier {
-                // Of an execution that a trap ends, nothing holds.
+                // A condition holds of no execution that a trap ends.
                 Quantifier::Exists | Quantifier::Forall => match *before {
                     Formula::True => none,
                     formula => Formula::And(Box::new(none), Box::new(formula)),
@@ -371,7 +373,7 @@ fn with_traps(program: &Program, mut conditions: Vec<Condition>) -> Result<Vec<C
     Ok(conditions)
 }
 
-/// Finds what conditions name.
+/// Resolves the names in conditions.
 struct Resolver<'r, 'm> {
     program: &'r mut Program,
     objects: &'r mut Objects<'m>,
@@ -397,11 +399,11 @@ impl Resolver<'_, '_> {
     }
 
     fn register(&self, thread: usize, name: &str) -> Result<Atom, String> {
-        let of = self.program.threads.get(thread).ok_or_else(|| format!("there is no thread P{thread}"))?;
+        let of = self.program.threads.get(thread).ok_or_else(|| format!("the test has no thread P{thread}"))?;
         let index = of.registers.iter().position(|register| register.observed && register.name == name);
         let index = index.ok_or_else(|| match name {
             RETURN => format!("P{thread} returns nothing"),
-            _ => format!("of a thread, a condition names `P{thread}:{RETURN}`, not `{name}`"),
+            _ => format!("expected `P{thread}:{RETURN}` in the condition, found `{name}`"),
         })?;
         Ok(Atom::Register { thread, register: Register(index as u16) })
     }
@@ -417,14 +419,14 @@ impl Resolver<'_, '_> {
         if self.accessed.is(at, bytes) {
             let variable = self.program.locations.iter().position(|variable| variable.address == Some(at));
             let Some(index) = variable else { return Err(format!("`{name}` is accessed in another way")) };
-            // What a condition names has a last value.
+            // A variable that a condition names has a last value.
             self.program.locations[index].private = false;
             return Ok(Atom::Location(Location(index as u16)));
         }
         if self.accessed.touches(at, bytes) {
-            return Err(format!("`{name}` is accessed in parts of other sizes than {bytes} bytes"));
+            return Err(format!("the accesses to `{name}` have other sizes than {bytes} bytes"));
         }
-        // A part of what nobody accesses keeps its first value.
+        // A part of an object that is never accessed keeps its initial value.
         Ok(Atom::Value(object.initial(start, bytes)))
     }
 }

@@ -1,8 +1,8 @@
-//! Where the values of a final state stand.
+//! The positions of the values in a final state.
 
 use crate::program::{Language, Location, Program, Register, Value};
 
-/// Where the values of a final state stand.
+/// The positions of the values in a final state.
 #[derive(Clone, Debug)]
 pub struct Layout {
     registers: Vec<(usize, Register)>,
@@ -24,7 +24,7 @@ impl Layout {
         self.registers.len() + self.locations.iter().max().map_or(0, |last| last + 1)
     }
 
-    /// The last value of a register of a thread; `None` if no outcome has it.
+    /// The last value of a register of a thread; `None` if outcomes do not contain it.
     pub fn register(&self, state: &[Value], thread: usize, register: Register) -> Option<Value> {
         let index = self.registers.iter().position(|&observed| observed == (thread, register))?;
         state.get(index).copied()
@@ -35,7 +35,7 @@ impl Layout {
         state.get(self.registers.len() + self.locations.get(usize::from(location.0))?).copied()
     }
 
-    /// The registers that a state begins with, each with the number of its thread.
+    /// The registers at the beginning of a state, each with the number of its thread.
     pub fn registers(&self) -> &[(usize, Register)] {
         &self.registers
     }

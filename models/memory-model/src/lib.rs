@@ -1,5 +1,5 @@
-//! The memory consistency models of PTX and of scoped C++, executable: every outcome of a program, a witness of each, and for
-//! what is forbidden the axiom and a cycle.
+//! The memory consistency models of PTX and of scoped C++, executable: all outcomes of a program, a witness of each
+//! outcome, and for a forbidden outcome the axiom that forbids it, with a cycle.
 //!
 //! ```
 //! use ptx_memory_model::{
@@ -28,22 +28,24 @@
 //! # Ok::<(), ptx_memory_model::litmus::Errors>(())
 //! ```
 //!
-//! - A [`program::Program`] is threads of instructions over registers, with branches and loops; its memory operations are
-//!   those of PTX ([`ptx::Program`]) or of C++ ([`source::Program`]). [`litmus`] reads and prints the former,
-//!   [`source::read`] reads the latter.
-//! - [`ptx::search::outcomes`] and [`source::search::outcomes`] give all final states. A state is a row of values, of which a
-//!   [`outcome::Layout`] knows whose they are. Where a bound of [`outcome::Limits`] is hit, [`outcome::Outcomes::unknown`] says
-//!   which, and a verdict that hangs on it is `None`.
-//! - [`ptx::search::witness`] and [`ptx::explain::explain`] give an [`execution::Execution`]: events, program order, reads-from,
-//!   coherence, Fence-SC order, barriers and values. [`ptx::axioms::Judged`] adds synchronization, observation and causality.
-//! - Threads may run on the host, x86-64 or AArch64: [`host`].
+//! - A [`program::Program`] consists of threads of instructions over registers, with branches and loops. Its memory
+//!   operations are PTX operations ([`ptx::Program`]) or C++ operations ([`source::Program`]). [`litmus`] reads and
+//!   prints PTX programs, [`source::read`] reads C++ programs.
+//! - [`ptx::search::outcomes`] and [`source::search::outcomes`] give all final states. A state is a row of values; a
+//!   [`outcome::Layout`] maps each value to its register or variable. If the search reaches a bound of
+//!   [`outcome::Limits`], [`outcome::Outcomes::unknown`] names the bound, and a verdict that depends on it is `None`.
+//! - [`ptx::search::witness`] and [`ptx::explain::explain`] give an [`execution::Execution`]: events, program order,
+//!   reads-from, coherence order, Fence-SC order, barriers and values. [`ptx::axioms::Judged`] adds synchronization,
+//!   observation and causality.
+//! - Threads may also run on the host, x86-64 or AArch64: [`host`].
 //! - [`ptx::search::race`] finds a data race. Asynchronous operations, mbarriers and tensor memory are in
-//!   [`ptx::asynchronous`], and what the manual leaves open about them in [`ptx::readings`].
+//!   [`ptx::asynchronous`]; the questions that the manual leaves open about them are in [`ptx::readings`].
 //!
-//! Within: [`unfold`] makes paths of threads, [`execution`] events of paths, and the searches choose what is read from where.
+//! Inside the crate, [`unfold`] turns threads into paths, [`execution`] holds the events of the paths, and the searches
+//! choose the write that each read returns.
 //!
-//! Outside of the models: operations that overlap in part, texture and surface accesses beyond what proxies order, and
-//! copies to several CTAs at once. Where no definite answer can be given, [`outcome::Outcomes::verdict`] says why.
+//! Not modelled: operations that overlap partially, texture and surface accesses beyond their ordering by proxies, and
+//! copies to several CTAs at once. If there is no definite answer, [`outcome::Outcomes::verdict`] gives the reason.
 
 #![warn(missing_docs)]
 

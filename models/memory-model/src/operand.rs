@@ -1,6 +1,6 @@
-//! What instructions of all kinds take: registers, variables, addresses.
+//! The operands of all instructions: registers, variables, addresses.
 
-/// What registers and locations hold: the bits, zero-extended.
+/// The value of a register or a location: its bits, zero-extended.
 pub type Value = u64;
 
 /// An index into [`Thread::registers`](crate::program::Thread::registers).
@@ -11,7 +11,7 @@ pub struct Register(pub u16);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Location(pub u16);
 
-/// What an instruction takes.
+/// An operand of an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Operand {
     /// The value of a register.
@@ -22,13 +22,13 @@ pub enum Operand {
     Address(Location),
 }
 
-/// `[base+offset]`. Variables are [`SPACING`] apart, so an offset that leads from one into another means an access
+/// `[base+offset]`. Variables are [`SPACING`] apart; an offset that leads from one variable into another is an access
 /// that the model does not have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Address {
-    /// A variable, or a register that holds the address of one.
+    /// A variable, or a register that holds the address of a variable.
     pub base: Operand,
-    /// What is added, in bytes.
+    /// The offset, in bytes.
     pub offset: i64,
 }
 

@@ -1,4 +1,4 @@
-//! Final states, and what is known about all of them.
+//! The final states of a program, and the limits of the search for them.
 
 use std::time::Duration;
 
@@ -13,16 +13,17 @@ use crate::{
     states::States,
 };
 
-/// Bounds of a search. Where one is hit, the answer says so.
+/// Bounds of a search. If the search reaches one, the answer names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// How often a thread may enter a loop at its first label.
+    /// The maximum number of times that a thread enters a loop at its first label.
     pub rounds: usize,
-    /// Whether no loop of any execution that ends enters more often: the search takes it as known, and does not find it out.
+    /// Whether the caller knows that no loop of a complete execution is entered more often; the search does not check
+    /// it.
     pub rounds_suffice: bool,
-    /// How many choices a search tries: of what a read returns, and of orders.
+    /// The maximum number of choices that a search tries: of sources of reads, and of orders.
     pub choices: u64,
-    /// How long it may take.
+    /// The maximum time.
     pub time: Option<Duration>,
 }
 
@@ -38,24 +39,26 @@ pub type State = Box<[Value]>;
 /// The final states of a program.
 #[derive(Clone, Debug)]
 pub struct Outcomes {
-    /// Those that the model allows.
+    /// The states that the model allows.
     pub states: States,
-    /// Further states, which dependencies alone forbid that an implementation may reason away (section 8.10.4).
+    /// Further states, which are forbidden only by dependencies that an implementation may optimize away (section
+    /// 8.10.4).
     pub speculative: States,
-    /// How many candidates the search completed: choices of everything that is read, for each part that it solves by itself.
+    /// The number of candidates that the search completed: choices of the sources of all reads, for each part that is
+    /// solved separately.
     pub candidates: u64,
-    /// Why there may be more states.
+    /// The reason why there may be more states.
     pub unknown: Option<Limit>,
 }
 
 impl Outcomes {
-    /// None found yet.
+    /// An empty set of outcomes.
     pub(crate) fn new<L: Language>(program: &Program<L>) -> Self {
         let width = Layout::new(program).width();
         Self { states: States::new(width), speculative: States::new(width), candidates: 0, unknown: None }
     }
 
-    /// Whether the condition holds; `None` if that is not known.
+    /// Whether the condition holds; `None` if that is unknown.
     pub fn holds(&self, condition: &Condition, layout: &Layout) -> Option<bool> {
         self.verdict(condition, layout).ok()
     }
@@ -63,7 +66,7 @@ impl Outcomes {
     /// Whether the condition holds.
     ///
     /// # Errors
-    /// Why that is not known.
+    /// The reason why that is unknown.
     pub fn verdict(&self, condition: &Condition, layout: &Layout) -> Result<bool, Limit> {
         let (witness, verdict) = condition.decided_by();
         let decides = |state: &[Value]| condition.formula.holds(layout, state) == witness;
@@ -77,7 +80,7 @@ impl Outcomes {
     }
 }
 
-/// Counts down a search's bounds.
+/// Counts the choices of a search against its bounds.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Budget {
     pub candidates: u64,
@@ -94,13 +97,13 @@ impl Budget {
         Self { candidates: 0, rounds_suffice, choices: 0, limit, deadline }
     }
 
-    /// Allows no more than so many further choices for now. Gives the limit that was there.
+    /// Restricts the number of further choices for now. Returns the previous limit.
     pub fn allow(&mut self, choices: u64) -> u64 {
         let limit = self.limit.min(self.choices.saturating_add(choices));
         std::mem::replace(&mut self.limit, limit)
     }
 
-    /// Puts a limit back, and says whether it leaves room for more choices.
+    /// Restores a limit. Returns whether it allows more choices.
     pub fn go_on(&mut self, limit: u64) -> bool {
         self.limit = limit;
         self.choices <= limit
@@ -115,7 +118,7 @@ impl Budget {
         if self.choices.is_multiple_of(256) { self.in_time() } else { Ok(()) }
     }
 
-    /// Looks at the clock.
+    /// Checks the time limit.
     pub fn in_time(&self) -> Result<(), Limit> {
         match self.deadline {
             Some(deadline) if Instant::now() > deadline => Err(Limit::Time),
@@ -127,8 +130,8 @@ impl Budget {
 /// An execution with its final state.
 #[derive(Clone, Debug)]
 pub struct Witness<L: Language> {
-    /// How it comes about.
+    /// The execution.
     pub execution: Execution<L>,
-    /// How it ends.
+    /// Its final state.
     pub state: State,
 }

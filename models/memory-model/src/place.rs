@@ -1,9 +1,9 @@
-//! Where a thread runs, and which threads a scope reaches.
+//! The place of a thread, and the threads that a scope includes.
 
 pub use ptx_isa::Scope;
 use strum::{Display, EnumIter, EnumString, IntoStaticStr};
 
-/// What executes a thread.
+/// The processor that executes a thread.
 #[rustfmt::skip]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Display, EnumIter, EnumString, IntoStaticStr)]
 pub enum Processor {
@@ -11,41 +11,42 @@ pub enum Processor {
     #[default]
     #[strum(serialize = "gpu")]
     Gpu,
-    /// The host, if that is x86-64.
+    /// A host with x86-64.
     #[strum(serialize = "x86")]
     X86,
-    /// The host, if that is AArch64.
+    /// A host with AArch64.
     #[strum(serialize = "aarch64")]
     AArch64,
 }
 
 impl Processor {
-    /// Whether it is no GPU.
+    /// Whether the processor is a host.
     pub fn is_host(self) -> bool {
         self != Self::Gpu
     }
 }
 
-/// The CTA of a thread. CTAs are numbered within a cluster, and clusters within a GPU. A thread of the host has none of them.
+/// The CTA of a thread. CTAs are numbered within a cluster, and clusters within a GPU. A thread of the host has no GPU,
+/// cluster and CTA.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Place {
-    /// What executes the thread.
+    /// The processor that executes the thread.
     pub processor: Processor,
     /// The GPU.
     pub gpu: u32,
-    /// Without clusters, each CTA is a cluster of its own.
+    /// The cluster. Without clusters, each CTA is a cluster by itself.
     pub cluster: Option<u32>,
-    /// The CTA in its cluster, or on its GPU where there are none.
+    /// The CTA in its cluster, or on its GPU if there are no clusters.
     pub cta: u32,
 }
 
 impl Place {
-    /// On the host.
+    /// A place on the host.
     pub fn host(processor: Processor) -> Self {
         Self { processor, ..Self::default() }
     }
 
-    /// Whether an operation at this place with this scope reaches a thread at the other place (section 8.5).
+    /// Whether the scope of an operation at this place includes a thread at the other place (section 8.5).
     pub fn includes(self, scope: Scope, other: Self) -> bool {
         match scope {
             Scope::Sys => true,
@@ -64,7 +65,7 @@ impl Place {
     }
 }
 
-/// Whether an operation of this scope reaches all of these places from each of them.
+/// Whether, from each of these places, the scope includes all of them.
 pub(crate) fn all_reach(scope: Scope, places: &[Place]) -> bool {
     places.iter().all(|from| places.iter().all(|to| from.includes(scope, *to)))
 }

@@ -1,9 +1,9 @@
 //! Programs of both models: threads of instructions over registers, with branches and loops.
 //!
-//! Registers, labels and locations are indices into the lists of their thread or program, and must be inside of them. A
-//! translation of PTX gives its scratch registers `observed: false`.
+//! Registers, labels and locations are indices into the lists of their thread or program, and must be within these
+//! lists. A translation from PTX gives its scratch registers `observed: false`.
 //!
-//! A model's own words (the semantics of an access, the kinds of fences and barriers) are those of its [`Language`].
+//! The model's [`Language`] defines the semantics of an access and the kinds of fences and barriers.
 
 use std::{fmt, fmt::Debug, str::FromStr};
 
@@ -19,27 +19,28 @@ use crate::{
     place::{Place, Scope},
 };
 
-/// What memory operations, fences and barriers of a model carry.
+/// The types in which memory operations, fences and barriers differ between models.
 pub trait Language: Copy + Debug + Eq + 'static {
-    /// What a memory operation carries.
+    /// The semantics of a memory operation.
     type Semantics: Copy + Debug + Eq;
-    /// What a fence is.
+    /// The kind of a fence.
     type Fence: Copy + Debug + Eq;
-    /// How an alias reaches the location that it stands for.
+    /// The relation of an alias to its variable: for PTX, a proxy.
     type Alias: Copy + Debug + Eq;
 
-    /// Whether an alias has the virtual address of the variable that it stands for, and differs in its proxy alone.
+    /// Whether an alias has the virtual address of its variable, and differs only in its proxy.
     fn same_address(alias: Self::Alias) -> bool;
 
-    /// Whether an access is strong, and of a scope that has all threads; `None` if it is not strong.
+    /// Whether the scope of a strong access includes all threads; `None` if the access is not strong.
     fn reaches(access: Self::Semantics, places: &[Place]) -> Option<bool>;
 
-    /// What the memory operations of asynchronous operations carry, of a reduction with its scope; nothing if the model has none.
+    /// The semantics of the memory operations of an asynchronous operation; a reduction has a scope. `None` if the
+    /// model has no asynchronous operations.
     fn asynchronous(_: Proxy, _: Option<Scope>) -> Option<Self::Semantics> {
         None
     }
 
-    /// What the read of a compare and exchange carries when it fails.
+    /// The semantics of the read of a compare and exchange that fails.
     fn failed(access: Self::Semantics) -> Self::Semantics {
         access
     }
@@ -52,7 +53,7 @@ pub struct Label(pub u16);
 /// Threads, and the variables that they share.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Program<L: Language> {
-    /// The variables, of which a [`Location`] is an index.
+    /// The variables. A [`Location`] is an index into this list.
     pub locations: Vec<Variable<L>>,
     /// The threads.
     pub threads: Vec<Thread<L>>,
@@ -63,20 +64,20 @@ pub struct Program<L: Language> {
 pub struct Variable<L: Language> {
     /// The name in the text.
     pub name: String,
-    /// What W0 writes (section 8.2.6); of an alias, that of the variable it stands for.
+    /// The initial value, which W0 writes (section 8.2.6). An alias has the initial value of its variable.
     pub initial: Value,
-    /// The variable at the same physical location, and how it is reached from here.
+    /// The variable of which this one is an alias, with the relation between them.
     pub alias: Option<(L::Alias, Location)>,
-    /// Where it begins; `None` if that is [`Location::address`], far from every other one.
+    /// The address of the first byte; `None` stands for [`Location::address`], far from every other variable.
     pub address: Option<Value>,
-    /// Whether it is memory of one thread alone, or memory that nobody writes: what happens to it is no event.
+    /// Whether the memory belongs to a single thread, or is never written: accesses to it are not events.
     pub private: bool,
-    /// Where it is.
+    /// The kind of memory.
     pub memory: Memory,
 }
 
 impl<L: Language> Variable<L> {
-    /// A variable by itself, which all threads share.
+    /// A variable that is not an alias, which all threads share.
     pub fn new(name: impl Into<String>, initial: Value) -> Self {
         Self { name: name.into(), initial, alias: None, address: None, private: false, memory: Memory::Global }
     }
@@ -85,11 +86,11 @@ impl<L: Language> Variable<L> {
 /// A sequence of statements, executed by one thread.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Thread<L: Language> {
-    /// Where it runs.
+    /// The processor, GPU, cluster and CTA of the thread.
     pub place: Place,
-    /// The registers, of which a [`Register`] is an index.
+    /// The registers. A [`Register`] is an index into this list.
     pub registers: Vec<RegisterDeclaration>,
-    /// The names of the labels, of which a [`Label`] is an index.
+    /// The names of the labels. A [`Label`] is an index into this list.
     pub labels: Vec<String>,
     /// The statements, in program order.
     pub code: Vec<Statement<L>>,
@@ -106,12 +107,12 @@ pub struct RegisterDeclaration {
     pub observed: bool,
 }
 
-/// An instruction, executed only where the guard holds.
+/// An instruction, executed only if the guard holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Statement<L: Language> {
-    /// Where it is executed; everywhere without one.
+    /// The condition of execution; a statement without a guard is always executed.
     pub guard: Option<Guard>,
-    /// What is executed.
+    /// The instruction.
     pub instruction: Instruction<L>,
 }
 
@@ -124,20 +125,20 @@ pub struct Guard {
     pub negated: bool,
 }
 
-/// The bytes that an operation accesses (section 8.2): of a virtual address, or of the physical location behind it. Two
-/// operations overlap completely where their spans are equal.
+/// The bytes that an operation accesses (section 8.2), at a virtual address or at the physical location of that
+/// address. Two operations overlap completely if their spans are equal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Span {
     /// The variable.
     pub variable: Location,
-    /// From the variable's first byte, in bytes.
+    /// The distance from the variable's first byte, in bytes.
     pub offset: u8,
     /// The size in bytes.
     pub bytes: u8,
 }
 
 impl Span {
-    /// A variable has 64 bits.
+    /// The size of a variable, 64 bits.
     pub const BYTES: u8 = 8;
 
     /// All bytes of a variable.
@@ -145,19 +146,19 @@ impl Span {
         Self { variable, offset: 0, bytes: Self::BYTES }
     }
 
-    /// Whether some byte is in both (section 8.2.1).
+    /// Whether the spans share a byte (section 8.2.1).
     pub fn overlaps(self, other: Self) -> bool {
         self.variable == other.variable
             && self.offset < other.offset + other.bytes
             && other.offset < self.offset + self.bytes
     }
 
-    /// What the bytes hold where the variable holds a value.
+    /// The value of these bytes if the whole variable has the given value.
     pub fn of(self, variable: Value) -> Value {
         low(variable >> (8 * self.offset), u32::from(self.bytes) * 8)
     }
 
-    /// The variable's value where the bytes hold this one, and the others 0.
+    /// The value of the whole variable if these bytes have the given value and the rest is 0.
     pub fn within(self, value: Value) -> Value {
         value << (8 * self.offset)
     }
@@ -168,7 +169,7 @@ fn low(value: Value, bits: u32) -> Value {
     value & mask(bits) as Value
 }
 
-/// The size of a value in memory, in bytes. Of 128 bits, the model has the low 64.
+/// The size of a value in memory, in bytes. For 128 bits, the model has the low 64.
 pub fn bytes(ty: Type) -> u8 {
     ty.bits().div_ceil(8).min(Span::BYTES.into()) as u8
 }
@@ -178,7 +179,7 @@ pub fn truncate(ty: Type, value: Value) -> Value {
     low(value, ty.bits())
 }
 
-/// Whether a constant, written as a number or as a negative one, is a value of this type's width.
+/// Whether a constant, written as a positive or a negative number, is a value of this type's width.
 pub fn fits(ty: Type, value: Value) -> bool {
     truncate(ty, value) == value || sign_extend(value, ty.bits()) as Value == value
 }
@@ -188,21 +189,21 @@ fn is_integer(ty: Type) -> bool {
     !ty.is_float() && ty.element().is_none()
 }
 
-/// What a read-modify-write writes.
+/// The operation of a read-modify-write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RmwOp {
     /// An operation of `atom` and `red`.
     Atom(AtomOp),
-    /// A subtraction, which C++ has, and Dat3M's suite in PTX.
+    /// A subtraction, which C++ has, and the litmus tests of Dat3M in PTX.
     Sub,
 }
 
 impl RmwOp {
-    /// A subtraction as litmus tests and source programs call it.
+    /// The name of a subtraction in litmus tests and source programs.
     const SUB: &str = "sub";
 
-    /// What is written over `old`; nothing if the model has no such operation. A `cas` that fails writes `old` back, where
-    /// anything is written at all.
+    /// The value written over `old`; `None` if the model does not have the operation. A `cas` that fails gives `old`,
+    /// in case the operation writes at all.
     pub fn apply(self, ty: Type, old: Value, b: Value, c: Value) -> Option<Value> {
         match self {
             Self::Sub => Computation::Alu(AluOp::Sub).apply(ty, [old, b, 0]),
@@ -218,7 +219,7 @@ impl RmwOp {
         self.apply(ty, 0, 0, 0).is_some()
     }
 
-    /// The arithmetic that gives the same value of `old` and the operand.
+    /// The arithmetic instruction that computes the same value from `old` and the operand.
     pub fn arithmetic(self) -> Option<AluOp> {
         Some(match self {
             Self::Sub => AluOp::Sub,
@@ -256,8 +257,8 @@ impl FromStr for RmwOp {
     }
 }
 
-/// What an instruction computes of its sources. The model computes with integers: what PTX does to floating-point numbers
-/// leaves room, and what it does with the carry flag depends on more than the sources.
+/// The function that an instruction computes from its sources. The model computes with integers only: PTX does not
+/// fully specify floating-point results, and results with the carry flag depend on more than the sources.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Computation {
@@ -270,7 +271,7 @@ pub enum Computation {
 }
 
 impl Computation {
-    /// A copy of as many bits as the type has.
+    /// A copy of all bits of the type.
     pub const MOV: Self = Self::Alu(AluOp::Mov);
 
     /// The number of source operands.
@@ -290,7 +291,7 @@ impl Computation {
         }
     }
 
-    /// How many bits a result has at most.
+    /// The maximum number of bits of a result.
     pub(crate) fn bits(self, ty: Type) -> u32 {
         match self {
             Self::Alu(op) => op.result_type(ty).bits(),
@@ -299,9 +300,9 @@ impl Computation {
         }
     }
 
-    /// The result for as many of the sources as there are; nothing if the model has no such instruction.
+    /// The result, computed from the first `arity` sources; `None` if the model does not have such an instruction.
     pub fn apply(self, ty: Type, [a, b, c]: [Value; 3]) -> Option<Value> {
-        // As for a guard, a predicate holds unless it is zero.
+        // As in a guard, a predicate holds unless it is zero.
         let c = if self == Self::Alu(AluOp::Selp) { Value::from(c != 0) } else { c };
         let sources = [a, b, c].map(u128::from);
         match self {
@@ -316,7 +317,7 @@ impl Computation {
         }
     }
 
-    /// Whether other values of the first source give other results.
+    /// Whether different values of the first source give different results.
     pub(crate) fn is_injective(self, ty: Type) -> bool {
         match self {
             Self::Alu(op) => matches!(op, AluOp::Mov | AluOp::Neg | AluOp::Not),
@@ -325,12 +326,13 @@ impl Computation {
         }
     }
 
-    /// Whether it is a sum or difference of two sources: where one is known, other values of the other give other results.
+    /// Whether the computation is a sum or difference of two sources: if one source is fixed, different values of the
+    /// other source give different results.
     pub(crate) fn is_sum(self) -> bool {
         matches!(self, Self::Alu(AluOp::Add | AluOp::Sub | AluOp::Xor))
     }
 
-    /// Whether the model has this function of values of this type.
+    /// Whether the model has this computation on values of this type.
     pub fn is_known(self, ty: Type) -> bool {
         self.apply(ty, [0; 3]).is_some()
     }
@@ -343,7 +345,7 @@ pub enum Instruction<L: Language> {
     Load {
         /// The result.
         d: Register,
-        /// Where.
+        /// The address.
         a: Address,
         /// The type of the values.
         ty: Type,
@@ -352,7 +354,7 @@ pub enum Instruction<L: Language> {
     },
     /// Writes memory.
     Store {
-        /// Where.
+        /// The address.
         a: Address,
         /// The value, or the operand of the operation.
         b: Operand,
@@ -361,13 +363,13 @@ pub enum Instruction<L: Language> {
         /// Its semantics.
         access: L::Semantics,
     },
-    /// A read-modify-write. Without a destination it is a `red` in PTX, and one whose result is not read elsewhere.
+    /// A read-modify-write. If it has no destination, it is a `red` in PTX; in source programs, its result is not used.
     Rmw {
-        /// What is written.
+        /// The operation.
         op: RmwOp,
         /// The old value.
         d: Option<Register>,
-        /// Where.
+        /// The address.
         a: Address,
         /// The value, or the operand of the operation.
         b: Operand,
@@ -382,87 +384,89 @@ pub enum Instruction<L: Language> {
     Vector(Vec<Self>),
     /// Orders memory operations.
     Fence(L::Fence),
-    /// Waits for other threads, or tells them to go on.
+    /// Waits for other threads, or arrives without waiting.
     Barrier(Barrier),
-    /// Starts what completes later, waits for it, or is done to an mbarrier. Source programs have none.
+    /// Starts an asynchronous operation, waits for one, or operates on an mbarrier. Source programs have no such
+    /// instruction.
     Asynchronous(Box<Asynchronous>),
     /// Computes.
     Alu {
-        /// What is computed.
+        /// The function.
         computation: Computation,
         /// The type of the values.
         ty: Type,
         /// The result.
         d: Register,
-        /// As many of them as the function has.
+        /// The operands, as many as the function has.
         sources: [Operand; 3],
     },
-    /// Goes on elsewhere.
+    /// Continues at a label.
     Branch {
-        /// Taken where the comparison holds, or always.
+        /// The condition, a comparison; `None` for an unconditional branch.
         when: Option<(Cmp, Operand, Operand)>,
-        /// Where.
+        /// The label.
         target: Label,
     },
-    /// A place to go on.
+    /// The target of a branch.
     Label(Label),
-    /// The thread does not go on.
+    /// Ends the thread.
     Stop(Stop),
 }
 
-/// Why a thread does not go on.
+/// The reason why a thread ends early.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stop {
     /// `trap`: all threads end, wherever they are.
     Trap,
-    /// What follows is not modelled: whatever comes of it is unknown.
+    /// The instructions after this point are not modelled, so their effect is unknown.
     Unmodelled,
 }
 
 /// A barrier instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Barrier {
-    /// What is done at the barrier.
+    /// The action of the thread at the barrier.
     pub part: BarrierPart,
-    /// Which barrier.
+    /// The barrier.
     pub of: BarrierName,
 }
 
-/// What a thread does at a barrier.
+/// The action of a thread at a barrier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BarrierPart {
     /// `bar.sync`: arrives, then waits.
     Sync,
-    /// `bar.red`: as `bar.sync`, and `d` is the reduction of what all bring along.
+    /// `bar.red`: like `bar.sync`; in addition, `d` is the reduction of the operands of all participants.
     Red {
-        /// How it is reduced.
+        /// The reduction operation.
         op: Reduction,
         /// The result.
         d: Register,
-        /// What the thread brings along.
+        /// The operand of this thread.
         p: Operand,
     },
-    /// `bar.arrive`: the others need not wait for it any more.
+    /// `bar.arrive`: arrives, and does not wait.
     Arrive,
-    /// Waits for the others.
+    /// Waits until all participants have arrived.
     Wait,
 }
 
 /// A barrier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BarrierName {
-    /// A barrier of the CTA. Without a quorum, those take part who execute it at all, and none of them blocks.
+    /// A barrier of the CTA. Without a quorum, the participants are the threads that execute the barrier at all, and no
+    /// thread blocks.
     Cta {
-        /// PTX has instance 0; others are those of litmus tests.
+        /// PTX has only instance 0; litmus tests have further instances.
         instance: u32,
         /// The number of the barrier.
         id: Operand,
-        /// How many threads take part.
+        /// The number of participating threads.
         quorum: Option<Operand>,
     },
-    /// The barrier of the cluster. `relaxed` arrivals order no memory accesses.
+    /// The barrier of the cluster. A `relaxed` arrival does not order memory accesses.
     Cluster {
-        /// Whether arrivals order no memory accesses.
+        /// Whether arrivals do not order memory accesses.
         relaxed: bool,
     },
 }
@@ -519,7 +523,7 @@ impl<L: Language> Instruction<L> {
         }
     }
 
-    /// Puts one variable in the place of another.
+    /// Replaces one variable by another.
     pub(crate) fn replace(&mut self, variable: Location, by: Location) {
         let same = |operand: &&mut Operand| **operand == Operand::Address(variable);
         self.operands_mut().into_iter().filter(same).for_each(|operand| *operand = Operand::Address(by));
@@ -531,10 +535,10 @@ impl<L: Language> Instruction<L> {
 }
 
 impl<L: Language> Program<L> {
-    /// The variable that stands for the physical location (section 8.2.2).
+    /// The variable that represents the physical location (section 8.2.2).
     pub fn physical(&self, location: Location) -> Location {
         let mut location = location;
-        // An alias of an alias leads on; a cycle of aliases ends at its start.
+        // An alias of an alias is followed; a cycle of aliases ends at its start.
         for _ in 0..self.locations.len() {
             let Some((_, next)) = self.locations[usize::from(location.0)].alias else { break };
             location = next;
@@ -542,12 +546,12 @@ impl<L: Language> Program<L> {
         location
     }
 
-    /// The physical bytes behind an address.
+    /// The physical bytes at an address.
     pub fn physical_span(&self, span: Span) -> Span {
         Span { variable: self.physical(span.variable), ..span }
     }
 
-    /// The variable that stands for the virtual address.
+    /// The variable that represents the virtual address.
     pub fn address(&self, location: Location) -> Location {
         let mut location = location;
         for _ in 0..self.locations.len() {
@@ -560,12 +564,12 @@ impl<L: Language> Program<L> {
         location
     }
 
-    /// Where a variable begins, as a value that registers can hold.
+    /// The address of a variable's first byte, as a value that registers can hold.
     pub fn address_of(&self, location: Location) -> Value {
         self.locations[usize::from(location.0)].address.unwrap_or_else(|| location.address())
     }
 
-    /// The registers that an outcome has, with their threads.
+    /// The registers that are part of an outcome, with their threads.
     pub fn observed(&self) -> impl Iterator<Item = (usize, Register)> {
         self.threads.iter().enumerate().flat_map(|(index, thread)| {
             let observed = thread.registers.iter().enumerate().filter(|(_, register)| register.observed);

@@ -1,8 +1,8 @@
 //! The memory consistency model of PTX (section 8 of the PTX ISA manual, 9.2).
 //!
-//! [`relations`] has the relations and [`axioms`] the axioms, each named as in the manual: a reader holds the two beside
-//! each other. [`search`] finds all outcomes of a program without trying every execution; [`explain`] shows why an outcome is
-//! allowed or forbidden.
+//! [`relations`] has the relations and [`axioms`] the axioms, named as in the manual, so that a reader can compare them
+//! with it. [`search`] finds all outcomes of a program without trying every execution; [`explain`] shows why an outcome
+//! is allowed or forbidden.
 
 pub mod asynchronous;
 pub mod axioms;
@@ -63,18 +63,18 @@ impl Language for Ptx {
     }
 }
 
-/// What a memory operation carries.
+/// The semantics of a memory operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Semantics {
-    /// What it orders.
+    /// Its ordering.
     pub sem: Sem,
     /// Without meaning for weak operations.
     pub scope: Scope,
     /// `.mmio`: the same relations as without it (section 8.4.1).
     pub mmio: bool,
-    /// How it reaches the memory.
+    /// The proxy of the access.
     pub proxy: Proxy,
-    /// `LDAPR` of AArch64: an acquire that no earlier release of its thread precedes.
+    /// `LDAPR` of AArch64: an acquire without an order after earlier releases of its thread.
     pub pc: bool,
 }
 
@@ -87,7 +87,7 @@ impl Semantics {
         Self { sem, scope, ..Self::WEAK }
     }
 
-    /// What a `ld` carries. Without a scope it reaches the system, or has no use for one.
+    /// The semantics of a `ld`. Without a scope, it is of system scope, or has no use for one.
     pub fn load(sem: LdSem, scope: Option<Scope>) -> Self {
         let (sem, mmio) = match sem {
             LdSem::Plain | LdSem::Weak => (Sem::Weak, false),
@@ -100,7 +100,7 @@ impl Semantics {
         Self { mmio, ..Self::new(sem, scope.unwrap_or(Scope::Sys)) }
     }
 
-    /// What a `st` carries. Without a scope it reaches the system, or has no use for one.
+    /// The semantics of a `st`. Without a scope, it is of system scope, or has no use for one.
     pub fn store(sem: StSem, scope: Option<Scope>) -> Self {
         let (sem, mmio) = match sem {
             StSem::Plain | StSem::Weak => (Sem::Weak, false),
@@ -113,7 +113,7 @@ impl Semantics {
         Self { mmio, ..Self::new(sem, scope.unwrap_or(Scope::Sys)) }
     }
 
-    /// What an `atom` carries: without semantics it is relaxed, without a scope it reaches the GPU.
+    /// The semantics of an `atom`: relaxed by default, with GPU scope by default.
     pub fn atom(sem: Option<AtomSem>, scope: Option<Scope>) -> Self {
         let sem = match sem {
             None | Some(AtomSem::Relaxed) => Sem::Relaxed,
@@ -124,7 +124,7 @@ impl Semantics {
         Self::new(sem, scope.unwrap_or(Scope::Gpu))
     }
 
-    /// What a `red` carries: without semantics it is relaxed, without a scope it reaches the GPU.
+    /// The semantics of a `red`: relaxed by default, with GPU scope by default.
     pub fn red(sem: Option<RedSem>, scope: Option<Scope>) -> Self {
         let sem = match sem {
             None | Some(RedSem::Relaxed) => Sem::Relaxed,
@@ -164,9 +164,9 @@ impl Event<Ptx> {
 pub enum Fence {
     /// `fence.sem.scope`.
     Memory {
-        /// What it orders.
+        /// Its ordering.
         sem: FenceSem,
-        /// For whom.
+        /// Its scope.
         scope: Scope,
     },
     /// `fence.proxy`.
@@ -189,16 +189,18 @@ pub enum ProxyFence {
     Alias,
     /// Between the generic proxy and this one.
     Of(Proxy),
-    /// `fence.proxy.async.{global,shared::cta,shared::cluster}`: of the async proxy, for this memory alone.
+    /// `fence.proxy.async.{global,shared::cta,shared::cluster}`: between the generic and the async proxy, for this
+    /// memory alone.
     AsyncOf(FencedSpace),
     /// `fence.proxy.async::generic.sem.sync_restrict…`: one direction in two halves.
     AsyncHalf(OneSided),
-    /// `fence.proxy.tensormap::generic.sem.scope`: one direction in two halves. The acquire half is for the descriptor at an address,
-    /// which [`Asynchronous::AcquireTensormap`](crate::asynchronous::Asynchronous::AcquireTensormap) has.
+    /// `fence.proxy.tensormap::generic.sem.scope`: one direction in two halves. This is the release half; the acquire
+    /// half applies to the descriptor at an address:
+    /// [`Asynchronous::AcquireTensormap`](crate::asynchronous::Asynchronous::AcquireTensormap).
     TensormapRelease(Scope),
 }
 
-/// The memory that a `fence.proxy.async` is for.
+/// The memory that a `fence.proxy.async` applies to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Display, EnumIter, EnumString, IntoStaticStr)]
 pub enum FencedSpace {
     /// Global memory.
@@ -212,24 +214,25 @@ pub enum FencedSpace {
     SharedCluster,
 }
 
-/// How to read the manual where it leaves room, or where another tool reads it otherwise.
+/// The interpretation of the manual where it is ambiguous, or where another tool differs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Conventions {
-    /// A `cas` that fails writes the old value back. Table 20 calls an atomic operation a write only "if it results in a
-    /// write".
+    /// Whether a `cas` that fails writes the old value back. Table 20 calls an atomic operation a write only "if it
+    /// results in a write".
     pub failed_cas_writes: bool,
-    /// `fence.sc` is a release and an acquire fence in patterns (section 8.8), as the Atomics ABI needs it.
+    /// Whether `fence.sc` is a release and an acquire fence in patterns (section 8.8), as the Atomics ABI needs it.
     pub fence_sc_in_patterns: bool,
-    /// `red` forms acquire patterns, against section 8.11.1.
+    /// Whether `red` forms acquire patterns, against section 8.11.1.
     pub red_acquires: bool,
-    /// An execution is an outcome although a thread waits at a barrier for ever, if the thread ends behind that barrier.
+    /// Whether an execution is an outcome although a thread waits at a barrier forever, if the thread ends after that
+    /// barrier.
     pub hung_at_end: bool,
-    /// What the manual leaves open about asynchronous operations.
+    /// The readings of the questions that the manual leaves open about asynchronous operations.
     pub readings: Readings,
 }
 
 impl Fence {
-    /// The fence of the manual, of which a missing modifier means `acq_rel`.
+    /// The fence of the manual; without a modifier it is `acq_rel`.
     pub fn memory(sem: Option<FenceSem>, scope: Scope) -> Self {
         Self::Memory { sem: sem.unwrap_or(FenceSem::AcqRel), scope }
     }
@@ -241,7 +244,7 @@ impl Fence {
 }
 
 impl Conventions {
-    /// The manual, and the Atomics ABI where it leaves room.
+    /// The manual, and the Atomics ABI where the manual is ambiguous.
     pub const MANUAL: Self = Self {
         failed_cas_writes: false,
         fence_sc_in_patterns: true,
@@ -249,7 +252,7 @@ impl Conventions {
         hung_at_end: false,
         readings: Readings::DEFAULT,
     };
-    /// The readings of Dat3M.
+    /// The interpretation of Dat3M.
     pub const DAT3M: Self = Self {
         failed_cas_writes: true,
         fence_sc_in_patterns: false,
@@ -258,7 +261,7 @@ impl Conventions {
         readings: Readings::DEFAULT,
     };
 
-    /// How threads are unfolded by these readings.
+    /// The options for unfolding threads that follow from these conventions.
     pub fn unfolding(self, rounds: usize) -> Unfolding {
         Unfolding {
             rounds,

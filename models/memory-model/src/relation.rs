@@ -39,7 +39,7 @@ impl Set {
 impl Iterator for Set {
     type Item = usize;
 
-    /// Takes the smallest event out of the set.
+    /// Removes the smallest event from the set.
     fn next(&mut self) -> Option<usize> {
         let event = (!self.is_empty()).then(|| self.0.trailing_zeros() as usize)?;
         self.0 &= self.0 - 1;
@@ -129,7 +129,7 @@ impl Relation {
         self.rows[..self.len].iter().all(|row| row.is_empty())
     }
 
-    /// Takes a pair out.
+    /// Removes a pair.
     pub fn remove(&mut self, a: usize, b: usize) {
         self.rows[a] = self.rows[a] - Set::one(b);
     }
@@ -144,12 +144,12 @@ impl Relation {
         self.rows[a].contains(b)
     }
 
-    /// What `a` is related to.
+    /// The events that `a` is related to.
     pub fn row(&self, a: usize) -> Set {
         self.rows[a]
     }
 
-    /// All that an event is related to, to be changed.
+    /// The events that an event is related to, mutable.
     pub fn row_mut(&mut self, a: usize) -> &mut Set {
         &mut self.rows[a]
     }
@@ -211,7 +211,7 @@ impl Relation {
         result
     }
 
-    /// The events that are related to something.
+    /// The events that are related to some event.
     pub fn domain(&self) -> Set {
         (0..self.len).filter(|&a| !self.rows[a].is_empty()).collect()
     }
@@ -221,7 +221,7 @@ impl Relation {
         (0..self.len).all(|a| !self.contains(a, a))
     }
 
-    /// Whether no steps lead back to where they began.
+    /// Whether the relation has no cycle.
     pub fn is_acyclic(&self) -> bool {
         self.closure().is_irreflexive()
     }
@@ -251,7 +251,7 @@ impl Relation {
         None
     }
 
-    /// Adds (a, b) to a transitive relation, and what follows from it.
+    /// Adds (a, b) to a transitive relation, and keeps it transitive.
     pub fn insert_transitive(&mut self, a: usize, b: usize) {
         if self.contains(a, b) {
             return;

@@ -1,7 +1,7 @@
-//! What is said and drawn of litmus tests of PTX: verdicts, outcomes, executions and data races, as the command and the page in
-//! the browser have them.
+//! Reports and drawings of litmus tests of PTX: verdicts, outcomes, executions and data races, for the command and for
+//! the page in the browser.
 //!
-//! A [`Subject`] is a test and where it comes from, [`ask`](Question::ask) answers it.
+//! A [`Subject`] is a test with its origin; [`ask`](Question::ask) answers a question about it.
 
 mod answer;
 mod ask;

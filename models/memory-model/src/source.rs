@@ -1,5 +1,5 @@
-//! The source side of a mapping: C++'s memory model (RC11) with scopes, after 'A Formal Analysis of the NVIDIA PTX Memory
-//! Consistency Model' (ASPLOS 2019), Figure 10.
+//! The source side of a mapping: C++'s memory model (RC11) with scopes, after 'A Formal Analysis of the NVIDIA PTX
+//! Memory Consistency Model' (ASPLOS 2019), Figure 10.
 
 pub mod model;
 pub mod patterns;
@@ -79,19 +79,19 @@ impl Order {
     }
 }
 
-/// What a memory operation carries.
+/// The semantics of a memory operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Semantics {
     /// Its order.
     pub order: Order,
-    /// The order of a compare and exchange that fails; otherwise that of the access.
+    /// The order of a compare and exchange that fails; for other accesses, the order of the access.
     pub failure: Order,
     /// Without meaning for non-atomic accesses.
     pub scope: Scope,
 }
 
 impl Semantics {
-    /// An access of this order, whether it succeeds or fails.
+    /// An access with this order, whether it succeeds or fails.
     pub fn new(order: Order, scope: Scope) -> Self {
         Self { order, failure: order, scope }
     }
@@ -102,44 +102,44 @@ impl Semantics {
 pub struct Fence {
     /// Its order.
     pub order: Order,
-    /// For whom.
+    /// Its scope.
     pub scope: Scope,
 }
 
-/// What continues a release sequence, besides read-modify-writes.
+/// The writes that continue a release sequence, besides read-modify-writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Display, EnumIter, EnumString, IntoStaticStr)]
 pub enum ReleaseSequences {
     /// C++11 to C++17: later writes of the same thread to the same location.
     #[strum(serialize = "c++11")]
     Cpp11,
-    /// C++20, LLVM and Rust: nothing.
+    /// C++20, LLVM and Rust: no further writes.
     #[strum(serialize = "c++20")]
     Cpp20,
 }
 
-/// What a race does.
+/// The effect of a race.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Display, EnumIter, EnumString, IntoStaticStr)]
 pub enum Races {
     /// C++ and Rust: the program is undefined.
     #[strum(serialize = "c++")]
     Cpp,
-    /// LLVM: a load that races gives anything, and so does a variable at the end whose last writes race. All else keeps its
-    /// meaning, unless a branch depends on such a value.
+    /// LLVM: a racing load returns an arbitrary value, and so does the final value of a variable whose last writes
+    /// race. All other behavior stays defined, unless a branch depends on such a value.
     #[strum(serialize = "llvm")]
     Llvm,
 }
 
-/// Where languages differ.
+/// The rules in which languages differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Rules {
-    /// What continues a release sequence.
+    /// The writes that continue a release sequence.
     pub sequences: ReleaseSequences,
-    /// What a race does.
+    /// The effect of a race.
     pub races: Races,
 }
 
 impl From<ReleaseSequences> for Rules {
-    /// Those of C++.
+    /// The rules of C++.
     fn from(sequences: ReleaseSequences) -> Self {
         Self { sequences, races: Races::Cpp }
     }

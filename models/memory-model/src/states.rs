@@ -7,10 +7,10 @@ use rustc_hash::FxBuildHasher;
 
 use crate::program::Value;
 
-/// The most values that a set holds: 128 MiB.
+/// The maximum number of values in a set: 128 MiB.
 const MAX_VALUES: usize = 1 << 24;
 
-/// A set of rows of one width, in the order in which they were found. It takes 8 bytes for each value, and little more.
+/// A set of rows of one width, in the order of insertion. It takes slightly more than 8 bytes for each value.
 #[derive(Clone, Debug, Default)]
 pub struct States {
     width: usize,
@@ -20,7 +20,7 @@ pub struct States {
 }
 
 impl States {
-    /// The empty set of rows of so many values.
+    /// The empty set of rows with this number of values.
     pub fn new(width: usize) -> Self {
         Self { width, ..Self::default() }
     }
@@ -30,12 +30,12 @@ impl States {
         self.rows.len()
     }
 
-    /// Whether there is no row.
+    /// Whether the set is empty.
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
 
-    /// The rows, in the order in which they were found.
+    /// The rows, in the order of insertion.
     pub fn iter(&self) -> impl Iterator<Item = &[Value]> {
         (0..self.len() as u32).map(|row| self.row(row))
     }
@@ -45,7 +45,7 @@ impl States {
         self.rows.find(hash(state), |&row| self.row(row) == state).is_some()
     }
 
-    /// Adds a state of the set's width; whether it is new.
+    /// Adds a state of the set's width. Returns whether it is new.
     pub fn insert(&mut self, state: &[Value]) -> bool {
         let Self { width, values, rows } = self;
         let row = |row: u32| &values[row as usize * *width..][..*width];
@@ -58,12 +58,12 @@ impl States {
         false
     }
 
-    /// Whether no further rows are to be added.
+    /// Whether the set accepts no further rows.
     pub(crate) fn is_full(&self) -> bool {
         self.values.len().max(self.len()) >= MAX_VALUES
     }
 
-    /// Forgets all rows.
+    /// Removes all rows.
     pub(crate) fn clear(&mut self) {
         self.values.clear();
         self.rows.clear();

@@ -1,9 +1,10 @@
-//! Which dependencies no implementation can reason away.
+//! The dependencies that no implementation can optimize away.
 //!
-//! Section 8.10.4 forbids values out of thin air, and lets an implementation "perform any chain of reasoning" to find that a store
-//! does not depend on a load. So a dependency is certain only where it is shown that another value of the load keeps the thread
-//! from the store, or changes what is stored. What all dependencies forbid, but not the certain ones alone, is not known to be forbidden. Values that
-//! depend on themselves through arithmetic are another matter: there it is the equations that decide.
+//! Section 8.10.4 forbids values out of thin air, and allows an implementation to "perform any chain of reasoning" to
+//! find that a store does not depend on a load. So a dependency is certain only if it is shown that another value of
+//! the load keeps the thread from the store, or changes the stored value. An execution that all dependencies together
+//! forbid, but not the certain ones alone, is not known to be forbidden. Values that depend on themselves through
+//! arithmetic are different: there, the equations decide.
 
 use crate::{
     limit::Limit,
@@ -13,7 +14,7 @@ use crate::{
     unfold::{EventKind, Node, Path, PathEvent, Term},
 };
 
-/// The paths of all threads, with their certain dependencies alone.
+/// The paths of all threads, with only their certain dependencies.
 pub(crate) fn certain<L: Language>(
     program: &Program<L>,
     threads: &[Vec<Path<L>>],
@@ -45,7 +46,7 @@ pub(crate) fn certain<L: Language>(
     Ok(certain)
 }
 
-/// The reads of which each value gives another value of the term, where all others are the same.
+/// The reads for which different values give different values of the term, if all other reads are the same.
 fn injective<L: Language>(path: &Path<L>, term: Term) -> Set {
     let Term::Node(node) = term else { return Set(0) };
     match path.nodes[node as usize] {
@@ -68,7 +69,8 @@ fn injective<L: Language>(path: &Path<L>, term: Term) -> Set {
     }
 }
 
-/// Whether some value that the read may have in any case keeps the thread from such a write, or changes its value, whatever its later reads return.
+/// Whether some value that the read certainly may return keeps the thread from such a write, or changes its value,
+/// whatever its later reads return.
 fn vanishes<L: Language>(
     program: &Program<L>,
     threads: &[Vec<Path<L>>],
@@ -108,7 +110,7 @@ fn vanishes<L: Language>(
     Ok(false)
 }
 
-/// Whether terms of two paths compute the same from the same reads.
+/// Whether terms of two paths compute the same value from the same reads.
 fn alike<L: Language>((a, first): (&Path<L>, Term), (b, second): (&Path<L>, Term)) -> bool {
     let (Term::Node(x), Term::Node(y)) = (first, second) else { return first == second };
     let all = |first: [Term; 3], second: [Term; 3]| {
@@ -122,7 +124,8 @@ fn alike<L: Language>((a, first): (&Path<L>, Term), (b, second): (&Path<L>, Term
     }
 }
 
-/// Values that a read may return without any speculation: the initial one, and constants that other threads write in any case.
+/// Values that a read may return without any speculation: the initial value, and constants that other threads write on
+/// every path.
 fn values<L: Language>(
     program: &Program<L>,
     threads: &[Vec<Path<L>>],
@@ -137,7 +140,7 @@ fn values<L: Language>(
         values.push(at.of(program.locations[usize::from(at.variable.0)].initial));
     }
     for (_, paths) in threads.iter().enumerate().filter(|(other, _)| *other != thread) {
-        // What is in every path, and depends on nothing, is written in any case.
+        // A write that is in every path, and depends on no read, always happens.
         let Some(first) = paths.first() else { continue };
         for event in first.events.iter().filter(writes).filter(|event| event.depends == Set(0)) {
             let Term::Constant(value) = event.value else { continue };

@@ -1,4 +1,5 @@
-//! Threads as paths: what a thread may do, for every choice of its branches, over values still to be read.
+//! Threads as paths: the possible courses of a thread, for every choice of its branches, over values that are not read
+//! yet.
 
 mod address;
 mod asynchronous;
@@ -33,19 +34,19 @@ use crate::relation::{MAX_EVENTS, Set};
 
 const MAX_PATHS: usize = 4096;
 
-/// Of branches that depend on what is read, along one path.
+/// The maximum number of branches that depend on reads, along one path.
 const MAX_CONSTRAINTS: usize = 256;
 
-/// Of the statements that a path executes.
+/// The maximum number of statements that a path executes.
 const MAX_STEPS: usize = 1 << 16;
 
-/// Of the operations that one value takes, where what is used twice counts twice.
+/// The maximum number of operations of one value; an operand that is used twice counts twice.
 const MAX_WORK: u64 = 1 << 12;
 
 /// Every path of every thread.
 ///
 /// # Errors
-/// If a thread is outside of what paths can say, or if accesses overlap otherwise than completely.
+/// If a path of a thread cannot be represented, or if accesses overlap partially.
 pub fn unfold_all<L: Language>(program: &Program<L>, unfolding: Unfolding) -> Result<Vec<Vec<Path<L>>>, Limit> {
     let all = |unfolding, held: &[Held]| {
         let unfold = |thread| unfold(program, thread, unfolding, held);
@@ -74,12 +75,12 @@ pub fn unfold_all<L: Language>(program: &Program<L>, unfolding: Unfolding) -> Re
 
 /// Every path of a thread.
 ///
-/// A round of a loop that changes no register that is still needed, and writes nothing, is left out: whoever leaves out
-/// its reads and fences from an execution gets an execution with the same outcome, because no axiom forbids an execution
-/// with fewer events.
+/// An iteration of a loop that writes nothing and changes no register that is still needed is omitted: if its reads and
+/// fences are removed from an execution, the result is an execution with the same outcome, because no axiom forbids an
+/// execution with fewer events.
 ///
 /// # Errors
-/// If the thread is outside of what paths can say.
+/// If a path of the thread cannot be represented.
 pub(crate) fn unfold<'p, L: Language>(
     program: &'p Program<L>,
     thread: &'p Thread<L>,
@@ -238,14 +239,14 @@ impl<'p, L: Language> Unfold<'p, L> {
         }
     }
 
-    /// Ends a path where it is not known how it goes on.
+    /// Ends a path whose continuation is unknown.
     pub(super) fn cut(&mut self, mut state: State<'p, L>, limit: Limit, pc: usize) {
         state.path.ending = Ending::Cut(limit, pc);
         self.cut.push((self.paths.len(), pc, state.controls));
         self.paths.push(state.path);
     }
 
-    /// What comes before the statement's immediate post-dominator depends on these reads.
+    /// Records that the code before the statement's immediate post-dominator depends on these reads.
     fn decide(&mut self, state: &mut State<'p, L>, pc: usize, reads: Set) {
         if reads != Set(0) {
             let (until, written) = self.flow.region(self.thread, pc);
@@ -253,8 +254,8 @@ impl<'p, L: Language> Unfold<'p, L> {
         }
     }
 
-    /// Goes on where the condition is as `wanted`; the paths on which it is not are unfolded from what `otherwise` makes of
-    /// the state. Whether the first is possible at all.
+    /// Continues the path under the assumption that the condition is as `wanted`. The opposite case is unfolded from
+    /// the state that `otherwise` returns. Returns whether the first case is possible.
     fn assume(
         &mut self,
         state: &mut State<'p, L>,
@@ -330,13 +331,13 @@ impl<'p, L: Language> Unfold<'p, L> {
                 }
             }
             Instruction::Asynchronous(of) => self.asynchronous(state, of, pc)?,
-            // What is no access has been taken care of.
+            // Other instructions do not access memory and are handled above.
             _ => {}
         }
         Ok(())
     }
 
-    /// A read-modify-write. Where a compare-and-swap that fails writes nothing, its path is another one.
+    /// A read-modify-write. If a failed compare-and-swap does not write, the failure is a separate path.
     fn update(
         &mut self,
         state: &mut State<'p, L>,
@@ -371,7 +372,7 @@ impl<'p, L: Language> Unfold<'p, L> {
         }
         let mut depends = decided;
         let value = match (op, op.arithmetic()) {
-            // What an exchange writes is known without the old value.
+            // The value that an exchange writes does not depend on the old value.
             (RmwOp::Atom(AtomOp::Exch), _) => state.compute(Computation::MOV, *ty, [b; 3]),
             (_, Some(op)) => state.compute(Computation::Alu(op), *ty, [old, b, Term::Constant(0)]),
             (RmwOp::Atom(AtomOp::Cas), _) if !self.unfolding.failed_cas_writes => {
@@ -384,7 +385,7 @@ impl<'p, L: Language> Unfold<'p, L> {
                     failed.set(d, value, Set(0));
                 }
                 match vector {
-                    // What follows in the vector would be lost.
+                    // The remaining elements of the vector would be lost.
                     Some(_) => return Err(Limit::Address),
                     None => self.run(failed)?,
                 }
@@ -415,7 +416,7 @@ impl<'p, L: Language> Unfold<'p, L> {
         Ok(())
     }
 
-    /// Whether the path goes on.
+    /// Handles a barrier. Returns whether the path continues.
     fn barrier(&mut self, state: &mut State<'p, L>, barrier: Barrier, pc: usize) -> Result<bool, Limit> {
         let (id, quorum) = match barrier.of {
             BarrierName::Cta { id, quorum, .. } => (state.operand(id), quorum.map(|quorum| state.operand(quorum))),

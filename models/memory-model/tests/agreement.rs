@@ -1,4 +1,4 @@
-//! The litmus tests of others, and our own: what each says holds, the model says holds.
+//! The litmus tests of other projects, and our own: the model agrees with the expected verdict of each test.
 
 use std::{fs, io, path::Path, time::Instant};
 
@@ -19,18 +19,19 @@ use ptx_memory_model::{
     unfold::Limit,
 };
 
-/// A convention in which Dat3M differs from the manual (`../shared/litmus/README.md`), and how to take Dat3M's side.
+/// A convention in which Dat3M differs from the manual (`../shared/litmus/README.md`), with a function that selects
+/// Dat3M's choice.
 type Convention = (&'static str, fn(&mut Conventions));
 
 const CONVENTIONS: [Convention; 4] = [
     ("a failed cas writes the old value back", |conventions| conventions.failed_cas_writes = true),
-    ("fence.sc is no release or acquire fence", |conventions| conventions.fence_sc_in_patterns = false),
+    ("fence.sc is neither a release nor an acquire fence", |conventions| conventions.fence_sc_in_patterns = false),
     ("red forms an acquire pattern", |conventions| conventions.red_acquires = true),
-    ("a thread may wait for ever where nothing is left to do", |conventions| conventions.hung_at_end = true),
+    ("a thread may wait forever if no thread can continue", |conventions| conventions.hung_at_end = true),
 ];
 
-/// What is said of tests that once got a wrong answer, or none: whether they hold, or why that is not known. What is no test of
-/// PTX gets errors.
+/// The verdicts of tests that once had a wrong verdict, or none: whether they hold, or the reason why that is unknown.
+/// A file that is not a test of PTX must give errors.
 const DEFECTS: [(&str, Result<bool, Option<Limit>>); 17] = [
     ("arrive18q6", Ok(true)),
     ("ctrljoin", Ok(false)),
@@ -97,7 +98,8 @@ fn tests(folder: &Path) -> Result<Vec<(String, Litmus, bool)>, Failed> {
     rows.map(|(name, holds)| Ok((name.to_string(), read(&folder.join(name))?, holds == "1"))).collect()
 }
 
-/// A test with another verdict than expected must owe it to a convention: with that one read the other way, it agrees.
+/// A verdict that differs from the expected one must be explained by a convention: with the other choice of that
+/// convention, the verdicts agree.
 fn agrees(folder: &Path, count: usize, conventions: Conventions) -> Result<(), Failed> {
     let tests = tests(folder)?;
     let start = Instant::now();
@@ -107,7 +109,7 @@ fn agrees(folder: &Path, count: usize, conventions: Conventions) -> Result<(), F
     for ((name, litmus, expected), found) in
         tests.iter().zip(found).filter(|((.., expected), found)| *found != Some(*expected))
     {
-        // Dat3M says of no execution what it says of none that is as wanted.
+        // If no execution is complete, Dat3M answers as if no execution satisfied the formula.
         if hangs(litmus, conventions) && *expected != litmus.condition.decided_by().1 {
             println!("{name} differs: no execution ends");
             explained += 1;
@@ -118,7 +120,7 @@ fn agrees(folder: &Path, count: usize, conventions: Conventions) -> Result<(), F
                 println!("{name} differs: {convention}");
                 explained += 1;
             }
-            None => wrong.push(format!("{name}: {found:?}, and {expected} is expected")),
+            None => wrong.push(format!("{name}: expected {expected}, found {found:?}")),
         }
     }
     let agreed = tests.len() - explained - wrong.len();
@@ -126,7 +128,7 @@ fn agrees(folder: &Path, count: usize, conventions: Conventions) -> Result<(), F
     if wrong.is_empty() && tests.len() == count { Ok(()) } else { Err(wrong.join("\n").into()) }
 }
 
-/// Each is answered as the table says, within few choices.
+/// Each verdict is as in the table, and needs few choices.
 fn defects(folder: &Path, count: usize) -> Result<(), Failed> {
     let start = Instant::now();
     let limits = Limits { choices: 500_000, ..Limits::default() };
@@ -139,7 +141,7 @@ fn defects(folder: &Path, count: usize) -> Result<(), Failed> {
     for (name, expected) in DEFECTS {
         let found = answer(name)?;
         if found != expected {
-            return Err(format!("{name}: {found:?}, and {expected:?} is expected").into());
+            return Err(format!("{name}: expected {expected:?}, found {found:?}").into());
         }
     }
     let there = fs::read_dir(folder)?.count();
@@ -172,7 +174,7 @@ fn own_tests(folder: &Path) -> Result<Vec<Litmus>, Failed> {
     paths.iter().filter(|path| path.is_file()).map(|path| read(path)).collect()
 }
 
-/// Every condition of ours is to hold.
+/// Every condition of our own tests holds.
 fn own_hold(folder: &Path, _: usize) -> Result<(), Failed> {
     let tests = own_tests(folder)?;
     let wrong = tests.iter().filter(|litmus| holds(litmus, Conventions::MANUAL) != Some(true));
@@ -181,7 +183,8 @@ fn own_hold(folder: &Path, _: usize) -> Result<(), Failed> {
     if wrong.is_empty() && !tests.is_empty() { Ok(()) } else { Err(wrong.join("\n").into()) }
 }
 
-/// All programs are read, and all but three are defined: in these a store of scope cta races with a load in another CTA.
+/// All programs can be read, and all but three are defined: in these three, a store of scope cta races with a load in
+/// another CTA.
 fn programs(path: &Path) -> Result<(), Failed> {
     let programs = sources(&fs::read_to_string(path)?).map_err(|error| format!("{}:{error}", path.display()))?;
     let undefined = |source: &&Source| {
@@ -194,7 +197,8 @@ fn programs(path: &Path) -> Result<(), Failed> {
     Ok(())
 }
 
-/// The verdicts are those of a table that another reader of the manual made. It has no word for a program that hangs, and calls it a race.
+/// The verdicts agree with a table by another reader of the manual. That table has no verdict for a program that hangs,
+/// and calls it a race.
 fn table(path: &Path) -> Result<(), Failed> {
     let text = fs::read_to_string(path)?;
     let rows: Vec<&str> = text.lines().skip(1).collect();

@@ -1,19 +1,19 @@
-//! What inline assembly does, as far as the instructions in its text show.
+//! The effects of inline assembly, as far as the instructions in its text show them.
 
 //!
-//! What PTX ISA 9.2 does not have may do anything.
+//! An instruction that PTX ISA 9.2 does not have is assumed to have every effect.
 
 use ptx_lowering::ptx::{
     mnemonic::{Control, Mnemonic, Order},
     syntax::{Instruction, Statement, statements},
 };
 
-/// Whether it touches no memory, orders nothing, and goes on behind itself.
+/// Whether the assembly accesses no memory, orders no access, and continues with the instruction after it.
 pub fn is_quiet(text: &str) -> bool {
     rows(text).is_some_and(|rows| rows.into_iter().all(is_quiet_row))
 }
 
-/// Whether it is quiet but for barriers between threads.
+/// Whether the assembly consists of barriers between threads and quiet instructions, with at least one barrier.
 pub fn is_barrier(text: &str) -> bool {
     let is_barrier = |row: &Mnemonic| row.memory.is_empty() && row.order == Some(Order::Barrier);
     rows(text).is_some_and(|rows| {
@@ -25,10 +25,10 @@ fn is_quiet_row(row: &Mnemonic) -> bool {
     !row.orders_or_touches_memory() && matches!(row.control, Control::Next | Control::Jump)
 }
 
-/// Whether it reaches no shared memory but that of its own CTA: it makes no address of another's, and has no instruction that
-/// takes one in another form.
+/// Whether the assembly reaches no shared memory outside its own CTA. Such assembly computes no address in another
+/// CTA's shared memory, and has no instruction that takes such an address in another form.
 pub fn stays_in_cta(text: &str) -> bool {
-    // Of those that go on behind others, these take the CTA's own memory alone.
+    // These asynchronous instructions access only the shared memory of their own CTA.
     const OWN: [&str; 3] = ["cp.async", "cp.async.mbarrier", "wgmma.mma_async"];
     let stays = |row: &Mnemonic| {
         row.words != "mapa" && row.control != Control::Call && (!row.is_asynchronous || OWN.contains(&row.words))
@@ -36,15 +36,15 @@ pub fn stays_in_cta(text: &str) -> bool {
     !text.contains("::cluster") && rows(text).is_some_and(|rows| rows.into_iter().all(stays))
 }
 
-/// Whether it starts what completes later.
+/// Whether the assembly starts an asynchronous operation.
 pub fn is_asynchronous(text: &str) -> bool {
     rows(text).is_none_or(|rows| rows.into_iter().any(|row| row.is_asynchronous))
 }
 
-/// What inline assembly tells LLVM that it does to memory.
+/// The memory effects that inline assembly declares to LLVM.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Declared {
-    /// `volatile` in C, and `sideeffect` in LLVM IR.
+    /// The keyword `volatile` in C, or `sideeffect` in LLVM IR.
     pub has_side_effects: bool,
     /// The clobber of memory, `~{memory}`.
     pub clobbers_memory: bool,
@@ -52,20 +52,21 @@ pub struct Declared {
     pub memory: Effects,
 }
 
-/// The memory effects that a call has by its attributes.
+/// The memory effects that the attributes of a call allow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Effects {
-    /// It may read and write all of it.
+    /// The call may read and write all memory.
     #[default]
     All,
-    /// It reads it at most.
+    /// The call may read memory, and writes none.
     Reads,
-    /// It does not touch it.
+    /// The call does not access memory.
     Nothing,
 }
 
-/// What inline assembly does and does not declare, as a sentence without a period: LLVM may move other accesses across it, or
-/// move, merge or delete it. What is not known is taken to be declared.
+/// An effect that inline assembly has and does not declare, as a sentence without a period. Because of it, LLVM may
+/// move other accesses across the assembly, or move, merge or delete the assembly. An instruction whose effect is
+/// unknown counts as declared.
 pub fn hidden(text: &str, declared: Declared) -> Option<String> {
     let all = words(text)?;
     let of =
@@ -88,7 +89,7 @@ pub fn hidden(text: &str, declared: Declared) -> Option<String> {
 
 fn orders(row: &Mnemonic, words: &str) -> bool {
     let is_strong = |word: &str| matches!(word, "acquire" | "release" | "acq_rel" | "sc");
-    // A call may, and what a function does is not known.
+    // A call is excluded: the effects of the called function are not known.
     row.control != Control::Call && (row.order.is_some() || row.accesses() && words.split('.').any(is_strong))
 }
 
@@ -100,21 +101,21 @@ fn reads(row: &Mnemonic, words: &str) -> bool {
     row.reads && row.control != Control::Call && !is_private(words)
 }
 
-/// Whether the memory is the thread's own, or never changes.
+/// Whether the memory is private to the thread, or never changes.
 fn is_private(words: &str) -> bool {
     words.split('.').any(|word| matches!(word, "param" | "local" | "const" | "nc"))
 }
 
-/// What each instruction of a text does; nothing if that is not known of all of them.
+/// The effects of each instruction of a text; `None` if the effects of an instruction are not known.
 fn rows(text: &str) -> Option<Vec<&'static Mnemonic>> {
     Some(words(text)?.into_iter().map(|(row, _)| row).collect())
 }
 
-/// The same, with all words of each.
+/// As [`rows`], each with the mnemonic and all modifiers of the instruction.
 fn words(text: &str) -> Option<Vec<(&'static Mnemonic, String)>> {
     let text = without_templates(text);
     let (mut found, mut errors) = statements(&text);
-    // The last statement of inline assembly need not have its `;`.
+    // The last statement of inline assembly may lack its `;`.
     let terminated = format!("{text}\n;");
     if !errors.is_empty() {
         (found, errors) = statements(&terminated);
@@ -131,7 +132,7 @@ fn words(text: &str) -> Option<Vec<(&'static Mnemonic, String)>> {
     instructions.collect::<Option<_>>().filter(|_| errors.is_empty())
 }
 
-/// A template with names for what is put in: of LLVM `${0:c}`, of NVVM's inline PTX `{$r0}`.
+/// The text of a template whose placeholders are replaced by names: `${0:c}` of LLVM, `{$r0}` of NVVM's inline PTX.
 fn without_templates(text: &str) -> String {
     let is_name = |text: &str| text.chars().all(|c| c.is_ascii_alphanumeric());
     let (mut names, mut rest) = (String::new(), text);
@@ -158,7 +159,7 @@ fn without_templates(text: &str) -> String {
 mod tests {
     use super::*;
 
-    /// The predicates that hold, by their first letters.
+    /// Checks the predicates that hold, given by their first letters.
     fn check(text: &str, expected: &str) {
         let all =
             [("q", is_quiet(text)), ("b", is_barrier(text)), ("s", stays_in_cta(text)), ("a", is_asynchronous(text))];
@@ -191,7 +192,7 @@ mod tests {
         check("bar.sync 0; frobnicate;", "a");
         check("mov.u32 $0, 0; )", "a");
         check("# no PTX", "a");
-        // What a word is depends on where it stands.
+        // The meaning of a word depends on its position.
         check("{ .reg .b32 st; mov.b32 st, $1; L: @$2 bra L; add.u32 $0, st, frobnicate; }", "qs");
         check("// st.global.b32 [a], 0;", "qs");
         check("/* ld */ mov.u32 $0, 0 // mapa", "qs");
@@ -231,7 +232,7 @@ mod tests {
         );
         check("st.shared.b32 [$0], $1;", plain, Some(&format!("st.shared.b32 {neither}")));
         check("red.relaxed.gpu.global.add.u32 [$0], $1;", volatile, None);
-        // It is nobody else's, or does not change.
+        // The memory is private to the thread, or does not change.
         check("ld.param.b32 $0, [p]; ld.global.nc.b32 $0, [$1];", plain, None);
         check("mov.u32 $0, %tid.x;", pure, None);
         check("frobnicate [$0];", pure, None);

@@ -1,9 +1,11 @@
-//! What LLVM's NVPTX backend prints by itself for an atomic or a fence, by its exact version. What it prints as chosen can stay LLVM's own.
+//! The PTX that each exact version of LLVM's NVPTX backend prints by itself for an atomic or a fence. An operation for
+//! which LLVM prints the chosen sequence can stay LLVM's own instruction.
 //!
-//! The tables in `backend/` are measured, on functions of one operation each, by `ptx-atomics conformance --write-backend`. They have
-//! what is printed in a straight line: an access, with at most a fence in front and one behind. Nothing is in a table that is no such
-//! sequence, and nothing of a version of LLVM or a target that was not measured. An addition of f32 is left out: LLVM 23 prints it by
-//! what a function says of subnormals. So is what has 128 bits: LLVM's registers for it have names that a variable may have.
+//! The tables in `backend/` are measured by `ptx-atomics conformance --write-backend`, on functions of one operation
+//! each. They hold straight-line sequences: an access, with at most one fence before and one fence after it. A table
+//! has no entry for any other sequence, and none for a version of LLVM or a target that was not measured. An addition
+//! of f32 is left out, because LLVM 23 prints it by the function's setting for subnormals. Operations on 128 bits are
+//! left out, because LLVM's registers for them have names that a variable may have.
 
 mod plain;
 mod table;
@@ -25,20 +27,21 @@ const TABLES: [([u32; 3], &str); 5] = [
 ];
 
 impl Backend {
-    /// The versions of LLVM, as major, minor and patch, of which there are tables.
+    /// The versions of LLVM that have a table, as major, minor and patch.
     pub fn versions() -> impl Iterator<Item = [u32; 3]> {
         TABLES.into_iter().map(|(version, _)| version)
     }
 
-    /// The table of a version.
+    /// The table of a version of LLVM.
     pub fn of(version: [u32; 3]) -> Option<Self> {
         let (_, text) = TABLES.into_iter().find(|(known, _)| *known == version)?;
         Some(Self::read(text).expect("a test reads every table"))
     }
 
-    /// Whether this LLVM prints just the sequence for an operation.
+    /// Whether this LLVM prints exactly the given sequence for an operation.
     pub fn prints(&self, op: &AtomicOp, sequence: &Sequence, target: &Target) -> bool {
-        // The tables say what surrounds an access. What it does itself is the same in all of them, and in every mapping but this one.
+        // The tables hold only the semantics and fences around an access. The access itself is the same in all of them,
+        // and in every mapping except this one.
         let usual = || Plain::of(&lower(op, &Policy::default(), target).ok()?.sequence, op);
         Plain::of(sequence, op).is_some_and(|ours| {
             let order = Asked::of(op).and_then(|asked| self.order(&asked, target));

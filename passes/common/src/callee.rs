@@ -1,18 +1,19 @@
-//! What functions without a body in the module do, by their names: LLVM's intrinsics, those that every CUDA device has, and
-//! libdevice's.
+//! The effects of functions without a body in the module, derived from their names: LLVM's intrinsics, the functions
+//! that every CUDA device has, and the functions of libdevice.
 
-/// What the optimizer needs to know of a call.
+/// The effect of a call, for the optimizer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// It touches no memory of the program and orders nothing.
+    /// The call accesses no memory of the program and orders no access.
     Quiet,
-    /// It accesses plain data, where its pointers point.
+    /// The call accesses plain data at its pointers.
     Plain,
-    /// It is a barrier between threads.
+    /// The call is a barrier between threads.
     Barrier,
 }
 
-/// Beginnings of names, of functions for which LLVM's attributes do not say it: it keeps what is quiet where it is.
+/// Prefixes of the names of functions whose LLVM attributes do not show the effect. LLVM's attributes also keep quiet
+/// functions at their position.
 const EFFECTS: [(&str, Effect); 21] = {
     use Effect::{Barrier, Plain, Quiet};
     [
@@ -40,8 +41,8 @@ const EFFECTS: [(&str, Effect); 21] = {
     ]
 };
 
-/// Beginnings of the names of LLVM's other intrinsics for NVIDIA GPUs of which each accesses the memory that its pointers
-/// name, or none.
+/// Prefixes of the names of LLVM's other intrinsics for NVIDIA GPUs that access only the memory at their pointers, or
+/// no memory.
 const OWN_MEMORY: [&str; 20] = [
     "llvm.nvvm.atomic.",
     "llvm.nvvm.cp.async.ca.",
@@ -65,23 +66,23 @@ const OWN_MEMORY: [&str; 20] = [
     "llvm.nvvm.wmma.",
 ];
 
-/// What makes addresses in the shared memory of other CTAs.
+/// The prefix of the intrinsics that compute addresses in the shared memory of other CTAs.
 const REMOTE: &str = "llvm.nvvm.mapa";
 
-/// The beginning of the names of LLVM's intrinsics for NVIDIA GPUs.
+/// The prefix of the names of LLVM's intrinsics for NVIDIA GPUs.
 pub const OF_NVIDIA: &str = "llvm.nvvm.";
 
-/// Beginnings of the names of intrinsics that start what completes later, behind [`OF_NVIDIA`].
+/// Prefixes, after [`OF_NVIDIA`], of the names of intrinsics that start asynchronous operations.
 const ASYNCHRONOUS: [&str; 4] = ["clusterlaunchcontrol.try_cancel.", "cp.async.", "tcgen05.", "wgmma."];
 
 /// Functions that every CUDA device has.
 const OF_THE_DEVICE: [&str; 5] = ["vprintf", "malloc", "free", "__assertfail", "__nvvm_reflect"];
 
-/// What the names of libdevice's functions begin with; not of those alone.
+/// The prefix of the names of libdevice's functions. Functions outside libdevice have it, too.
 const OF_LIBDEVICE: &str = "__nv_";
 
-/// The rest of the names of libdevice's functions: endings, and what stands in front of each of them. They compute, and access
-/// nothing but where their pointers point.
+/// The rest of the names of libdevice's functions: endings, each with the parts of names that precede it. These
+/// functions compute, and access no memory except at their pointers.
 const LIBDEVICE: [(&[&str], &str); 3] = [
     (
         &[""],
@@ -108,7 +109,7 @@ const LIBDEVICE: [(&[&str], &str); 3] = [
     ),
 ];
 
-/// Whether a name is that of a function of libdevice.
+/// Whether libdevice has a function with this name.
 fn is_of_libdevice(name: &str) -> bool {
     let is_in = |name: &str, (endings, begins): &(&[&str], &str)| {
         let mut begin = endings.iter().filter_map(|ending| name.strip_suffix(ending));
@@ -117,24 +118,24 @@ fn is_of_libdevice(name: &str) -> bool {
     name.strip_prefix(OF_LIBDEVICE).is_some_and(|name| LIBDEVICE.iter().any(|row| is_in(name, row)))
 }
 
-/// A function of which nothing but the name says what it does.
+/// A function without a body in the module: only its name shows its effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Declared<'n>(&'n str);
 
 impl<'n> Declared<'n> {
-    /// Nothing for a function with a body in the module: whatever it is called, that body is what it does.
+    /// `None` for a function with a body in the module: the body determines the effect, whatever the name is.
     pub fn new(name: &'n str, has_body: bool) -> Option<Self> {
         (!has_body).then_some(Self(name))
     }
 
-    /// What it does, if its name says it.
+    /// The effect of the function, if its name determines it.
     pub fn effect(self) -> Option<Effect> {
         let row = EFFECTS.iter().find(|(known, _)| self.0.starts_with(known));
         row.map(|(_, effect)| *effect).or_else(|| is_of_libdevice(self.0).then_some(Effect::Plain))
     }
 
-    /// Whether it is known to reach no shared memory of other CTAs but by pointers that it is given. `computes` says whether its
-    /// attributes do that it touches no memory.
+    /// Whether the function reaches shared memory of other CTAs only through pointers that it receives. `computes` is
+    /// true if its attributes show that it accesses no memory.
     pub fn stays_in_cta(self, computes: bool) -> bool {
         let begins = |names: &[&str]| names.iter().any(|known| self.0.starts_with(known));
         if begins(&[OF_NVIDIA]) {
@@ -144,7 +145,7 @@ impl<'n> Declared<'n> {
     }
 }
 
-/// Whether an intrinsic starts what completes later, or belongs to what does.
+/// Whether an intrinsic starts an asynchronous operation, or is part of one.
 pub fn is_asynchronous(name: &str) -> bool {
     let of_nvidia = name.strip_prefix(OF_NVIDIA);
     of_nvidia.is_some_and(|name| ASYNCHRONOUS.iter().any(|known| name.starts_with(known)))
@@ -179,7 +180,7 @@ mod tests {
         assert!(stays("llvm.nvvm.sqrt.rn.f") && !stays("llvm.nvvm.mapa") && !stays("g"));
     }
 
-    /// The beginning is CUDA's, which has more than mathematics.
+    /// The prefix is CUDA's, which uses it for more functions than mathematics.
     #[test]
     fn libdevice_has_these_functions_alone() {
         for name in ["sinf", "sin", "abs", "fma", "fma_rn", "fmaf_ieee_rz", "sincospif", "float2half_rn"] {

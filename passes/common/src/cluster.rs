@@ -1,8 +1,9 @@
-//! Which functions may meet shared memory of another CTA.
+//! The functions that may access shared memory of another CTA.
 //!
-//! A location in shared memory belongs to one CTA. Threads of others name it by `mapa`, or by a pointer to `shared::cluster`
-//! that is made of one. All threads that can do so run the same kernel, in CTAs of one cluster: where all that a kernel calls
-//! is known and does nothing of that kind, none can.
+//! A location in shared memory belongs to one CTA. Threads of other CTAs address it by `mapa`, or by a pointer to
+//! `shared::cluster` that is derived from such an address. All threads that can do so run the same kernel, in CTAs of
+//! one cluster. If every function that a kernel reaches is known and computes no such address, no other CTA accesses
+//! the location.
 
 use ptx_lowering::{Target, ptx::graph::reverse_post_order};
 
@@ -12,21 +13,22 @@ const FIRST_WITH_CLUSTERS: u32 = 90;
 /// A function that a module defines.
 #[derive(Clone, Debug, Default)]
 pub struct Function {
-    /// Its name.
+    /// The name of the function.
     pub name: String,
     /// Whether the host launches it.
     pub is_kernel: bool,
-    /// Of a kernel, whether its clusters are stated to have one CTA.
+    /// For a kernel: whether its directives state that its clusters have one CTA.
     pub has_one_cta: bool,
-    /// Whether only calls in the module reach it.
+    /// Whether only calls in the module reach the function.
     pub is_private: bool,
-    /// What it may do itself with shared memory of other CTAs.
+    /// The reason why the function itself may reach shared memory of other CTAs.
     pub obstacle: Option<String>,
-    /// The functions that it calls, by their indices.
+    /// The functions that the function calls, by index.
     pub calls: Vec<usize>,
 }
 
-/// What keeps shared memory from being known to one CTA alone, for each of the functions of a module.
+/// For each function of a module, the reason why its shared memory may be accessed by another CTA; `None` if it is
+/// private to one CTA.
 pub fn obstacles(functions: &[Function], target: &Target) -> Vec<Option<String>> {
     let mut obstacles = vec![None; functions.len()];
     if target.sm.number() < FIRST_WITH_CLUSTERS {
@@ -36,7 +38,7 @@ pub fn obstacles(functions: &[Function], target: &Target) -> Vec<Option<String>>
         if function.is_kernel && function.has_one_cta || !function.is_kernel && function.is_private {
             continue;
         }
-        // What a function calls, and what that calls, with itself.
+        // The root, and every function that it calls directly or indirectly.
         let calls = |index: usize| functions[index].calls.iter().copied();
         let reached = reverse_post_order(functions.len(), root, calls);
         let found = if function.is_kernel {

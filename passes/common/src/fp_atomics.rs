@@ -1,17 +1,17 @@
-//! What the option `fp-atomics` says.
+//! The values of the option `fp-atomics`.
 
 use std::{fmt, str::FromStr};
 
 use ptx_lowering::{FpAtomics, Policy};
 
-/// What is set of floating point; the rest is as it was.
+/// The settings for floating point that the option sets; `None` leaves a setting unchanged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FpChoice {
     additions: Option<FpAtomics>,
     no_nans: Option<bool>,
 }
 
-/// The words, and what each sets.
+/// The words of the option, each with the settings that it makes.
 const WORDS: [(&str, FpChoice); 4] = {
     const fn additions(policy: FpAtomics) -> FpChoice {
         FpChoice { additions: Some(policy), no_nans: None }
@@ -33,12 +33,12 @@ impl FpChoice {
         WORDS.map(|(word, _)| word)
     }
 
-    /// This choice; where it has none, the other.
+    /// This choice, completed by the settings of `other`.
     pub fn or(self, other: Self) -> Self {
         Self { additions: self.additions.or(other.additions), no_nans: self.no_nans.or(other.no_nans) }
     }
 
-    /// A policy with what is set.
+    /// A policy with these settings applied.
     pub fn apply(self, policy: Policy) -> Policy {
         Policy {
             fp_atomics: self.additions.unwrap_or(policy.fp_atomics),
@@ -48,7 +48,7 @@ impl FpChoice {
     }
 }
 
-/// Words between commas or plus signs, of which a later one overrides an earlier: `ieee,no-nans`.
+/// Words separated by commas or plus signs: `ieee,no-nans`. A later word overrides an earlier one.
 impl FromStr for FpChoice {
     type Err = String;
 
@@ -64,7 +64,7 @@ impl FromStr for FpChoice {
     }
 }
 
-/// Words between plus signs: a comma separates options.
+/// Words separated by plus signs, because a comma separates options.
 impl fmt::Display for FpChoice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let is_set = |(_, set): &&(&str, Self)| set.or(*self) == *self;

@@ -1,7 +1,7 @@
-//! Lowers in the process of another program: jobs, what is made of them, and the words between two processes. LLVM is not
-//! needed: the [`Helper`] has it, which is the command `ptx-atomics` or another program of the facade.
+//! Lowering in the process of another program: jobs, their results, and the messages between the two processes. Only
+//! the [`Helper`] needs LLVM. The helper is the command `ptx-atomics` or another program with the facade.
 //!
-//! The crate `ptx-atomics` passes all of this on as `isolated`. Linux only.
+//! The crate `ptx-atomics` re-exports this module as `isolated`. Linux only.
 
 mod answer;
 #[doc(hidden)]

@@ -1,29 +1,29 @@
-//! What a module is read from, and where its atomics stand in its text.
+//! The bytes of an input module, and the lines of its atomics in the text.
 
 use std::{collections::HashMap, sync::OnceLock};
 
 use crate::{callee::OF_NVIDIA, message::Location};
 
-/// The bytes that a module was read from, and their name.
+/// The bytes from which a module was read, and their name.
 #[derive(Clone)]
 pub struct Input {
     name: String,
-    /// With a NUL behind them.
+    /// The bytes, followed by a NUL.
     bytes: Vec<u8>,
-    /// Whether atomics keep their lines in the text through optimization, for errors and remarks that come after it. It
-    /// costs time and memory.
+    /// Whether atomics keep their lines in the text through optimization, for errors and remarks that are reported
+    /// after it. This costs time and memory.
     pub keep_lines: bool,
     lines: OnceLock<Box<Lines>>,
 }
 
-/// Where in the text is what has no place of its own, in the order of the text.
+/// The lines of instructions without debug information, in the order of the text.
 #[derive(Clone)]
 struct Lines {
     /// The line of each atomic.
     atomics: Vec<u32>,
-    /// The lines of the calls of each intrinsic for NVIDIA's GPUs.
+    /// The lines of the calls of each intrinsic for NVIDIA's GPUs, by the intrinsic.
     calls: HashMap<String, Vec<u32>>,
-    /// The lines of words that are nothing but an opcode or a part of one, by the word.
+    /// The lines of the words in [`OPCODES`], by the word.
     opcodes: HashMap<&'static str, Vec<u32>>,
 }
 
@@ -31,7 +31,7 @@ struct Lines {
 const OPCODES: [&str; 4] = ["asm", "load", "ret", "store"];
 
 impl Input {
-    /// `name` is that of a file, or another by which a user knows the input.
+    /// Creates an input. `name` is the name of a file, or another name by which a user knows the input.
     pub fn new(name: impl Into<String>, bytes: impl Into<Vec<u8>>) -> Self {
         let mut bytes: Vec<u8> = bytes.into();
         bytes.push(0);
@@ -43,22 +43,22 @@ impl Input {
         Self { keep_lines: true, ..self }
     }
 
-    /// The name of the file, or another by which a user knows the input.
+    /// The name of the file, or another name by which a user knows the input.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// What was read.
+    /// The bytes of the input.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes[..self.bytes.len() - 1]
     }
 
-    /// The same with a NUL behind it, up to which LLVM reads text.
+    /// The bytes followed by a NUL, at which LLVM stops reading text.
     pub fn bytes_with_nul(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// Whether the input begins as LLVM bitcode does, bare or in a wrapper.
+    /// Whether the input begins like LLVM bitcode, bare or in a wrapper.
     pub fn is_bitcode(&self) -> bool {
         [&b"BC\xC0\xDE"[..], b"\xDE\xC0\x17\x0B"].iter().any(|magic| self.bytes.starts_with(magic))
     }
@@ -74,19 +74,20 @@ impl Input {
         Some(Location { file: self.name.clone(), line, column: 0 })
     }
 
-    /// How many calls of an intrinsic for NVIDIA's GPUs text of LLVM IR has.
+    /// The number of calls of an intrinsic for NVIDIA's GPUs in text of LLVM IR.
     pub fn calls(&self, intrinsic: &str) -> usize {
         self.lines().calls.get(intrinsic).map_or(0, Vec::len)
     }
 
-    /// The line of such a call, by its number among those of the intrinsic, from 0.
+    /// The line of such a call, by its index among the calls of the intrinsic, from 0.
     pub fn call_location(&self, intrinsic: &str, number: Option<u32>) -> Option<Location> {
         let line = *self.lines().calls.get(intrinsic)?.get(number? as usize)?;
         Some(Location { file: self.name.clone(), line, column: 0 })
     }
 
-    /// The line of an instruction, by a word of it (`load`, `store`, `ret`, or `asm` for a call of inline assembly) and its number
-    /// among the `count` that have the word, from 0. Nothing if the text has another number of them.
+    /// The line of an instruction, by a word of the instruction (`load`, `store`, `ret`, or `asm` for a call of inline
+    /// assembly) and its index among the `count` instructions with that word, from 0. `None` if the text has another
+    /// number of such instructions.
     pub fn opcode_location(&self, word: &str, count: usize, number: usize) -> Option<Location> {
         let lines = self.lines().opcodes.get(word).filter(|lines| lines.len() == count)?;
         Some(Location { file: self.name.clone(), line: *lines.get(number)?, column: 0 })
@@ -100,10 +101,10 @@ impl Input {
     }
 }
 
-/// The lines of a module's text on which the atomics' opcodes stand, in the order of the text.
+/// The lines of a module's text that hold the opcodes of atomics, in the order of the text.
 ///
-/// Outside strings and comments the words `fence`, `atomicrmw`, `cmpxchg` and `load atomic` or `store atomic` are nothing
-/// else, unless a sigil makes them a name or a colon a label.
+/// Outside strings and comments, the words `fence`, `atomicrmw`, `cmpxchg` and `load atomic` or `store atomic` are
+/// always opcodes, unless a sigil makes them a name or a colon makes them a label.
 fn atomic_lines(words: &[(&str, u32)]) -> Vec<u32> {
     let mut lines = Vec::new();
     for (index, (word, number)) in words.iter().enumerate() {
@@ -115,8 +116,8 @@ fn atomic_lines(words: &[(&str, u32)]) -> Vec<u32> {
     lines
 }
 
-/// The lines of a module's text on which intrinsics for NVIDIA's GPUs are called, by the intrinsic. A name outside of a
-/// declaration is a call: an intrinsic has no address.
+/// The lines of a module's text that call intrinsics for NVIDIA's GPUs, by the intrinsic. A name outside a declaration
+/// is a call, because an intrinsic has no address.
 fn call_lines(words: &[(&str, u32)]) -> HashMap<String, Vec<u32>> {
     let mut lines: HashMap<_, Vec<_>> = HashMap::new();
     let mut declared = false;
@@ -125,7 +126,7 @@ fn call_lines(words: &[(&str, u32)]) -> HashMap<String, Vec<u32>> {
             declared |= *word == "declare";
             continue;
         };
-        // The first name behind the word is the declared one.
+        // The first name after `declare` is the declared function.
         if !std::mem::take(&mut declared) && name.starts_with(OF_NVIDIA) {
             lines.entry(name.to_owned()).or_default().push(*line);
         }
@@ -133,12 +134,12 @@ fn call_lines(words: &[(&str, u32)]) -> HashMap<String, Vec<u32>> {
     lines
 }
 
-/// The lines of a module's text on which [`OPCODES`] stand.
+/// The lines of a module's text that hold a word of [`OPCODES`].
 fn opcode_lines(words: &[(&str, u32)]) -> HashMap<&'static str, Vec<u32>> {
     let mut lines: HashMap<_, Vec<_>> = HashMap::new();
     let mut of_module = false;
     for (word, line) in words {
-        // `module asm` is no instruction.
+        // `module asm` is not an instruction.
         let is_module = std::mem::replace(&mut of_module, *word == "module");
         if let Some(opcode) = OPCODES.into_iter().find(|opcode| opcode == word).filter(|_| !is_module) {
             lines.entry(opcode).or_default().push(*line);
@@ -147,7 +148,7 @@ fn opcode_lines(words: &[(&str, u32)]) -> HashMap<&'static str, Vec<u32>> {
     lines
 }
 
-/// The words of a module's text outside strings and comments that are no labels, each with its line.
+/// The words of a module's text outside strings and comments, without labels, each with its line.
 fn words(text: &str) -> Vec<(&str, u32)> {
     let is_word = |c: char| c.is_ascii_alphanumeric() || "_.-$%@!#".contains(c);
     let behind = |text: &str, end: &str| text.find(end).map(|start| start + end.len());

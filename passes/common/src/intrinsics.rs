@@ -1,8 +1,8 @@
-//! What the intrinsics require that LLVM has for NVIDIA's asynchronous instructions. LLVM's backend has no instruction for one
-//! that the target lacks, and ends the process.
+//! The target requirements of LLVM's intrinsics for NVIDIA's asynchronous instructions. LLVM's backend ends the process
+//! on an intrinsic whose instruction the target lacks.
 //!
-//! The rows are what the backends of LLVM 22 and 23 were measured to select, of every such intrinsic that they have. For those of
-//! LLVM 22, every GPU and PTX version was tried. `tests/selection.rs` asks LLVM again.
+//! The rows are measured: every such intrinsic was compiled with the backends of LLVM 22 and 23. For the intrinsics of
+//! LLVM 22, every GPU and PTX version was tried. `tests/selection.rs` repeats the measurement.
 
 use std::ops::RangeInclusive;
 
@@ -11,31 +11,33 @@ use crate::{
     needs::{Gpus, Needs},
 };
 
-/// Intrinsics with a common beginning.
+/// A group of intrinsics whose names have a common prefix.
 #[derive(Debug)]
 pub struct IntrinsicFamily {
-    /// How their names begin, behind `llvm.nvvm.`.
+    /// The prefix of their names, after `llvm.nvvm.`.
     prefix: &'static str,
-    /// Whether it is about all calls.
+    /// The calls to which the row applies.
     when: When,
-    /// The instruction, without the qualifiers that change nothing about what it requires.
+    /// The instruction, without the modifiers that do not change its requirements.
     pub ptx: &'static str,
-    /// What the instruction requires.
+    /// The requirements of the instruction.
     pub needs: Needs,
 }
 
-/// The calls that a row is about.
+/// The calls to which a row applies.
 #[derive(Debug)]
 enum When {
     Always,
-    /// Those whose immediate with this index, among those arguments that must be constants, is one of these.
+    /// The calls whose immediate argument has a value in this range. The index counts only the arguments that must be
+    /// constants.
     Immediate(usize, RangeInclusive<u64>),
 }
 
 /// The GPUs with tensor memory.
 pub const TENSOR_MEMORY: Needs = Needs::on(Gpus::Family(&[100, 101, 103, 107, 110]), 8, 6);
 
-/// All rows. Of those about a call, that with the longest prefix counts, and of two with the same prefix the first.
+/// All rows. Among the rows that apply to a call, the row with the longest prefix counts; with equal prefixes, the
+/// first row.
 #[rustfmt::skip]
 const ROWS: &[IntrinsicFamily] = {
     const BLACKWELL: &[u32] = &[100, 101, 103, 107, 110, 120, 121];
@@ -73,7 +75,7 @@ const ROWS: &[IntrinsicFamily] = {
         row("cp.async.bulk.tensor.prefetch.",                      since(90, 8, 0),  "cp.async.bulk.prefetch.tensor"),
         row("cp.async.bulk.tensor.prefetch.im2col.w.",             TENSOR_MEMORY,    "cp.async.bulk.prefetch.tensor.im2col::w"),
         row("cp.async.bulk.tensor.prefetch.tile.gather4.",         TENSOR_MEMORY,    "cp.async.bulk.prefetch.tensor.tile::gather4"),
-        // LLVM selects these for every GPU; no ptxas takes them before.
+        // LLVM selects these for every GPU, but ptxas accepts them only from this target on.
         row("cp.async.bulk.tensor.reduce.",                        since(90, 8, 0),  "cp.reduce.async.bulk.tensor"),
 
         row("elect.sync",                                          since(90, 8, 0),  "elect.sync"),
@@ -184,14 +186,13 @@ impl IntrinsicFamily {
     }
 }
 
-/// The rows that may be about calls of an intrinsic, with its whole name; none if nothing is known of it.
+/// The rows that may apply to calls of an intrinsic, given its full name; empty if the intrinsic is unknown.
 pub fn rows(name: &str) -> impl Iterator<Item = &'static IntrinsicFamily> {
     let name = name.strip_prefix(OF_NVIDIA).unwrap_or_default();
     ROWS.iter().filter(move |row| name.starts_with(row.prefix))
 }
 
-/// The one of these rows that counts for a call with these immediates: the values, in their order, of the arguments that must be
-/// constants.
+/// The row that counts for a call with these immediates: the values, in order, of the arguments that must be constants.
 pub fn of_call<'r>(rows: &[&'r IntrinsicFamily], immediates: &[u64]) -> Option<&'r IntrinsicFamily> {
     let about = rows.iter().filter(|row| row.is_about(immediates)).rev();
     about.max_by_key(|row| row.prefix.len()).copied()
@@ -227,7 +228,7 @@ mod tests {
         check("llvm.nvvm.cp.async.bulk.tensor.g2s.tile.1d", &[1, 1, 0], Some("cp.async.bulk.tensor"));
     }
 
-    /// A row that another hides would never be asked, and one that no GPU meets has no help.
+    /// A row that another row hides is never selected, and a row that no GPU satisfies has no help text.
     #[test]
     fn every_row_counts() {
         for (index, row) in ROWS.iter().enumerate() {

@@ -1,8 +1,8 @@
-//! What the passes over LLVM IR and over MLIR share.
+//! The parts that the passes over LLVM IR and over MLIR share.
 //!
-//! Both find operations in a module, ask `ptx-lowering`, and embed its answers. Here is all that is the same for
-//! both: what they read ([`Input`]), what they are told ([`Options`], and [`Settings`] as text), what they say
-//! ([`Errors`], [`remarks`]), and what they make of an operation ([`operation`], [`memory`], [`address_space`]). LLVM is not needed.
+//! Both passes find operations in a module, ask `ptx-lowering` for sequences, and embed these. This crate has the
+//! common parts: the input ([`Input`]), the options ([`Options`], and [`Settings`] as text), the messages ([`Errors`],
+//! [`remarks`]), and the handling of an operation ([`operation`], [`memory`], [`address_space`]). LLVM is not needed.
 //!
 //! ```
 //! use ptx_atomics_common::Settings;

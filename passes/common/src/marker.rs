@@ -1,7 +1,8 @@
-//! The names of the functions that the pass alone defines: a program that calls one is complete after the pass has run.
+//! The names of functions that only the pass defines: a program that calls such a function links only after the pass
+//! has run.
 
-/// The first part of each name. PTX has names with `$`, and linkers show them.
+/// The prefix of each name. PTX names may contain `$`, and linkers print it.
 pub const PREFIX: &str = "ptx_atomics$";
 
-/// The function whose address requires the pass, and that stands for nothing.
+/// The function whose address requires the pass. It does not represent an operation.
 pub const PASS: &str = "ptx_atomics$pass";

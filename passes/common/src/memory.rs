@@ -1,46 +1,47 @@
-//! What memory a pointer points to, as far as a module shows.
+//! The memory that a pointer points to, as far as a module shows it.
 
 use ptx_lowering::ptx::Space;
 
-/// The greatest number of values that are looked at behind a pointer. In code that is never reached a pointer may be
-/// computed from itself, and chains may be long.
+/// The maximal number of values that the search for the origin of a pointer visits. In unreachable code a pointer may
+/// be computed from itself, and chains may be long.
 const FARTHEST: usize = 64;
 
-/// The memory of a pointer.
+/// The memory at a pointer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Memory {
-    /// The state space that is accessed.
+    /// The state space of the access.
     pub space: Space,
-    /// A generic address that is local on some paths through the function and not on others.
+    /// Whether a generic address is local on some paths through the function and not on other paths.
     pub partly_local: bool,
-    /// A generic address whose object is not known.
+    /// Whether the object of a generic address is unknown.
     pub unresolved: bool,
 }
 
-/// What a pointer points into.
+/// The object that contains the target of a pointer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Object {
-    /// An object of this state space; of [`Space::Generic`], if all that is known of it is that other threads see it.
+    /// An object in this state space; [`Space::Generic`] if the only known fact is that other threads access the
+    /// object.
     In(Space),
-    /// Nothing is known of the object.
+    /// An unknown object.
     Unknown,
 }
 
-/// Where a pointer comes from.
+/// The origin of a pointer.
 pub enum Source<V> {
-    /// It points into this object.
+    /// The pointer points into this object.
     Object(Object),
-    /// It is computed from these pointers, through casts, offsets, choices and joins.
+    /// The pointer is computed from these pointers, through casts, offsets, selects and joins.
     Pointers(Vec<V>),
 }
 
 impl Memory {
-    /// Memory of a state space that the pointer's type says.
+    /// Memory in the state space that the pointer's type names.
     pub fn of_space(space: Space) -> Self {
         Self { space, partly_local: false, unresolved: false }
     }
 
-    /// Memory behind a generic pointer, of which `source` says where it comes from.
+    /// The memory at a generic pointer. `source` returns the origin of each pointer.
     pub fn behind<V: PartialEq>(pointer: V, source: impl Fn(&V) -> Source<V>) -> Self {
         let generic = Self::of_space(Space::Generic);
         let Some(objects) = objects(pointer, source) else { return Self { unresolved: true, ..generic } };
@@ -55,7 +56,8 @@ impl Memory {
     }
 }
 
-/// The objects that a pointer may point into, each once. `None` if there are too many values behind it.
+/// The objects that a pointer may point into, without duplicates. `None` if the pointer is computed from too many
+/// values.
 fn objects<V: PartialEq>(pointer: V, source: impl Fn(&V) -> Source<V>) -> Option<Vec<Object>> {
     let (mut seen, mut open, mut found) = (Vec::new(), vec![pointer], Vec::new());
     while let Some(pointer) = open.pop() {
@@ -79,7 +81,8 @@ fn objects<V: PartialEq>(pointer: V, source: impl Fn(&V) -> Source<V>) -> Option
 mod tests {
     use super::*;
 
-    /// Pointers are numbers, of which `joins` says from which others each comes. The rest are objects.
+    /// Pointers are numbers; `joins` lists the pointers from which a pointer is computed. Pointers without an entry
+    /// point to objects.
     fn check(joins: &[(u32, &[u32])], object: impl Fn(u32) -> Object, expected: Memory) {
         let source = |pointer: &u32| match joins.iter().find(|(joined, _)| joined == pointer) {
             Some((_, from)) => Source::Pointers(from.to_vec()),

@@ -14,13 +14,13 @@ use ptx_optimize::Rewrite;
 pub struct Location {
     /// The path of the file, as the program or its debug information has it.
     pub file: String,
-    /// From 1.
+    /// The line, counted from 1.
     pub line: u32,
-    /// From 1; 0 if unknown.
+    /// The column, counted from 1; 0 if unknown.
     pub column: u32,
 }
 
-/// As compilers print it: `file:line:column`, or `file:line`.
+/// The form that compilers print: `file:line:column`, or `file:line`.
 impl fmt::Display for Location {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { file, line, column } = self;
@@ -30,54 +30,55 @@ impl fmt::Display for Location {
 }
 
 impl Location {
-    /// As it is called in a message about a file: by its line, or with its file, if that is another.
+    /// The text for the location in a message about `file`: the line alone, or the whole location if it is in another
+    /// file.
     pub fn beside(&self, file: Option<&str>) -> String {
         if file == Some(self.file.as_str()) { format!("on line {}", self.line) } else { format!("at {self}") }
     }
 }
 
-/// An error: its subject, its place, its reason, and an action.
+/// An error: its message, its location, the operation, and the help.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Diagnostic {
-    /// What is wrong and why, in one sentence without a period.
+    /// The problem and its reason, in one sentence without a period.
     pub message: String,
-    /// The function in which it was found.
+    /// The function that contains the error.
     pub function: Option<String>,
-    /// The place in the source program, or in the input.
+    /// The location in the source program, or in the input.
     pub location: Option<Location>,
-    /// The operation, in LLVM's words.
+    /// The operation, in the syntax of LLVM.
     pub operation: Option<String>,
-    /// What else is known of it, each a sentence.
+    /// Further facts about the error, each a sentence.
     pub notes: Vec<String>,
-    /// What to do.
+    /// The action that the user can take.
     pub help: Option<String>,
 }
 
 impl Diagnostic {
-    /// An error of which only the message is known.
+    /// An error with a message only.
     pub fn new(message: impl Into<String>) -> Self {
         Self { message: message.into(), ..Self::default() }
     }
 
-    /// The same error, with what to do.
+    /// The same error, with help.
     pub fn help(self, help: impl Into<String>) -> Self {
         Self { help: Some(help.into()), ..self }
     }
 
-    /// What a panic said, for a host into which it must not unwind.
+    /// An error with the message of a panic, for a host into which the panic must not unwind.
     pub fn of_panic(panic: &(dyn Any + Send)) -> Self {
         let text = panic.downcast_ref::<String>().map(String::as_str).or(panic.downcast_ref::<&str>().copied());
         Self::new(format!("ptx-atomics has a bug: {}", text.unwrap_or("it panicked")))
             .help("please report it with the IR of this module")
     }
 
-    /// The place, to stand in front of a message: `file:line:column: in function f: `, as far as it is known.
+    /// The location as the prefix of a message: `file:line:column: in function f: `, as far as it is known.
     pub fn place(&self) -> String {
         let location = self.location.iter().map(|at| format!("{at}: "));
         location.chain(self.function.iter().map(|name| format!("in function {name}: "))).collect()
     }
 
-    /// All but the place, as the text of one diagnostic of a host.
+    /// The message, operation, help and notes, without the location, as the text of one diagnostic of a host.
     pub fn text(&self) -> String {
         let mut text = self.message.clone();
         for (what, line) in [("operation", &self.operation), ("help", &self.help)] {
@@ -88,7 +89,7 @@ impl Diagnostic {
     }
 }
 
-/// On one line: `file:line:column: in function f: what is wrong; help: what to do`, as far as each is known.
+/// The error on one line: `file:line:column: in function f: message; help: help`, without the unknown parts.
 impl fmt::Display for Diagnostic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut line = self.place() + &self.message;
@@ -100,17 +101,17 @@ impl fmt::Display for Diagnostic {
 
 impl std::error::Error for Diagnostic {}
 
-/// All errors that were found, in the order of the input. Displayed, each is a line.
+/// All errors of an input, in the order of the input. Each is displayed on a line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Errors(Vec<Diagnostic>);
 
 impl Errors {
-    /// No error yet.
+    /// An empty list of errors.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// One more error.
+    /// Adds an error.
     pub fn push(&mut self, error: Diagnostic) {
         self.0.push(error);
     }
@@ -118,12 +119,12 @@ impl Errors {
     /// The value, if there are no errors.
     ///
     /// # Errors
-    /// These, if there are any.
+    /// These errors, if there are any.
     pub fn or<T>(self, value: T) -> Result<T, Self> {
         if self.is_empty() { Ok(value) } else { Err(self) }
     }
 
-    /// The value of a result. The errors of a failed one are added to these.
+    /// The value of a result. The errors of a failed result are added to these errors.
     pub fn keep<T>(&mut self, result: Result<T, impl Into<Self>>) -> Option<T> {
         result.map_err(|errors| self.extend(errors.into())).ok()
     }
@@ -196,7 +197,7 @@ impl From<Vec<Diagnostic>> for Errors {
     }
 }
 
-/// Does something for each; all the errors, if there is one.
+/// Applies `work` to each item, and returns all results, or all errors if there is an error.
 pub fn each<T, U>(
     items: impl IntoIterator<Item = T>,
     mut work: impl FnMut(T) -> Result<U, Errors>,
@@ -206,21 +207,21 @@ pub fn each<T, U>(
     errors.or(done)
 }
 
-/// What is said of one operation.
+/// A remark about one operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Remark {
-    /// The function in which it stands.
+    /// The function that contains the operation.
     pub function: String,
-    /// The place in the source program, or in the input.
+    /// The location in the source program, or in the input.
     pub location: Option<Location>,
-    /// The operation, in LLVM's words.
+    /// The operation, in the syntax of LLVM.
     pub operation: String,
-    /// What became of it.
+    /// The result for the operation.
     pub outcome: Outcome,
 }
 
 impl Remark {
-    /// Its kind, by the name that readers of remarks choose it by.
+    /// The kind of the remark: the name by which tools that read remarks select it.
     pub fn name(&self) -> &'static str {
         match &self.outcome {
             Outcome::Lowered { .. } => "Lowered",
@@ -229,42 +230,42 @@ impl Remark {
         }
     }
 
-    /// Whether it says what was not done.
+    /// Whether the remark reports an optimization that was not applied.
     pub fn is_missed(&self) -> bool {
         matches!(self.outcome, Outcome::Optimized { applied: false, .. })
     }
 }
 
-/// What became of one operation.
+/// The result for one operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// It was lowered.
+    /// The operation was lowered.
     Lowered {
-        /// What replaces it.
+        /// The sequence that replaces the operation.
         sequence: Sequence,
-        /// What the operation does not ask for: what is stronger, or takes more than one instruction, and why.
+        /// The differences from the request: stronger instructions or additional instructions, with reasons.
         changes: Vec<Change>,
-        /// Whether it stays LLVM's own instruction, which LLVM prints as the sequence.
+        /// Whether the operation stays LLVM's own instruction, which LLVM prints as the sequence.
         native: bool,
     },
-    /// It was optimized before, or might have been.
+    /// The operation was optimized before lowering, or could have been.
     Optimized {
-        /// By which rewrite.
+        /// The rewrite.
         rewrite: Rewrite,
-        /// Whether it was done.
+        /// Whether the rewrite was applied.
         applied: bool,
-        /// What was done and why, or what stood in the way.
+        /// The change and its reason, or the obstacle.
         message: String,
     },
-    /// It is asynchronous, or beside something that is, and something was missing.
+    /// An instruction was inserted at an asynchronous operation, or next to one.
     Inserted {
-        /// What was inserted, as PTX.
+        /// The inserted instruction, as PTX.
         instruction: String,
-        /// On which side: "in front of" or "behind".
+        /// The side of the operation on which the instruction was inserted, as text.
         side: &'static str,
-        /// The rule that asks for it, as "R4".
+        /// The rule that requires the instruction, such as "R4".
         rule: String,
-        /// What was wrong.
+        /// The message of the finding.
         message: String,
     },
 }

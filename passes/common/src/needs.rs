@@ -1,4 +1,4 @@
-//! What an instruction requires of a target, also where only variants of some GPUs have it.
+//! The target requirements of an instruction, including instructions that only variants of some GPUs have.
 
 use std::{fmt, iter};
 
@@ -7,38 +7,39 @@ use ptx_lowering::{PtxVersion, Sm, Target};
 /// The GPUs and the PTX versions that have an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Needs {
-    /// On these GPUs.
+    /// The GPUs.
     pub gpus: Gpus,
-    /// From this version on.
+    /// The first PTX version.
     pub ptx: PtxVersion,
 }
 
 /// The GPUs that have an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Gpus {
-    /// All from this number on, as 90 of `sm_90`, and all their variants.
+    /// All GPUs from this number on, such as 90 for `sm_90`, and all their variants.
     From(u32),
-    /// The variants `a` of these numbers: the features of one GPU.
+    /// The variants `a` of these numbers: the features specific to one GPU.
     Own(&'static [u32]),
     /// The variants `a` and `f` of these numbers: the features that a family of GPUs shares.
     Family(&'static [u32]),
 }
 
-/// GPUs that PTX renamed, with the last version that gives their variants what they have: sm_101 became sm_110.
+/// A GPU that PTX renamed, with the last PTX version in which the variants of the old name have their features: sm_101
+/// became sm_110.
 const RENAMED: (u32, PtxVersion) = (101, PtxVersion(8, 8));
 
 impl Needs {
-    /// On all GPUs from a number on, since a PTX version.
+    /// The requirement of a GPU with this number or a higher one, and of a PTX version.
     pub const fn since(sm: u32, major: u8, minor: u8) -> Self {
         Self { gpus: Gpus::From(sm), ptx: PtxVersion(major, minor) }
     }
 
-    /// On these GPUs, since a PTX version.
+    /// The requirement of one of these GPUs, and of a PTX version.
     pub const fn on(gpus: Gpus, major: u8, minor: u8) -> Self {
         Self { gpus, ptx: PtxVersion(major, minor) }
     }
 
-    /// Whether a target has it.
+    /// Whether a target meets the requirements.
     pub fn met_by(&self, target: &Target) -> bool {
         let (number, name) = (target.sm.number(), target.sm.name());
         let until = |last: Option<PtxVersion>| last.is_none_or(|last| target.ptx <= last);
@@ -51,24 +52,25 @@ impl Needs {
             }
     }
 
-    /// What the target lacks for an instruction, as a message; `None` if it has all.
+    /// A message about the requirements of an instruction that the target does not meet; `None` if it meets all of
+    /// them.
     pub fn missing_on(&self, target: &Target, instruction: &str) -> Option<String> {
         (!self.met_by(target)).then(|| format!("`{instruction}` requires {self}, and the target is {target}"))
     }
 
-    /// The oldest GPU that has it, with the lowest PTX version for which it does.
+    /// The oldest GPU that meets the requirements, with the lowest PTX version for which it does.
     pub fn lowest(&self) -> Option<Target> {
         let targets = Sm::all().filter_map(|sm| Target::new(sm, Some(self.ptx.max(sm.lowest_ptx()))).ok());
         targets.into_iter().find(|target| self.met_by(target))
     }
 }
 
-/// The last PTX version that gives the variants of a GPU what they have.
+/// The last PTX version in which the variants of a GPU have their features.
 fn last(number: u32) -> Option<PtxVersion> {
     (number == RENAMED.0).then_some(RENAMED.1)
 }
 
-/// As `sm_90 and PTX 8.0`, or `one of sm_100a, sm_103a, and PTX 8.6`.
+/// For example `sm_90 and PTX 8.0`, or `one of sm_100a, sm_103a, and PTX 8.6`.
 impl fmt::Display for Needs {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (numbers, variants): (_, &[char]) = match &self.gpus {
@@ -95,7 +97,7 @@ impl fmt::Display for Needs {
 mod tests {
     use super::*;
 
-    /// Whether each target, as `sm_90a ptx80`, has it.
+    /// Checks that each target, such as `sm_90a ptx80`, meets or does not meet the requirements.
     fn check(needs: Needs, words: &str, has: &[&str], lacks: &[&str]) {
         assert_eq!(needs.to_string(), words);
         for (name, met) in has.iter().map(|name| (name, true)).chain(lacks.iter().map(|name| (name, false))) {

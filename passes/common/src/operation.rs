@@ -1,5 +1,5 @@
-//! What the passes over LLVM IR and over MLIR make of an atomic operation that they found: the operation in the model's
-//! words, what replaces it, and what is said about it.
+//! Atomic operations as the passes over LLVM IR and over MLIR handle them: the operation in the types of the lowering,
+//! its replacement, and the texts of messages about it.
 
 use std::cell::OnceCell;
 
@@ -12,7 +12,7 @@ use ptx_lowering::{
 
 use crate::{address_space, memory::Memory};
 
-/// The instructions of LLVM, and the ops of MLIR's LLVM dialect, that are atomic.
+/// The atomic instructions of LLVM, which are also the atomic ops of MLIR's LLVM dialect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Opcode {
     /// `fence`
@@ -21,24 +21,24 @@ pub enum Opcode {
     Load,
     /// An atomic `store`.
     Store,
-    /// `atomicrmw`, which computes this.
+    /// `atomicrmw` with this operation.
     Rmw(RmwOp),
     /// `cmpxchg`
     CmpXchg,
 }
 
 impl Opcode {
-    /// Whether the value is only moved, so that any type is an integer of its width.
+    /// Whether the operation only moves the value, so that an integer of the same width can represent any type.
     pub fn moves_only(self) -> bool {
         matches!(self, Self::Load | Self::Store | Self::CmpXchg | Self::Rmw(RmwOp::Xchg))
     }
 
-    /// The index of the operand that is the address; nothing for a fence.
+    /// The index of the address operand; `None` for a fence.
     pub fn pointer(self) -> Option<usize> {
         (self != Self::Fence).then_some(usize::from(self == Self::Store))
     }
 
-    /// The indices of the operands that go in: none for a load, expected and new for a `cmpxchg`.
+    /// The indices of the input operands: none for a load, expected and new for a `cmpxchg`.
     pub fn sources(self) -> std::ops::Range<usize> {
         match self {
             Self::Fence | Self::Load => 0..0,
@@ -48,7 +48,8 @@ impl Opcode {
         }
     }
 
-    /// The operation of the model. `access` is of everything but a fence, `failure` of a `cmpxchg`.
+    /// The operation in the types of the lowering. Every operation except a fence requires `access`; only a `cmpxchg`
+    /// uses `failure`.
     pub fn operation(self, access: Option<Access>, failure: Ordering) -> Option<Operation> {
         Some(match (self, access) {
             (Self::Fence, _) => Operation::Fence,
@@ -61,7 +62,7 @@ impl Opcode {
     }
 }
 
-/// LLVM's synchronization scopes for NVPTX. The empty one is LLVM's default, the system.
+/// LLVM's synchronization scopes for NVPTX. The empty name is LLVM's default, the system.
 pub const SYNC_SCOPES: [(&str, SyncScope); 5] = [
     ("", SyncScope::Threads(Scope::Sys)),
     ("device", SyncScope::Threads(Scope::Gpu)),
@@ -70,37 +71,38 @@ pub const SYNC_SCOPES: [(&str, SyncScope); 5] = [
     ("singlethread", SyncScope::SingleThread),
 ];
 
-/// The attribute of a function that overrides the strategy of the run.
+/// The attribute of a function that overrides the strategy of the options.
 pub const STRATEGY: &str = "ptx-atomics-strategy";
 
-/// The modes of a function's arithmetic that say what becomes of subnormals, of which the first is that of f32 if it is there
-/// ('Language Reference', function attributes).
+/// The attributes of a function that set the handling of subnormals. The first applies to f32 and, if present,
+/// overrides the second for it ('Language Reference', function attributes).
 pub const DENORMAL_MODES: [&str; 2] = ["denormal-fp-math-f32", "denormal-fp-math"];
 
-/// The same as one number, from LLVM 23 on: four bits for all types, and above them four for f32, each of them two for results and two for
-/// operands (`DenormalFPEnv`).
+/// The attribute that replaces the modes from LLVM 23 on, as one number: four bits for all types, and above them four
+/// bits for f32. Two of the four bits are for results and two for operands (`DenormalFPEnv`).
 pub const DENORMAL_FPENV: &str = "denormal_fpenv";
 
-/// The kinds of metadata that say of one operation that subnormals may be flushed or kept: the second is what LLVM called the first, and what
-/// clang's `-fatomic-ignore-denormal-mode` gives.
+/// The kinds of metadata on an operation that allow it to flush or keep subnormals. The second is LLVM's former name of
+/// the first, and clang's `-fatomic-ignore-denormal-mode` emits it.
 pub const IGNORES_SUBNORMALS: [&str; 2] = ["atomic.ignore.denormal.mode", "amdgpu.ignore.denormal.mode"];
 
-/// The attribute of a function that says, as `true`, that nothing it computes with is a NaN.
+/// The attribute of a function whose value `true` states that no operand or result in it is a NaN.
 pub const NO_NANS: &str = "no-nans-fp-math";
 
-/// Whether a mode, of results and of operands, lets arithmetic flush subnormals as the GPU does.
+/// Whether a mode, for results and for operands, allows arithmetic to flush subnormals as the GPU does.
 pub fn flushes(mode: &str) -> bool {
     mode.split(',').all(|part| part.trim() == "preserve-sign")
 }
 
-/// Whether the value of a [`DENORMAL_FPENV`] lets arithmetic on f32 do so.
+/// Whether the value of a [`DENORMAL_FPENV`] allows arithmetic on f32 to flush subnormals.
 pub fn env_flushes(env: u64) -> bool {
     const PRESERVE_SIGN: u64 = 0b0101;
     env >> 4 & 0b1111 == PRESERVE_SIGN
 }
 
-/// An addition of a negated operand is a subtraction, and the other way round: what `fneg` negates, the sequence negates
-/// itself. In front of inline assembly, LLVM negates integers, in more instructions.
+/// The opcode that replaces an operation on the result of an `fneg`: an addition of a negated operand is a subtraction,
+/// and vice versa. The sequence then contains the negation. LLVM would negate integers before inline assembly, in more
+/// instructions.
 pub fn with_negated_operand(opcode: Opcode) -> Option<Opcode> {
     match opcode {
         Opcode::Rmw(RmwOp::FAdd) => Some(Opcode::Rmw(RmwOp::FSub)),
@@ -109,7 +111,7 @@ pub fn with_negated_operand(opcode: Opcode) -> Option<Opcode> {
     }
 }
 
-/// The operation as the program has it, of this opcode.
+/// The operation as it is in the program, with this opcode.
 pub fn as_asked(opcode: Opcode, op: &AtomicOp) -> AtomicOp {
     let operation = match (opcode, op.operation) {
         (Opcode::Rmw(asked), Operation::Rmw(_, access)) => Operation::Rmw(asked, access),
@@ -118,35 +120,35 @@ pub fn as_asked(opcode: Opcode, op: &AtomicOp) -> AtomicOp {
     AtomicOp { operation, ..*op }
 }
 
-/// What is wrong with one operation: message and help.
+/// A problem of one operation: message and help.
 pub type Problem = (String, Option<String>);
 
-/// The scope of this index in [`SYNC_SCOPES`], of which the first is what the options say.
+/// The scope with this index in [`SYNC_SCOPES`]. The options determine the first.
 pub fn sync_scope(index: usize, default_scope: Scope) -> (&'static str, SyncScope) {
     if index == 0 { ("", SyncScope::Threads(default_scope)) } else { SYNC_SCOPES[index] }
 }
 
-/// The name of a scope, as one of [`SYNC_SCOPES`]; the first is what the options say.
+/// The name of a scope in [`SYNC_SCOPES`]. The options determine the first scope.
 pub fn sync_scope_name(scope: SyncScope, default_scope: Scope) -> &'static str {
     let mut all = (0..SYNC_SCOPES.len()).map(|index| sync_scope(index, default_scope));
     all.find(|(_, known)| *known == scope).map_or("", |(name, _)| name)
 }
 
-/// A synchronization scope that is none of [`SYNC_SCOPES`].
+/// The problem of a synchronization scope that [`SYNC_SCOPES`] does not contain.
 pub fn unknown_sync_scope(name: &str) -> Problem {
     let known = SYNC_SCOPES.map(|(name, _)| format!("\"{name}\"")).join(", ");
-    (format!("unknown synchronization scope {name}"), Some(format!("the known ones are {known}")))
+    (format!("unknown synchronization scope {name}"), Some(format!("the known scopes are {known}")))
 }
 
-/// An address space that atomics cannot access.
+/// The problem of an address space that atomics cannot access.
 pub fn wrong_address_space(number: u32) -> Problem {
     let help = format!("atomics are supported in the address spaces {}", address_space::KNOWN);
     (format!("atomic operation in address space {number}"), Some(help))
 }
 
-/// The type of the model for a value of `size` bytes: `arithmetic`, if the GPU computes with it, or an integer where the
-/// value is only moved. `printed` gives the type as its IR prints it, which takes time and only errors need; `alignment` is
-/// that of the memory, in bytes.
+/// The type in the lowering of a value of `size` bytes: `arithmetic` if the GPU computes with the value, or an integer
+/// if the operation only moves it. `printed` returns the type as its IR prints it; printing takes time, and only errors
+/// need it. `alignment` is the alignment of the memory, in bytes.
 pub fn checked_type(
     opcode: Opcode,
     arithmetic: Option<Type>,
@@ -172,32 +174,34 @@ pub fn checked_type(
     Ok(ty)
 }
 
-/// The type of integer of so many bytes.
+/// The integer type of `size` bytes.
 pub fn integer(size: u64) -> Option<Type> {
     [Type::I8, Type::I16, Type::I32, Type::I64, Type::I128].into_iter().find(|ty| u64::from(ty.bits()) == 8 * size)
 }
 
-/// Whether PTX can hold a value of the operation as a constant: it has none of 128 bits, half floats and vectors.
+/// Whether PTX has constants of the operation's type. It has none of 128 bits, half floats and vectors.
 pub fn takes_constants(operation: &Operation) -> bool {
     operation
         .access()
         .is_none_or(|Access { ty, .. }| ty.bits() <= 64 && ty.lanes() == 1 && !matches!(ty, Type::F16 | Type::Bf16))
 }
 
-/// The bits of the sources that are constants.
+/// The bits of each source that is a constant.
 pub type Constants = [Option<u64>; 2];
 
-/// What replaces every operation that asks for the same with the same constants.
+/// The replacement of all operations with the same properties and the same constants.
 pub struct Replacement {
     /// The operation.
     pub op: AtomicOp,
-    /// Its sequence of PTX, and how that came about.
+    /// The PTX sequence, and the reasons for it.
     pub lowering: Lowering,
     asm: OnceCell<InlineAsm>,
     orders: OnceCell<bool>,
 }
 
 impl Replacement {
+    /// Creates the replacement of an operation.
+    ///
     /// # Errors
     /// All reasons why the target has no lowering of the operation.
     pub fn new(op: AtomicOp, policy: &Policy, target: &Target, constants: Constants) -> Result<Self, Vec<Unsupported>> {
@@ -210,12 +214,12 @@ impl Replacement {
 
     /// The sequence as inline assembly.
     pub fn asm(&self) -> &InlineAsm {
-        // A fence has no operand whose type would matter.
+        // A fence has no operand, so its type does not matter.
         let ty = self.op.operation.access().map_or(Type::I32, |access| access.ty);
         self.asm.get_or_init(|| InlineAsm::new(&self.lowering.sequence, ty))
     }
 
-    /// Whether it orders other accesses.
+    /// Whether the sequence orders other accesses.
     pub fn orders(&self) -> bool {
         *self.orders.get_or_init(|| {
             let strength = Strength::of(&self.lowering.sequence);
@@ -223,7 +227,8 @@ impl Replacement {
         })
     }
 
-    /// What was done that the operation does not ask for. `memory` is that of its address.
+    /// The differences between the sequence and the requested operation. `memory` is the memory at the operation's
+    /// address.
     pub fn changes(&self, memory: Option<Memory>) -> Vec<Change> {
         let may_meet_stack = match self.op.operation {
             Operation::Rmw(_, access) | Operation::CmpXchg { access, .. } => !access.may_be_local,
@@ -239,7 +244,7 @@ impl Replacement {
     }
 }
 
-/// The operation in LLVM's words. `ty` is the type of the value in memory, nothing for a fence.
+/// The operation in the syntax of LLVM. `ty` is the type of the value in memory, and is empty for a fence.
 pub fn describe(op: &AtomicOp, sync_scope: &str, ty: &str) -> String {
     let access = |Access { space, .. }: Access| match address_space::number(space) {
         0 => ty.to_owned(),
@@ -263,21 +268,19 @@ pub fn describe(op: &AtomicOp, sync_scope: &str, ty: &str) -> String {
     text
 }
 
-/// Where people say for which version of PTX they compile.
+/// The options of front ends that set the version of PTX.
 const PTX_FLAGS: &str = "--mattr; -Ctarget-feature of rustc; --cuda-feature of clang";
 
-/// The GPU that LLVM compiles for where none is set.
+/// The GPU for which LLVM compiles by default.
 const DEFAULT_GPU: &str = "sm_30";
 
-/// What the user can do about an operation that the target lacks.
+/// The action that the user can take about an operation that the target lacks.
 pub fn help(error: &Unsupported) -> Option<String> {
     if let Unsupported::Target { target, .. } | Unsupported::SystemScope { target, .. } = error
         && target.sm.name() == DEFAULT_GPU
     {
         let flags = "--mcpu; -Ctarget-cpu of rustc; --cuda-gpu-arch or -march of clang; -mcpu of llc";
-        return Some(format!(
-            "LLVM takes {DEFAULT_GPU} where nobody sets the GPU: compile for the right one ({flags})"
-        ));
+        return Some(format!("LLVM uses {DEFAULT_GPU} if no GPU is given: compile for the right GPU ({flags})"));
     }
     match error {
         Unsupported::Target { requirement, target, .. } if requirement.gpus.has(target.sm) => {
@@ -285,7 +288,7 @@ pub fn help(error: &Unsupported) -> Option<String> {
         }
         Unsupported::SystemScope { .. } => {
             let how = "--default-scope gpu, or PTX_ATOMICS=default-scope=gpu for the plugin";
-            Some(format!("where neither the host nor another device takes part, give {how}"))
+            Some(format!("if neither the host nor another device takes part, give {how}"))
         }
         Unsupported::ConstantWrite => Some("use global memory".into()),
         _ => None,

@@ -1,4 +1,4 @@
-//! What the passes need to know besides the module.
+//! The options of the passes.
 
 use ptx_lowering::{Policy, Target, ptx::Scope};
 use ptx_optimize::Rewrites;
@@ -6,68 +6,73 @@ use strum::{Display, EnumString, VariantNames};
 
 use crate::{backend::Backend, condition::Condition};
 
-/// What is done about waits and proxy fences that asynchronous operations lack.
+/// The handling of waits and proxy fences that asynchronous operations lack.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Display, EnumString, VariantNames)]
 #[strum(serialize_all = "kebab-case")]
 pub enum AsyncMode {
-    /// Nothing is looked for.
+    /// Asynchronous operations are not checked.
     Off,
-    /// What is missing is a warning.
+    /// A missing instruction is a warning.
     #[default]
     Check,
-    /// What is missing is an error.
+    /// A missing instruction is an error.
     Deny,
-    /// What is missing is inserted. What cannot be is a warning.
+    /// A missing instruction is inserted. If it cannot be inserted, it is a warning.
     Insert,
 }
 
-/// What an operation is in the module that is compiled.
+/// The form of a lowered operation in the compiled module.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Display, EnumString, VariantNames)]
 #[strum(serialize_all = "kebab-case")]
 pub enum Embed {
-    /// LLVM's own instruction, where this LLVM prints just what is chosen ([`Backend`](crate::backend::Backend)) and nothing but atomics
-    /// touches the memory of the function, or else assembly. For a module whose code is generated next, by the same LLVM: its optimizer
-    /// moves memory accesses across atomics, and another version prints something else.
+    /// LLVM's own instruction if this LLVM prints exactly the chosen sequence ([`Backend`](crate::backend::Backend))
+    /// and only atomics access the memory of the function; inline assembly otherwise. This form is for a module whose
+    /// code the same LLVM generates next: an optimizer moves memory accesses across atomics, and another version prints
+    /// another sequence.
     Native,
     /// Inline assembly.
     #[default]
     Assembly,
 }
 
-/// What the pass needs to know besides the module.
+/// The options of a pass.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// The GPU and the PTX version.
     pub target: Target,
-    /// A function's attribute `"ptx-atomics-strategy"` overrides the strategies.
+    /// The policy. A function's attribute `"ptx-atomics-strategy"` overrides its strategies.
     pub policy: Policy,
-    /// What LLVM's default synchronization scope (system) stands for. Narrower than `Sys` only where no host and no
-    /// other device takes part.
+    /// The scope of LLVM's default synchronization scope (system). A scope narrower than `Sys` is correct only if
+    /// neither the host nor another device takes part.
     pub default_scope: Scope,
-    /// Whether a generic address of unknown origin may be local, so that a test at run time must tell.
+    /// Whether a generic address of unknown origin may be local, so that the sequence must test it at run time.
     pub generic_may_be_local: bool,
-    /// Whether CUDA's own atomics get CUDA's order and scope: whoever has the options then calls `ptx_atomics_llvm::relax_cuda`.
+    /// Whether CUDA's own atomics get CUDA's ordering and scope. The owner of the options then calls
+    /// `ptx_atomics_llvm::relax_cuda`.
     pub cuda_atomics: bool,
-    /// What is made cheaper before it is lowered.
+    /// The rewrites that make operations cheaper before lowering.
     pub optimize: Rewrites,
-    /// What is done about asynchronous operations.
+    /// The handling of asynchronous operations.
     pub asynchronous: AsyncMode,
-    /// What operations become. Assembly, if nobody says otherwise: only who prints PTX at once knows that the same LLVM does it.
+    /// The form of lowered operations. The default is assembly: only a caller that prints PTX immediately knows that
+    /// the same LLVM prints it.
     pub embed: Embed,
-    /// Whether what stays LLVM's own is kept in mind, to be compared with what LLVM prints.
+    /// Whether the pass records the operations that stay LLVM's own, for a comparison with the PTX that LLVM prints.
     pub verify_native: bool,
-    /// Whether the pass says what became of each operation.
+    /// Whether the pass returns a remark for each operation.
     pub remarks: bool,
-    /// What LLVM prints, in place of the table of its version, to see that a wrong one is found. For a test alone.
+    /// A table that replaces the table of LLVM's version, to check that a wrong table is detected. Only a test sets it.
     #[doc(hidden)]
     pub backend: Option<&'static Backend>,
-    /// A condition of what the optimizer is told that is taken for granted, to see that it matters. For a test alone.
+    /// A condition of the facts for the optimizer that is assumed without a check, to show that the condition matters.
+    /// Only a test sets it.
     #[doc(hidden)]
     pub without: Option<Condition>,
 }
 
 impl Options {
-    /// The recommended sequences, the default scope is the system, and nothing is optimized.
+    /// The default options for a target: the recommended sequences, the system as the default scope, and no
+    /// optimization.
     pub fn new(target: Target) -> Self {
         Self {
             target,
@@ -85,7 +90,7 @@ impl Options {
         }
     }
 
-    /// Whether a condition is met, or taken for granted.
+    /// Whether a condition holds, or is assumed by [`Self::without`].
     #[doc(hidden)]
     pub fn met(&self, condition: Condition, is_met: bool) -> bool {
         is_met || self.without == Some(condition)

@@ -12,10 +12,10 @@ use strum::EnumMessage;
 
 use crate::message::{Diagnostic, Errors, Location, Outcome, Remark};
 
-/// Adds remarks to a file: each module of a program adds its own, in one piece.
+/// Appends remarks to a file. Each module of a program appends its remarks in one write.
 ///
 /// # Errors
-/// If it cannot be written.
+/// An error if the file cannot be written.
 pub fn append(path: &Path, remarks: &[Remark]) -> Result<(), Errors> {
     let file = OpenOptions::new().create(true).append(true).open(path);
     let written: io::Result<()> = file.and_then(|mut file| file.write_all(yaml(remarks).as_bytes()));
@@ -74,7 +74,8 @@ pub fn line(remark: &Remark) -> String {
     lines(remark).join("; ")
 }
 
-/// A remark in lines, of which those behind the first say why more was done than the operation asks for.
+/// A remark as lines. The lines after the first give the reasons why the sequence does more than the operation
+/// requests.
 pub fn lines(remark: &Remark) -> Vec<String> {
     let operation = &remark.operation;
     match &remark.outcome {
@@ -105,7 +106,7 @@ fn on_one_line(sequence: &Sequence) -> String {
     if text.is_empty() { "nothing".to_owned() } else { text }
 }
 
-/// A YAML double-quoted scalar, whose escapes are those of JSON.
+/// A YAML double-quoted scalar. Its escapes are the same as in JSON.
 fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
@@ -121,7 +122,7 @@ mod tests {
         assert_eq!(line(&remark), text);
         let yaml = yaml(&[remark]);
         assert!(yaml.starts_with(kind), "{yaml}");
-        // The text is that of its parts.
+        // The parts, concatenated, give the text.
         let part =
             |line: &str| serde_json::from_str::<String>(line.trim_start().strip_prefix("- ")?.split_once(": ")?.1).ok();
         assert_eq!(yaml.lines().filter_map(part).collect::<String>(), text);
@@ -138,12 +139,12 @@ mod tests {
         check(optimized(true), passed, "fence acquire optimized by scope: of \"m\"");
         let inserted = Outcome::Inserted {
             instruction: "fence.proxy.async".into(),
-            side: "behind",
+            side: "after",
             rule: "R4".into(),
             message: "\"m\" is read".into(),
         };
         let passed = "--- !Passed\nPass:            ptx-atomics\nName:            Inserted\n";
-        check(inserted, passed, "fence acquire has fence.proxy.async behind it by R4: \"m\" is read");
+        check(inserted, passed, "fence acquire has fence.proxy.async after it by R4: \"m\" is read");
         let missed = "--- !Missed\nPass:            ptx-atomics\nName:            scope\n";
         check(optimized(false), missed, "fence acquire not optimized by scope: of \"m\"");
     }

@@ -1,8 +1,8 @@
-//! Options as text, for those who set them in no command line: `strategy=fence,default-scope=gpu`.
+//! Options as text, such as `strategy=fence,default-scope=gpu`, for users without a command line.
 //!
-//! They come from several places, of which a later one overrides an earlier one, option by option: the flag of a module,
-//! then what the host of the pass says (the environment, the parameters of a pass, the arguments of a command). What
-//! stands closest to the code wins over all: the attribute `"ptx-atomics-strategy"` of a function.
+//! Options come from several sources. A later source overrides an earlier one, option by option: first the flag of a
+//! module, then the host of the pass (the environment, the parameters of a pass, the arguments of a command). The
+//! source closest to the code overrides all of them: the attribute `"ptx-atomics-strategy"` of a function.
 
 use std::path::PathBuf;
 
@@ -19,57 +19,57 @@ use crate::{
 /// The key of the module flag, a string.
 pub const MODULE_FLAG: &str = "ptx-atomics";
 
-/// What somebody set; the rest has its default.
+/// The options that were set; `None` takes the default.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Settings {
     /// The GPU.
     pub mcpu: Option<Sm>,
     /// The PTX version.
     pub mattr: Option<PtxVersion>,
-    /// The sequences of the ABI's rows.
+    /// The sequence for each row of the ABI.
     pub strategies: Strategies,
-    /// As [`Options::default_scope`].
+    /// See [`Options::default_scope`].
     pub default_scope: Option<Scope>,
-    /// What floating-point operations compute.
+    /// The settings for floating-point operations.
     pub fp_atomics: FpChoice,
-    /// As [`Options::generic_may_be_local`].
+    /// See [`Options::generic_may_be_local`].
     pub generic_may_be_local: Option<bool>,
     /// Whether volatile accesses of global memory become `.mmio`.
     pub volatile_as_mmio: Option<bool>,
-    /// As [`Options::cuda_atomics`].
+    /// See [`Options::cuda_atomics`].
     pub cuda_atomics: Option<bool>,
-    /// As [`Options::optimize`].
+    /// See [`Options::optimize`].
     pub optimize: Option<Rewrites>,
-    /// As [`Options::asynchronous`].
+    /// See [`Options::asynchronous`].
     pub asynchronous: Option<AsyncMode>,
-    /// As [`Options::embed`].
+    /// See [`Options::embed`].
     pub embed: Option<Embed>,
-    /// As [`Options::verify_native`].
+    /// See [`Options::verify_native`].
     pub verify_native: Option<bool>,
     /// The file for remarks.
     pub remarks: Option<PathBuf>,
 }
 
-/// An option as text.
+/// The description of an option.
 pub struct Setting {
-    /// That of the command line, or MLIR's word.
+    /// The name of the option, on the command line and in MLIR.
     pub name: &'static str,
-    /// What stands behind `=`.
+    /// The form of the value after `=`.
     pub takes: Takes,
-    /// What it does, and its values.
+    /// The effect of the option, and its values.
     pub help: &'static str,
-    /// Whether the pass in MLIR has it. What concerns only functions that clang writes it has not.
+    /// Whether the pass in MLIR has the option. It lacks the options that concern only functions that clang emits.
     pub in_mlir: bool,
     read: fn(&mut Settings, &str) -> Result<(), String>,
 }
 
-/// What an option takes.
+/// The form of an option's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub enum Takes {
     /// One value.
     One,
-    /// Values of which later ones override earlier.
+    /// Several values; a later value overrides an earlier one.
     List,
     /// True or false; true without a value.
     Flag,
@@ -89,28 +89,28 @@ pub const SETTINGS: [Setting; 15] = {
     }
     [
         setting("mcpu", One, "The GPU, sm_20 to sm_121f", |to, value| set(&mut to.mcpu, sm(value))),
-        setting("chip", One, "The same, in MLIR's word", |to, value| set(&mut to.mcpu, sm(value))),
-        setting("mattr", One, "The PTX version, as +ptx86", Settings::set_features),
-        setting("features", One, "The same, in MLIR's word", Settings::set_features),
+        setting("chip", One, "The same, under MLIR's name", |to, value| set(&mut to.mcpu, sm(value))),
+        setting("mattr", One, "The PTX version, such as +ptx86", Settings::set_features),
+        setting("features", One, "The same, under MLIR's name", Settings::set_features),
         setting("strategy", List, "recommended, fence, fence-acquire, proven, auto; for one row: rmw.acq_rel=fence",
             |to, value| to.strategies.override_with(value).map_err(|error| error.to_string())),
-        setting("default-scope", One, "What the default synchronization scope stands for: sys, cluster, gpu or cta",
+        setting("default-scope", One, "The meaning of the default synchronization scope: sys, cluster, gpu or cta",
             |to, value| set(&mut to.default_scope, scope(value))),
-        setting("fp-atomics", List, "native, ieee: what additions compute; no-nans, nans: what minima and maxima may meet",
+        setting("fp-atomics", List, "native, ieee: the result of additions; no-nans, nans: the operands of minima and maxima",
             |to, value| value.parse().map(|choice: FpChoice| to.fp_atomics = choice.or(to.fp_atomics))),
         setting("generic-may-be-local", Flag, "Test generic addresses of unknown origin for local memory",
             |to, value| set(&mut to.generic_may_be_local, yes(value))),
         setting("volatile-as-mmio", Flag, "Volatile atomic loads and stores of global memory become .mmio",
             |to, value| set(&mut to.volatile_as_mmio, yes(value))),
-        setting("cuda-atomics", One, "on: CUDA's own atomics are relaxed, of CUDA's scope; off: what clang writes",
+        setting("cuda-atomics", One, "on: CUDA's own atomics are relaxed, of CUDA's scope; off: as clang writes them",
             |to, value| set(&mut to.cuda_atomics, on(value))).in_llvm_ir(),
-        setting("optimize", One, "on, all, off, or rewrites, as scope+loops: what makes atomics and fences cheaper",
+        setting("optimize", One, "on, all, off, or rewrites (scope+loops) that make atomics and fences cheaper",
             |to, value| set(&mut to.optimize, rewrites(value))),
         setting("async", One, "off, check, deny, insert: waits and proxy fences that asynchronous operations lack",
             |to, value| set(&mut to.asynchronous, asynchronous(value))),
-        setting("embed", One, "native: LLVM's own instruction where it prints just what is chosen; assembly: none of them",
+        setting("embed", One, "native: LLVM's own instruction if it prints the chosen sequence; assembly: never",
             |to, value| set(&mut to.embed, embed(value))).in_llvm_ir(),
-        setting("verify-native", One, "on, off: whether what stays LLVM's own is compared with what LLVM prints",
+        setting("verify-native", One, "on, off: compare each native operation with the PTX that LLVM prints",
             |to, value| set(&mut to.verify_native, on(value))).in_llvm_ir(),
         setting("remarks", One, "The file to which a remark for each operation is added, in LLVM's YAML",
             |to, value| set(&mut to.remarks, Ok(value.into()))),
@@ -118,33 +118,33 @@ pub const SETTINGS: [Setting; 15] = {
 };
 
 impl Setting {
-    /// The same, for the pass over LLVM IR alone.
+    /// The same option, restricted to the pass over LLVM IR.
     const fn in_llvm_ir(self) -> Self {
         Self { in_mlir: false, ..self }
     }
 }
 
 impl Settings {
-    /// What the text of a module's flag sets.
+    /// The settings of a module's flag.
     ///
     /// # Errors
-    /// If it is not a list of options, or names a file.
+    /// An error if the text is not a list of options, or names a file.
     pub fn of_flag(text: &str) -> Result<Self, Errors> {
         let mut settings = Self::default();
         let place = format!("the module flag \"{MODULE_FLAG}\"");
         settings.override_with(text, &place)?;
-        // A module comes from anywhere, and files are its reader's.
+        // A module may come from an untrusted source, so it must not choose files on the machine that reads it.
         if settings.remarks.is_some() {
             return Err(Diagnostic::new(format!("in {place}: a module cannot name a file for remarks")).into());
         }
         Ok(settings)
     }
 
-    /// Sets what a list says: items `name=value`, or `name` for what is only on, between commas or semicolons. An item
-    /// with the name of a row of the ABI, as `rmw.acq_rel=fence`, is a strategy for the row.
+    /// Applies a list of options: items `name=value`, or `name` for a flag, separated by commas or semicolons. An item
+    /// with the name of a row of the ABI, such as `rmw.acq_rel=fence`, is a strategy for the row.
     ///
     /// # Errors
-    /// All items that mean nothing. `place` says where the list stands.
+    /// All invalid items. `place` names the source of the list in the messages.
     pub fn override_with(&mut self, list: &str, place: &str) -> Result<(), Errors> {
         let mut errors = Errors::new();
         for item in list.split([',', ';']).map(str::trim).filter(|item| !item.is_empty()) {
@@ -162,12 +162,12 @@ impl Settings {
         let (name, value) = item.split_once('=').map_or((item, ""), |(name, value)| (name.trim(), value.trim()));
         match SETTINGS.iter().find(|known| known.name == name) {
             Some(setting) => (setting.read)(self, value),
-            // The next of a list of features, which are between commas, too.
+            // The next item of a list of features, which commas separate, too.
             None if name.starts_with('+') && value.is_empty() => self.set_features(name),
             None if name.contains('.') => self.strategies.override_with(item).map_err(|error| error.to_string()),
             None => {
                 let known = SETTINGS.map(|known| known.name).join(", ");
-                Err(format!("unknown option '{name}'; the known ones are {known}"))
+                Err(format!("unknown option '{name}'; the known options are {known}"))
             }
         }
     }
@@ -179,11 +179,11 @@ impl Settings {
         Ok(())
     }
 
-    /// The target that is set, else that of a module, else sm_90. A version that a module asks for is raised to the lowest
-    /// that has the GPU; one that is set is not.
+    /// The target that is set, else the target of a module, else sm_90. A PTX version that a module requests is raised
+    /// to the lowest version that has the GPU; a version that is set is not raised.
     ///
     /// # Errors
-    /// If the version does not have the GPU.
+    /// An error if the version does not have the GPU.
     pub fn target(&self, gpu: Option<Sm>, version: Option<PtxVersion>) -> Result<Target, UnknownTarget> {
         let sm = self.mcpu.or(gpu).map_or_else(|| "sm_90".parse(), Ok)?;
         Target::new(sm, self.mattr.or(version.map(|version| version.max(sm.lowest_ptx()))))
@@ -210,7 +210,8 @@ impl Settings {
     }
 }
 
-/// Several options between spaces, as they should be written. The name of a file may have spaces, too.
+/// Several options that spaces separate, rewritten with commas; `None` otherwise, because the name of a file may have
+/// spaces, too.
 fn with_commas(item: &str) -> Option<String> {
     let is_option = |word: &&str| match word.split_once('=') {
         Some((name, _)) => {
@@ -230,24 +231,24 @@ fn set<T>(to: &mut Option<T>, value: Result<T, String>) -> Result<(), String> {
     Ok(())
 }
 
-/// A GPU by its name.
+/// Parses the name of a GPU.
 ///
 /// # Errors
-/// On an unknown one, as with all of these.
+/// An error on an unknown name, as in all of these functions.
 pub fn sm(name: &str) -> Result<Sm, String> {
     name.parse().map_err(|error: UnknownTarget| error.to_string())
 }
 
-/// What LLVM's features say.
+/// The facts that a list of LLVM's features gives.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Features {
-    /// The highest: rustc lists every version up to the one that it means.
+    /// The highest PTX version: rustc lists every version up to the one that it means.
     pub ptx: Option<PtxVersion>,
-    /// A GPU, where none is given otherwise.
+    /// The GPU, if the list names one.
     pub sm: Option<Sm>,
 }
 
-/// A list of LLVM's features, with or without `+`: `+ptx86,+sm_90`.
+/// Parses a list of LLVM's features, with or without `+`: `+ptx86,+sm_90`.
 pub fn features(list: &str) -> Result<Features, String> {
     let mut features = Features::default();
     for feature in list.split(',').map(str::trim) {
@@ -268,37 +269,37 @@ pub fn ptx_feature(features: &str) -> Option<&str> {
     features.split(',').filter(|feature| number(feature).is_some()).max_by_key(number).map(|feature| &feature[1..])
 }
 
-/// A list of strategies.
+/// Parses a list of strategies.
 pub fn strategies(list: &str) -> Result<Strategies, String> {
     list.parse().map_err(|error: ptx_lowering::UnknownStrategy| error.to_string())
 }
 
-/// A scope, by its name in PTX.
+/// Parses the name of a scope in PTX.
 pub fn scope(name: &str) -> Result<Scope, String> {
     name.parse().map_err(|_| format!("unknown scope '{name}'; the scopes are sys, cluster, gpu and cta"))
 }
 
-/// Rewrites, by their names.
+/// Parses the names of rewrites.
 pub fn rewrites(list: &str) -> Result<Rewrites, String> {
     list.parse().map_err(|error: UnknownRewrite| error.to_string())
 }
 
-/// What is done about asynchronous operations.
+/// Parses the handling of asynchronous operations.
 pub fn asynchronous(value: &str) -> Result<AsyncMode, String> {
-    value.parse().map_err(|_| format!("'{value}' is none of {}", AsyncMode::VARIANTS.join(", ")))
+    value.parse().map_err(|_| format!("expected one of {}, found '{value}'", AsyncMode::VARIANTS.join(", ")))
 }
 
-/// What operations become.
+/// Parses the form of lowered operations.
 pub fn embed(value: &str) -> Result<Embed, String> {
-    value.parse().map_err(|_| format!("'{value}' is none of {}", Embed::VARIANTS.join(", ")))
+    value.parse().map_err(|_| format!("expected one of {}, found '{value}'", Embed::VARIANTS.join(", ")))
 }
 
-/// Whether something is on.
+/// Parses `on` or `off`.
 pub fn on(value: &str) -> Result<bool, String> {
     match value {
         "on" => Ok(true),
         "off" => Ok(false),
-        _ => Err(format!("'{value}' is neither on nor off")),
+        _ => Err(format!("expected on or off, found '{value}'")),
     }
 }
 
@@ -306,7 +307,7 @@ fn yes(value: &str) -> Result<bool, String> {
     match value {
         "" | "true" => Ok(true),
         "false" => Ok(false),
-        _ => Err(format!("'{value}' is neither true nor false")),
+        _ => Err(format!("expected true or false, found '{value}'")),
     }
 }
 
@@ -314,7 +315,7 @@ fn yes(value: &str) -> Result<bool, String> {
 mod tests {
     use super::*;
 
-    /// What is said of a list; empty if it is right.
+    /// Checks that the errors about a list contain `said`; an empty `said` expects no errors.
     fn check(list: &str, said: &str) {
         let errors = Settings::default().override_with(list, "x").err().unwrap_or_default();
         assert!(errors.to_string().contains(said) && errors.is_empty() == said.is_empty(), "{list}: {errors}");

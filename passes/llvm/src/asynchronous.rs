@@ -1,8 +1,9 @@
-//! What asynchronous operations lack: waits, proxy fences, barriers.
+//! The check of asynchronous operations for missing waits, proxy fences and barriers.
 //!
-//! `ptx-hazards` finds it in PTX. Here the PTX of the unchanged module is made ([`listing`]), what is found is said of the
-//! instructions that it comes from, and what is missing is put in front of them or behind them ([`insert`]). All of this comes
-//! before LLVM's optimizer, which would delete stores that an asynchronous operation reads.
+//! `ptx-hazards` finds them in PTX. This module generates the PTX of the unchanged module ([`listing`]), reports each
+//! finding at the instruction from which its line was generated, and inserts the missing instructions before or after
+//! it ([`insert`]). The check runs before LLVM's optimizer, which would delete stores that an asynchronous operation
+//! reads.
 
 mod insert;
 mod listing;
@@ -26,33 +27,33 @@ pub use self::{
 use self::{mend::Find, place::Places};
 use crate::value::{Value, debug_location, declared, inline_assembly, instructions, name};
 
-/// The PTX of a module before LLVM's optimizer, and where its lines come from.
+/// The PTX of a module before LLVM's optimizer, with the origin of each line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Lines {
     /// The PTX.
     pub ptx: String,
-    /// Of each line the function, and the place in the source program or in the input.
+    /// For each line, the function, and the location in the source program or in the input.
     pub places: Vec<Option<(String, Option<Location>)>>,
-    /// Inline assembly that does what it does not declare.
+    /// The inline assembly with effects that it does not declare.
     pub hidden: Vec<Hidden>,
 }
 
-/// Inline assembly that does what it does not declare.
+/// Inline assembly with an effect that it does not declare.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hidden {
-    /// The function that it stands in, or was inlined into.
+    /// The function that contains the assembly, after inlining.
     pub function: String,
-    /// The place in the source program or in the input.
+    /// The location in the source program or in the input.
     pub location: Option<Location>,
-    /// In a sentence without a period.
+    /// The effect, as a sentence without a period.
     pub message: String,
 }
 
-/// Looks for what asynchronous operations lack, and does about it what the options say. For a module in front of LLVM's optimizer,
-/// where LLVM's code generator is registered, as [`crate::machine`] does it.
+/// Checks asynchronous operations, and reports or inserts missing instructions as the options request. The module must
+/// not have passed LLVM's optimizer yet, and LLVM's code generator must be registered, as [`crate::machine`] does.
 ///
 /// # Errors
-/// What is wrong, if that is denied.
+/// The findings, if the options deny them.
 pub fn asynchronous(module: &Module<'_>, input: &Input, options: &Options) -> Result<Checked, Errors> {
     with(module, input, options, &mend::found)
 }
@@ -68,25 +69,25 @@ pub fn has_asynchronous(module: &Module<'_>) -> bool {
             .any(|call| inline_assembly(call).is_some_and(|text| assembly::is_asynchronous(&text)))
 }
 
-/// The named metadata, without a node, of a module whose asynchronous operations were checked.
+/// The named metadata, without a node, that marks a module whose asynchronous operations were checked.
 const CHECKED: &str = "ptx-atomics.asynchronous";
 
-/// Says in the module that it was checked, for those who see it again after LLVM's optimizer.
+/// Marks the module as checked, so that it is not checked again after LLVM's optimizer.
 pub fn set_checked(module: &Module<'_>) {
     // SAFETY: the module is live, and the name is given with its length.
     unsafe { LLVMGetOrInsertNamedMetadata(module.as_mut_ptr(), CHECKED.as_ptr().cast(), CHECKED.len()) };
 }
 
-/// Whether the module says so.
+/// Whether the module is marked as checked.
 pub fn is_checked(module: &Module<'_>) -> bool {
     // SAFETY: the module is live, and the name is given with its length.
     unsafe { !LLVMGetNamedMetadata(module.as_mut_ptr(), CHECKED.as_ptr().cast(), CHECKED.len()).is_null() }
 }
 
-/// The PTX that is checked, for those who check it themselves.
+/// The PTX to check, for callers that run the check themselves.
 ///
 /// # Errors
-/// If this LLVM cannot compile for the target, and everything in the module that has no lowering.
+/// An error if this LLVM cannot compile for the target, and every operation in the module that has no lowering.
 pub fn lines(module: &Module<'_>, input: &Input, options: &Options) -> Result<Lines, Errors> {
     let (places, all) = (Places::of(module, input), all(module));
     let hidden = all.iter().filter_map(|of| {
@@ -108,12 +109,12 @@ fn with(module: &Module<'_>, input: &Input, options: &Options, find: Find<'_>) -
     mend::check(&subject, options.asynchronous, options.remarks, find)
 }
 
-/// The place in the source program of each instruction of a module, in their order.
+/// The location in the source program of each instruction of a module, in order.
 pub fn debug_locations(module: &Module<'_>) -> impl Iterator<Item = Option<Location>> {
     all(module).into_iter().map(debug_location)
 }
 
-/// LLVM IR.
+/// A module of LLVM IR whose asynchronous operations are checked.
 struct LlvmIr<'a, 'c> {
     module: &'a Module<'c>,
     options: &'a Options,
@@ -148,7 +149,7 @@ impl<'c> Subject for LlvmIr<'_, 'c> {
     }
 }
 
-/// All instructions of a module, by their numbers.
+/// All instructions of a module; the index is the number of the instruction.
 fn all<'c>(module: &Module<'c>) -> Vec<InstructionValue<'c>> {
     module.get_functions().flat_map(instructions).collect()
 }

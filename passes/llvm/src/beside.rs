@@ -1,5 +1,5 @@
-//! What a function does besides its atomics, as far as whoever looks at its PTX needs to know it: which writes may be its own, and of
-//! which memory nothing says what it is.
+//! The instructions of a function other than its atomics, for a reader of its PTX: writes that may belong to the
+//! function itself, and memory whose kind the function does not determine.
 
 use std::collections::HashSet;
 
@@ -17,45 +17,46 @@ use crate::{
     value::{Value, callee, inline_assembly, instructions, is_call, name},
 };
 
-/// What a function does besides its atomics, with the functions that it calls, which may become part of it.
+/// The instructions of a function other than its atomics, including the functions that it calls, which may be inlined.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Beside {
-    /// The texts of inline assembly, which may have atomics of their own.
+    /// The texts of inline assembly, which may contain further atomics.
     pub assembly: Vec<String>,
-    /// Whether there are plain stores to memory that is not the function's own.
+    /// Whether there are plain stores to memory outside the function's stack.
     pub writes: bool,
     /// Whether there are plain volatile accesses.
     pub volatile: bool,
     /// Whether there are intrinsics that LLVM's backend turns into atomics.
     pub atomics: bool,
-    /// Whether there are calls of functions, or of intrinsics of LLVM's backend, that may touch memory.
+    /// Whether there are calls of functions, or of intrinsics of LLVM's backend, that may access memory.
     pub calls: bool,
-    /// The atomics of the functions that it calls.
+    /// The atomics of the functions that the function calls.
     pub called: Vec<AtomicOp>,
 }
 
-/// The values that a pointer may come from; nothing, if there are too many.
+/// The values from which a pointer may be computed; `None` if there are too many.
 type Roots = Option<HashSet<LLVMValueRef>>;
 
-/// One function, without those that it calls.
+/// The facts about one function, without the functions that it calls.
 pub struct Summary<'c> {
     pub own: Beside,
-    /// The defined functions that it calls.
+    /// The defined functions that the function calls.
     pub callees: Vec<FunctionValue<'c>>,
-    /// Where its plain stores point.
+    /// The targets of its plain stores.
     stores: Vec<Roots>,
-    /// Whether it asks of which memory a pointer is.
+    /// Whether the function tests the state space of a pointer.
     asks: bool,
     is_kernel: bool,
 }
 
-/// The greatest number of values that are looked at behind a pointer.
+/// The maximal number of values that the search for the origin of a pointer visits.
 const FARTHEST: usize = 64;
 
 // SAFETY of all calls below: the values are live, and each accessor is called on the kind of value that LLVM's C API
 // defines it for.
 
-/// Whether nothing in a function touches memory but its atomics and fences. A call may, unless it or its callee says that it does not.
+/// Whether only atomics and fences access memory in a function. A call counts as an access, unless the attributes of
+/// the call or of its callee exclude it.
 pub fn has_atomics_alone(function: FunctionValue<'_>) -> bool {
     let plain = |instruction: &InstructionValue<'_>| Instruction::atomic(*instruction).is_none();
     let touches =
@@ -126,7 +127,7 @@ impl<'c> Summary<'c> {
         }
     }
 
-    /// Whether a plain store of the function may be to the object of a pointer.
+    /// Whether a plain store of the function may write the object of a pointer.
     pub fn may_write(&self, pointer: PointerValue<'_>) -> bool {
         let of_pointer = roots(pointer.as_value_ref());
         let meets = |roots: &Roots| match (roots, &of_pointer) {
@@ -136,7 +137,7 @@ impl<'c> Summary<'c> {
         self.stores.iter().any(meets)
     }
 
-    /// Whether callers may give a pointer to any memory: nothing in the function says which.
+    /// Whether callers may pass a pointer to any memory: the function does not determine the state space.
     pub fn is_of_any_memory(&self, pointer: PointerValue<'_>) -> bool {
         let byval = Attribute::get_named_enum_kind_id("byval");
         let is_given = |root: &LLVMValueRef| unsafe {

@@ -1,4 +1,4 @@
-//! What a call does to memory, by the attributes and the name of what it calls.
+//! The memory effects of a call, from the attributes and the name of its callee.
 
 use inkwell::{
     attributes::Attribute,
@@ -17,10 +17,11 @@ use crate::{
     value::{callee, inline_assembly, name},
 };
 
-/// Of LLVM's encoding of memory effects (`MemoryEffectsBase`): what no instruction can access.
+/// In LLVM's encoding of memory effects (`MemoryEffectsBase`): the memory that no instruction can access.
 pub const INACCESSIBLE: u64 = 0b1100;
 
-/// What a call is to the optimizer; nothing, if it touches no memory that another thread sees, and orders nothing.
+/// The kind of event that a call is for the optimizer; `None` if it accesses no memory that another thread accesses,
+/// and orders no access.
 pub fn kind(call: InstructionValue<'_>, options: &Options) -> Option<EventKind> {
     let barrier = || (!options.met(Condition::NoBarrier, false)).then_some(EventKind::Barrier);
     if let Some(text) = inline_assembly(call) {
@@ -50,19 +51,20 @@ pub fn kind(call: InstructionValue<'_>, options: &Options) -> Option<EventKind> 
         None if of_llvm && inaccessible => None,
         Some(Effect::Barrier) => barrier(),
         Some(Effect::Plain) => pointers(call).any(is_shared_with_threads).then_some(EventKind::Plain),
-        // A vector of pointers is not looked into.
+        // The elements of a vector of pointers are not inspected.
         None if of_llvm && pointers(call).next().is_some() && !pointers(call).any(is_shared_with_threads) => None,
         None if of_llvm => Some(EventKind::Plain),
         None => unknown(),
     }
 }
 
-/// Whether the module says what a function does.
+/// Whether the module contains the body of a function.
 pub fn has_body(function: FunctionValue<'_>) -> bool {
     function.count_basic_blocks() > 0
 }
 
-/// The memory effects of a call in LLVM's encoding, as it and its callee say; nothing, if neither does.
+/// The memory effects of a call in LLVM's encoding, from its attributes and the attributes of its callee; `None` if
+/// neither has them.
 pub fn effects(call: InstructionValue<'_>, callee: Option<FunctionValue<'_>>) -> Option<u64> {
     let kind = Attribute::get_named_enum_kind_id("memory");
     // SAFETY: call and callee are live.
@@ -75,7 +77,7 @@ pub fn effects(call: InstructionValue<'_>, callee: Option<FunctionValue<'_>>) ->
     }
 }
 
-/// Whether an intrinsic that copies or fills memory is volatile, which its last argument says.
+/// Whether an intrinsic that copies or fills memory is volatile; its last argument determines that.
 fn is_volatile(call: InstructionValue<'_>, name: &str) -> bool {
     let call = call.as_value_ref();
     // SAFETY: the call is live, and such an intrinsic has arguments.
@@ -86,10 +88,10 @@ fn is_volatile(call: InstructionValue<'_>, name: &str) -> bool {
         }
 }
 
-/// The arguments that are pointers.
+/// The arguments of a call that are pointers.
 fn pointers<'c>(call: InstructionValue<'c>) -> impl Iterator<Item = PointerValue<'c>> {
     let call = call.as_value_ref();
-    // SAFETY: the call is live, and has that many arguments.
+    // SAFETY: the call is live, and the index is below the number of its arguments.
     unsafe {
         let arguments = (0..LLVMGetNumArgOperands(call)).map(move |index| LLVMGetOperand(call, index));
         let is_pointer =
@@ -98,7 +100,7 @@ fn pointers<'c>(call: InstructionValue<'c>) -> impl Iterator<Item = PointerValue
     }
 }
 
-/// Whether other threads may see what a pointer points to, or write it.
+/// Whether other threads may read or write the memory at a pointer.
 pub fn is_shared_with_threads(pointer: PointerValue<'_>) -> bool {
     !memory_of(pointer).is_ok_and(|memory| matches!(memory.space, Space::Local | Space::Const))
 }

@@ -1,9 +1,11 @@
-//! CUDA's own atomics: `atomicAdd()` and its like are relaxed, of the scope of the device, `_block()` and `_system()` of theirs.
+//! CUDA's own atomics. `atomicAdd()` and similar functions are relaxed and have device scope; `_block()` and
+//! `_system()` variants have the scope in their name.
 //!
-//! clang's header defines them by functions such as `__iAtomicAdd`. clang writes seq_cst of the system in these (LLVM 23: relaxed
-//! of the system), and in those with a scope an intrinsic, which has no order, whose address LLVM never resolves, and which is
-//! signed: `atomicMax_block` of an unsigned number comes out as `max.s32`. The functions are always inlined, so that an atomic
-//! is known by the function that it stands in, or by the one that its debug information names.
+//! clang's header defines them by functions such as `__iAtomicAdd`. In these functions, clang emits seq_cst with system
+//! scope (LLVM 23: relaxed with system scope). In the functions with a scope, it emits an intrinsic that has no
+//! ordering, whose address LLVM never resolves, and that is signed: `atomicMax_block` of an unsigned number becomes
+//! `max.s32`. The functions are always inlined, so that an atomic is identified by the function that contains it, or by
+//! the function that its debug information names.
 
 use std::cell::LazyCell;
 
@@ -28,16 +30,16 @@ use crate::{
     value::{callee, instructions, name, sync_scope_id, text},
 };
 
-/// The kind of metadata that keeps the name of an atomic's function, for remarks.
+/// The kind of metadata that records the name of an atomic's CUDA function, for remarks.
 pub const KIND: &str = "ptx-atomics.cuda";
 
 /// The header that defines the functions.
 const HEADER: &str = "__clang_cuda_device_functions.h";
 
-/// What the intrinsics are called.
+/// The prefix of the names of the intrinsics.
 const INTRINSIC: &str = "llvm.nvvm.atomic.";
 
-/// What the functions are called: `__`, a type, `Atomic`, an operation, a scope.
+/// The parts of the names of the functions: `__`, a type, `Atomic`, an operation, a scope.
 const TYPES: [(&str, Class); 8] = {
     use Class::*;
     [
@@ -51,7 +53,7 @@ const TYPES: [(&str, Class); 8] = {
         ("d", Float),
     ]
 };
-/// On signed and unsigned integers, and on floats.
+/// The operations, each with its opcode for signed integers, unsigned integers and floats.
 const OPERATIONS: [(&str, [Option<Opcode>; 3]); 10] = {
     use RmwOp::*;
     const fn rmw(signed: RmwOp, unsigned: RmwOp, float: Option<Opcode>) -> [Option<Opcode>; 3] {
@@ -70,7 +72,7 @@ const OPERATIONS: [(&str, [Option<Opcode>; 3]); 10] = {
         ("Xor", rmw(Xor, Xor, None)),
     ]
 };
-/// With LLVM's name of the scope.
+/// The suffixes for scopes, each with LLVM's name of the scope.
 const SCOPES: [(&str, &str); 3] = [("", "device"), ("_block", "block"), ("_system", "")];
 
 #[derive(Clone, Copy)]
@@ -80,7 +82,7 @@ enum Class {
     Float,
 }
 
-/// A function of the header: CUDA's and LLVM's operation, and LLVM's name of its scope.
+/// A function of the header: CUDA's operation, LLVM's operation, and LLVM's name of its scope.
 #[derive(Clone, Copy)]
 struct Known {
     operation: &'static str,
@@ -98,19 +100,19 @@ impl Known {
     }
 }
 
-/// What stands in a function of the header.
+/// An atomic in a function of the header.
 struct Found<'c> {
     instruction: InstructionValue<'c>,
     known: Known,
-    /// That of the function.
+    /// The name of the function.
     name: String,
 }
 
-/// Makes every atomic of clang's functions for CUDA relaxed, at the scope that CUDA gives it. Run it before any pass of LLVM.
-/// `wanted` is asked only where there are any.
+/// Makes every atomic of clang's functions for CUDA relaxed, with the scope that CUDA gives it. It must run before any
+/// pass of LLVM. `wanted` is called only if the module has such atomics.
 ///
 /// # Errors
-/// Those of `wanted`.
+/// The errors of `wanted`.
 pub fn relax_cuda(module: &Module<'_>, wanted: impl FnOnce() -> Result<bool, Errors>) -> Result<(), Errors> {
     let found = find(module);
     if found.is_empty() || !wanted()? {
@@ -139,12 +141,12 @@ pub fn relax_cuda(module: &Module<'_>, wanted: impl FnOnce() -> Result<bool, Err
     Ok(())
 }
 
-/// Whether [`relax_cuda`] has anything to do.
+/// Whether [`relax_cuda`] would change the module.
 pub fn is_pending(module: &Module<'_>) -> bool {
     !find(module).is_empty()
 }
 
-/// What stands in a function of the header and is not yet what CUDA means.
+/// The atomics in functions of the header that do not yet have CUDA's ordering and scope.
 fn find<'c>(module: &Module<'c>) -> Vec<Found<'c>> {
     let default = sync_scope_id(&module.get_context(), "");
     let mut found = Vec::new();
@@ -155,7 +157,8 @@ fn find<'c>(module: &Module<'c>) -> Vec<Found<'c>> {
             if atomic.is_none() && !called(instruction).is_some_and(|name| name.starts_with(INTRINSIC)) {
                 continue;
             }
-            // Debug information knows better than the function: the atomic may have been inlined.
+            // Debug information takes precedence over the containing function, because the atomic may have been
+            // inlined.
             let name = unsafe { name_in_debug_information(instruction.as_value_ref()) }.unwrap_or_else(|| own.clone());
             let Some((name, known)) = name.and_then(|name| Known::of(&name).map(|known| (name, known))) else {
                 continue;
@@ -177,15 +180,15 @@ fn find<'c>(module: &Module<'c>) -> Vec<Found<'c>> {
     found
 }
 
-/// CUDA's name of what an atomic is, as [`relax_cuda`] found it. `kind` is the number of [`KIND`].
+/// CUDA's name of the function of an atomic, as [`relax_cuda`] recorded it. `kind` is the number of [`KIND`].
 pub fn function(atomic: Instruction<'_>, kind: u32) -> Option<String> {
     let name = unsafe { string(operand(non_null(LLVMGetMetadata(atomic.raw(), kind))?, 0)?) }?;
     Some(format!("atomic{}", name.split_once("Atomic")?.1))
 }
 
-// SAFETY of all calls above and below: instructions and functions are those of a live module, and what is built belongs to
-// its context. Each accessor is called on the kind of instruction or metadata that it is defined for. The intrinsics have
-// the parameters of the function around them.
+// SAFETY of all calls above and below: instructions and functions belong to a live module, and new values belong to its
+// context. Each accessor is called on the kind of instruction or metadata for which it is defined. The intrinsics have
+// the parameters of the function that contains them.
 
 unsafe fn relax(atomic: Instruction<'_>, scope: u32) {
     let relaxed = llvm_ordering(Ordering::Relaxed);
@@ -200,7 +203,7 @@ unsafe fn relax(atomic: Instruction<'_>, scope: u32) {
     }
 }
 
-/// Notes the name of its function at an atomic.
+/// Records the name of its function at an atomic.
 unsafe fn remember(atomic: Instruction<'_>, name: &str, context: &ContextRef<'_>) {
     let (kind, raw) = (context.get_kind_id(KIND), context.as_ctx_ref());
     unsafe {
@@ -210,8 +213,8 @@ unsafe fn remember(atomic: Instruction<'_>, name: &str, context: &ContextRef<'_>
     }
 }
 
-/// What debug information says of the function in which an instruction was written: its name, if the header has it. Nothing where
-/// there is no debug information.
+/// The name, from debug information, of the function in which an instruction was written, if the header defines it. The
+/// outer `None` means that debug information is missing.
 unsafe fn name_in_debug_information(instruction: LLVMValueRef) -> Option<Option<String>> {
     unsafe {
         let location = non_null(LLVMInstructionGetDebugLoc(instruction))?;
@@ -247,8 +250,8 @@ fn non_null<T>(pointer: *mut T) -> Option<*mut T> {
     (!pointer.is_null()).then_some(pointer)
 }
 
-/// The name of a function in C++, if it is one of the header by all that shows without debug information: internal, always
-/// inlined, and nothing but one atomic of the operation that it is named after.
+/// The C++ name of a function if it belongs to the header, as far as this is visible without debug information: the
+/// function is internal, always inlined, and contains only one atomic, of the operation in its name.
 fn own_name(function: FunctionValue<'_>) -> Option<String> {
     let mangled = name(&function);
     let name = unmangled(&mangled);
@@ -262,7 +265,8 @@ fn own_name(function: FunctionValue<'_>) -> Option<String> {
     right.then(|| name.to_owned())
 }
 
-/// The name of a function of a file, `_ZL12__iAtomicAddPii` or `__iAtomicAdd`, without what LLVM adds to tell two apart.
+/// The source name of a function with internal linkage, such as `_ZL12__iAtomicAddPii` or `__iAtomicAdd`, without the
+/// suffix that LLVM adds to make names unique.
 fn unmangled(name: &str) -> &str {
     let Some(rest) = name.strip_prefix("_ZL") else { return name.split('.').next().unwrap_or(name) };
     let start = rest.trim_start_matches(|c: char| c.is_ascii_digit());
@@ -277,7 +281,7 @@ fn is_of(instruction: InstructionValue<'_>, known: Known) -> bool {
     }
 }
 
-/// The name of what an instruction calls.
+/// The name of the callee of an instruction.
 fn called(instruction: InstructionValue<'_>) -> Option<String> {
     callee(instruction).as_ref().map(name)
 }
@@ -292,7 +296,7 @@ fn is_intrinsic(instruction: InstructionValue<'_>, known: Known) -> bool {
     words.starts_with(&[&operation, "gen", class, scope])
 }
 
-/// Whether an instruction only hands parameters and results on.
+/// Whether an instruction only passes on parameters and results.
 fn is_plain(instruction: InstructionValue<'_>) -> bool {
     use LLVMOpcode::*;
     let raw = instruction.as_value_ref();
@@ -301,7 +305,7 @@ fn is_plain(instruction: InstructionValue<'_>) -> bool {
         LLVMAlloca | LLVMBitCast | LLVMAddrSpaceCast | LLVMExtractValue | LLVMRet => true,
         LLVMLoad => own(0),
         LLVMStore => own(1),
-        // `__nv_float_as_int` and its like.
+        // `__nv_float_as_int` and similar functions.
         LLVMCall => called(instruction).is_some_and(|name| name.starts_with("__nv_")),
         _ => false,
     }

@@ -1,12 +1,13 @@
-//! LLVM's memory effects of functions forget ordering.
+//! Protection against LLVM's inference of memory effects, which ignores ordering.
 //!
-//! LLVM 22 infers `memory(argmem: readwrite)` for a function that only loads a flag with acquire, and then merges two loads
-//! of other data around a call of it; likewise it drops a store in front of a call that releases. So before LLVM's passes
-//! run, such promises are removed from every function that orders, by itself or through a call, and an empty `asm
-//! sideeffect` beside each ordering operation keeps LLVM from inferring them again: a pin.
+//! LLVM 22 infers `memory(argmem: readwrite)` for a function that only loads a flag with acquire, and then merges two
+//! loads of other data around a call of it. Likewise, it deletes a store before a call that releases. Therefore, before
+//! LLVM's passes run, such attributes are removed from every function that orders accesses, directly or through a call.
+//! An empty `asm sideeffect` before each ordering operation, a pin, keeps LLVM from inferring the attributes again.
 //!
-//! Between [`begin`] and [`end`] a function with a line of assembly, the mark, makes PTX that no assembler takes: a module whose
-//! optimizer ran with the pass, and whose code generator ran without it, must not lose its ordering silently.
+//! Between [`begin`] and [`end`] the module contains a function with a line of assembly, the mark, whose PTX every
+//! assembler rejects. If the optimizer ran with the pass and the code generator runs without it, the module must not
+//! lose its ordering silently.
 
 use std::collections::{HashMap, HashSet};
 
@@ -23,11 +24,10 @@ use crate::{
     value::{callee, instructions},
 };
 
-// SAFETY of all calls below: instructions and functions are those of a live module, and what is built belongs to its
-// context.
+// SAFETY of all calls below: instructions and functions belong to a live module, and new values belong to its context.
 
-/// The mark: a function with this line, which nobody calls. It has no name outside of its module, so that a linker asks nobody
-/// about it; linked modules have one each, with numbers behind the name.
+/// The prefix of the name of the mark: a function with [`LINE`], which no function calls. Its linkage is internal, so
+/// that a linker does not resolve it; linked modules have one mark each, with numbers after the name.
 const MARK: &str = "ptx-atomics.not_lowered";
 const LINE: &str = "ptx-atomics: atomics are not lowered. Load the plugin where the program is linked, too.";
 
@@ -40,12 +40,12 @@ pub fn begin(module: &Module<'_>) {
     }
 }
 
-/// Removes what [`begin`] added.
+/// Removes the additions of [`begin`].
 pub fn end(module: &Module<'_>) {
     unpin(module);
     let marks: Vec<_> = marks(module).collect();
     for mark in marks {
-        // SAFETY: nothing else uses the function.
+        // SAFETY: the function has no other use.
         unsafe {
             used::forget(module, &[mark.as_value_ref()]);
             mark.delete();
@@ -105,7 +105,7 @@ pub fn forget(module: &Module<'_>) {
     }
 }
 
-/// Puts a pin in front of each ordering operation that has none.
+/// Inserts a pin before each ordering operation that has none.
 fn pin(module: &Module<'_>) {
     let (ty, pin) = pin_value(module);
     let ordering: Vec<_> = module.get_functions().flat_map(instructions).filter(|i| orders(*i)).collect();
@@ -140,7 +140,7 @@ fn is_call_of(instruction: LLVMValueRef, callee: LLVMValueRef) -> bool {
     unsafe { !LLVMIsACallInst(instruction).is_null() && LLVMGetCalledValue(instruction) == callee }
 }
 
-/// The one value that every pin calls.
+/// The assembly value that every pin calls.
 fn pin_value(module: &Module<'_>) -> (LLVMTypeRef, LLVMValueRef) {
     let (text, clobber) = ("// ptx-atomics: ordering", "~{memory}");
     let dialect = LLVMInlineAsmDialect::LLVMInlineAsmDialectATT;

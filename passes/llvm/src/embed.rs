@@ -1,4 +1,4 @@
-//! One call to inline assembly in place of each instruction.
+//! The replacement of each atomic instruction by one call to inline assembly.
 
 use std::{cell::RefCell, rc::Rc};
 
@@ -27,11 +27,12 @@ use crate::{
     value::{Value, ValueType, take_name, users},
 };
 
-/// The flag of a module that says how far it is a position-independent executable.
+/// The flag of a module that sets the level of position-independent executables.
 const PIE_LEVEL: &str = "PIE Level";
 
-/// Keeps LLVM from spelling a `dso_local` variable `x$local` in inline assembly: a symbol of ELF that it does not define in
-/// PTX. It has none in a position-independent executable (`AsmPrinter::getSymbolPreferLocal`), where PTX is the same.
+/// Keeps LLVM from printing a `dso_local` variable in inline assembly as `x$local`, an ELF symbol that it does not
+/// define in PTX. In a position-independent executable LLVM does not use that symbol
+/// (`AsmPrinter::getSymbolPreferLocal`), and the PTX is otherwise the same.
 pub fn spell_symbols_plainly(module: &Module<'_>) {
     let spelled = |global: GlobalValue<'_>| {
         global.get_linkage() == Linkage::External
@@ -42,18 +43,18 @@ pub fn spell_symbols_plainly(module: &Module<'_>) {
         return;
     }
     let context = module.get_context();
-    // The greater value wins where modules are linked, as LLVM's own flag of this name says ('Module Flags Metadata').
+    // When modules are linked, the greater value wins, as with LLVM's own flag of this name ('Module Flags Metadata').
     let (max, level) = (context.i32_type().const_int(7, false), context.i32_type().const_int(2, false));
     let flag = context.metadata_node(&[max.into(), context.metadata_string(PIE_LEVEL).into(), level.into()]);
-    // A flag is a node of three operands, which any named metadata takes.
+    // A flag is a node of three operands, and any named metadata accepts such a node.
     let added = module.add_global_metadata("llvm.module.flags", &flag);
     debug_assert!(added.is_ok());
 }
 
-/// Metadata of our own.
+/// The kinds of metadata of this crate.
 const OURS: [&str; 3] = [crate::source::NUMBER, crate::cuda::KIND, crate::instruction::MAY_SKIP_WRITE];
 
-/// Metadata that LLVM defines only for the instruction that is replaced, not for a call.
+/// The kinds of metadata that LLVM defines only for the replaced instruction, not for a call.
 const NOT_ON_CALLS: [&str; 10] = [
     "nonnull",
     "align",
@@ -67,39 +68,42 @@ const NOT_ON_CALLS: [&str; 10] = [
     IGNORES_SUBNORMALS[1],
 ];
 
-/// Metadata that says what memory is accessed. On a call, LLVM takes it as a promise that nothing else is touched and
-/// moves other accesses across; an operation that orders other accesses must not make it.
+/// The kinds of metadata that describe the accessed memory. On a call, LLVM takes them as a promise that the call
+/// accesses no other memory, and moves other accesses across it. An operation that orders other accesses must not make
+/// this promise.
 const ALIASING: [&str; 4] = ["tbaa", "tbaa.struct", "noalias", "alias.scope"];
 
-/// `memory(argmem: readwrite)`, as LLVM encodes it (`MemoryEffectsBase`). A load writes, too, or else LLVM would take two of
-/// them for one.
+/// `memory(argmem: readwrite)` in LLVM's encoding (`MemoryEffectsBase`). A load has the write effect, too: otherwise
+/// LLVM would merge two loads.
 const ARGMEM_READWRITE: u64 = 3;
 
-/// What all replacements in one context share.
+/// The values that all replacements in one context share.
 pub struct Embedder {
     context: LLVMContextRef,
     builder: LLVMBuilderRef,
     void: LLVMTypeRef,
     nounwind: LLVMAttributeRef,
-    /// What LLVM knows of the address of any access. From it follow offsets between addresses: an index whose computation
-    /// must not overflow did not.
+    /// The attribute that LLVM assumes for the address of any access. It implies facts about offsets between addresses:
+    /// an index whose computation must not overflow did not overflow.
     noundef: LLVMAttributeRef,
-    /// What LLVM knows of a relaxed atomic: it touches its operand alone, and synchronizes with nobody.
+    /// The attributes that LLVM assumes for a relaxed atomic: it accesses only the memory at its operand, and does not
+    /// synchronize.
     relaxed: [LLVMAttributeRef; 3],
     elementtype: u32,
     ours: [u32; OURS.len()],
     not_on_calls: [u32; NOT_ON_CALLS.len()],
     aliasing: [u32; ALIASING.len()],
-    /// Metadata of the type of the result, which is another where the value stands in a wider register.
+    /// The kind of metadata that refers to the type of the result. It becomes invalid if the value is in a wider
+    /// register.
     range: u32,
-    /// One call for each replacement and type of the value in memory, in no block and without arguments. To copy it takes
-    /// LLVM less time than to build its like.
+    /// A call for each replacement and type of the value in memory, in no block and without arguments. LLVM copies such
+    /// a call faster than it builds a new one.
     templates: RefCell<FxHashMap<(*const Replacement, LLVMTypeRef), LLVMValueRef>>,
 }
 
 impl Drop for Embedder {
     fn drop(&mut self) {
-        // SAFETY: the builder and the calls are ours.
+        // SAFETY: this value owns the builder and the calls.
         unsafe {
             self.templates.get_mut().values().for_each(|call| LLVMDeleteInstruction(*call));
             LLVMDisposeBuilder(self.builder);
@@ -107,8 +111,8 @@ impl Drop for Embedder {
     }
 }
 
-// SAFETY of all calls below: the instruction is in a block of a live module; everything that is built belongs to its
-// context; arguments have the types of the parameters, since these are made from them.
+// SAFETY of all calls below: the instruction is in a block of a live module; new values belong to its context;
+// arguments have the types of the parameters, because the parameter types are taken from them.
 impl Embedder {
     pub fn new(context: &ContextRef<'_>) -> Self {
         let ours = OURS.map(|name| context.get_kind_id(name));
@@ -136,7 +140,7 @@ impl Embedder {
         }
     }
 
-    /// Replaces the instruction by one call, or lets it stay.
+    /// Replaces the instruction by one call, or keeps it.
     pub fn embed(&self, planned: &Planned<'_>) {
         match planned.native {
             Some(scope) => self.keep(planned, scope),
@@ -144,7 +148,7 @@ impl Embedder {
         }
     }
 
-    /// Lets the instruction stay, with the address and the scope of the operation that it stands for.
+    /// Keeps the instruction, with the address and the scope of the operation that it represents.
     fn keep(&self, planned: &Planned<'_>, scope: u32) {
         let instruction = planned.instruction;
         let raw = instruction.raw();
@@ -273,7 +277,7 @@ impl Embedder {
         }
     }
 
-    /// The same, as an integer if the sequence computes with it.
+    /// The same address, as an integer if the sequence computes with it.
     unsafe fn address(&self, planned: &Planned<'_>) -> LLVMValueRef {
         let replacement = &planned.replacement;
         unsafe {
@@ -329,7 +333,7 @@ impl Embedder {
         }
     }
 
-    /// A vector of pointers as a vector of integers; anything else as it is.
+    /// A vector of pointers converted to a vector of integers; any other value unchanged.
     unsafe fn without_pointers(&self, value: LLVMValueRef) -> LLVMValueRef {
         unsafe {
             match self.integers_for(LLVMTypeOf(value)) {
@@ -339,7 +343,7 @@ impl Embedder {
         }
     }
 
-    /// The vector of integers that a vector of pointers converts to.
+    /// The type of the vector of integers to which a vector of pointers is converted.
     unsafe fn integers_for(&self, ty: LLVMTypeRef) -> Option<LLVMTypeRef> {
         unsafe {
             if LLVMGetTypeKind(ty) != LLVMTypeKind::LLVMVectorTypeKind
@@ -367,8 +371,8 @@ impl Embedder {
         }
     }
 
-    /// Copies all metadata that has a meaning on a call, but for promises that the call breaks. The debug location came with
-    /// the builder's position.
+    /// Copies all metadata that has a meaning on a call, except promises that the call breaks. The builder's position
+    /// has already set the debug location.
     unsafe fn copy_metadata(&self, from: LLVMValueRef, to: LLVMValueRef, breaks: impl Fn(u32) -> bool) {
         unsafe {
             if LLVMHasMetadata(from) == 0 {
@@ -388,7 +392,8 @@ impl Embedder {
     }
 }
 
-/// Replaces the uses of a `cmpxchg`'s pair: the old value is `old`, and success is its equality with the expected one.
+/// Replaces the uses of a `cmpxchg`'s pair: the old value is `old`, and success is its equality with the expected
+/// value.
 unsafe fn replace_pair(builder: LLVMBuilderRef, instruction: Instruction<'_>, old: LLVMValueRef) {
     let raw = instruction.raw();
     unsafe {

@@ -1,4 +1,4 @@
-//! LLVM's own part: passes and backend.
+//! LLVM's passes and backend.
 
 use inkwell::{
     context::AsContextRef,
@@ -17,14 +17,14 @@ use crate::{
     version::{NEWEST, stand_in},
 };
 
-/// The passes of LLVM that find out what generic addresses point to. Inference follows pointers through registers, not
-/// through the stack slots of unoptimized code.
+/// The passes of LLVM that resolve generic addresses. Inference follows pointers through registers, not through the
+/// stack slots of unoptimized code.
 pub const RESOLVE: &str = "generic-to-nvvm,function(sroa,infer-address-spaces)";
 
-/// Optimizes the module by LLVM's pipeline of this level, if one is given, and resolves generic addresses.
+/// Optimizes the module by LLVM's pipeline of this level, if a level is given, and resolves generic addresses.
 ///
 /// # Errors
-/// If LLVM rejects the pipeline.
+/// An error if LLVM rejects the pipeline.
 pub fn prepare(module: &Module<'_>, machine: &TargetMachine, level: Option<u8>) -> Result<(), Errors> {
     let run = |pipeline: &str| -> Result<(), Errors> {
         let run = module.run_passes(pipeline, machine, PassBuilderOptions::create());
@@ -35,25 +35,25 @@ pub fn prepare(module: &Module<'_>, machine: &TargetMachine, level: Option<u8>) 
         effects::begin(module);
         run(&format!("default<O{level}>"))?;
     }
-    // A host of the plugin may have written the module before it was done.
+    // A host of the plugin may have written the module before the plugin called [`effects::end`].
     effects::end(module);
     memory::show_global_pointers(module);
     run(RESOLVE)
 }
 
-/// The module as PTX text, without the comments that LLVM puts around inline assembly.
+/// The module as PTX text, without the comments that LLVM prints around inline assembly.
 ///
 /// # Errors
-/// If LLVM's backend reports one. On what it cannot select it ends the process instead.
+/// An error that LLVM's backend reports. If the backend cannot select an instruction, it ends the process instead.
 pub fn ptx(module: &Module<'_>, machine: &TargetMachine, target: &Target) -> Result<Vec<u8>, Errors> {
     discard_names(module);
     text(module, machine, target)
 }
 
-/// The same, where values keep their names.
+/// As [`ptx`], but values keep their names.
 ///
 /// # Errors
-/// As above.
+/// The errors of [`ptx`].
 pub(crate) fn text(module: &Module<'_>, machine: &TargetMachine, target: &Target) -> Result<Vec<u8>, Errors> {
     let buffer: MemoryBuffer<'_> = machine
         .write_to_memory_buffer(module, FileType::Assembly)
@@ -76,7 +76,7 @@ pub(crate) fn text(module: &Module<'_>, machine: &TargetMachine, target: &Target
     Ok(kept)
 }
 
-/// Copies a text but for lines of two kinds, which follow each other in turn.
+/// Copies a text except lines of two kinds, which alternate.
 fn without(mut text: &[u8], lines: [&[u8]; 2], kept: &mut Vec<u8>) {
     let lines = lines.map(memmem::Finder::new);
     for line in lines.iter().cycle() {
@@ -87,7 +87,7 @@ fn without(mut text: &[u8], lines: [&[u8]; 2], kept: &mut Vec<u8>) {
     kept.extend(text);
 }
 
-/// Lets values that are new from now on have no names, which takes LLVM less time. PTX shows none of them.
+/// Makes LLVM discard the names of new values, which takes LLVM less time. PTX contains no such name.
 pub fn discard_names(module: &Module<'_>) {
     // SAFETY: the context is live.
     unsafe { LLVMContextSetDiscardValueNames(module.get_context().as_ctx_ref(), 1) };

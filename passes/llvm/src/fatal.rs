@@ -1,5 +1,4 @@
-//! What LLVM does not report by a result: warnings, and errors after which it would end the process with a message of
-//! its own.
+//! Handlers for LLVM's warnings, and for the errors after which LLVM would end the process with its own message.
 
 use std::{
     ffi::{CStr, c_char, c_void},
@@ -18,22 +17,23 @@ use inkwell::{
 
 use crate::value::message;
 
-/// What to do with what LLVM says.
+/// The handlers for LLVM's messages.
 #[derive(Clone, Copy)]
 pub struct Handlers {
-    /// Must end the process, and must not panic: LLVM is not in a state to go on.
+    /// The handler for an error. It must end the process, and must not panic, because LLVM is not in a state to
+    /// continue.
     pub error: fn(&str) -> !,
-    /// Is told each warning.
+    /// The handler for a warning.
     pub warning: fn(&str),
 }
 
 static HANDLERS: OnceLock<Handlers> = OnceLock::new();
 
-/// Calls the handlers in place of LLVM's own, for fatal errors of the whole process and for diagnostics of this context.
-/// Only the first handlers of a process count.
+/// Installs the handlers instead of LLVM's own, for fatal errors of the whole process and for diagnostics of this
+/// context. Only the first handlers of a process are used.
 pub fn install_handlers(context: &Context, handlers: Handlers) {
     HANDLERS.get_or_init(|| handlers);
-    // SAFETY: both callbacks have the signatures that LLVM asks for and need no data.
+    // SAFETY: both callbacks have the signatures that LLVM requires, and need no data.
     unsafe {
         LLVMResetFatalErrorHandler();
         LLVMInstallFatalErrorHandler(Some(fatal));
@@ -42,12 +42,12 @@ pub fn install_handlers(context: &Context, handlers: Handlers) {
 }
 
 extern "C" fn fatal(reason: *const c_char) {
-    // SAFETY: LLVM gives a string that lives until the handler returns, which it does not.
+    // SAFETY: LLVM passes a string that lives until the handler returns, and the handler does not return.
     end(&unsafe { CStr::from_ptr(reason) }.to_string_lossy());
 }
 
 extern "C" fn diagnostic(info: LLVMDiagnosticInfoRef, _: *mut c_void) {
-    // SAFETY: LLVM gives a live diagnostic, and the description is ours to free.
+    // SAFETY: LLVM passes a live diagnostic, and the caller owns the description.
     unsafe {
         let text = message(LLVMGetDiagInfoDescription(info));
         match LLVMGetDiagInfoSeverity(info) {

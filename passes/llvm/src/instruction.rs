@@ -16,22 +16,23 @@ use crate::{
     version::{is_conditional_branch, rmw_op},
 };
 
-/// The kind of metadata on a read-modify-write that need not write what is there.
+/// The kind of metadata on a read-modify-write that may skip its write if the value in memory would not change.
 pub const MAY_SKIP_WRITE: &str = "ptx-atomics.may_skip_write";
 
-/// A load or store that is atomic, an `atomicrmw`, a `cmpxchg`, or a `fence`.
+/// An atomic load or store, an `atomicrmw`, a `cmpxchg`, or a `fence`.
 #[derive(Clone, Copy)]
 pub struct Instruction<'c> {
     value: InstructionValue<'c>,
     opcode: Opcode,
 }
 
-/// The blocks of a function in the order of the text, and the indices of those where control can go from each. A constant
-/// decides where it goes.
+/// The basic blocks of a function in the order of the text, each with the indices of its successors. A branch on a
+/// constant has one successor.
 pub fn control_flow(function: FunctionValue<'_>) -> impl Iterator<Item = (BasicBlock<'_>, Vec<usize>)> {
     let indices: HashMap<_, usize> = function.get_basic_block_iter().map(|block| block.as_mut_ptr()).zip(0..).collect();
     function.get_basic_block_iter().map(move |block| {
-        // SAFETY: the module was verified, so that every block ends with a terminator, which has that many successors.
+        // SAFETY: the module was verified, so that every block ends with a terminator, and the index is below the
+        // number of its successors.
         let next = unsafe {
             let end = LLVMGetBasicBlockTerminator(block.as_mut_ptr());
             let successors = decided(end).map_or(0..LLVMGetNumSuccessors(end), |number| number..number + 1);
@@ -41,14 +42,14 @@ pub fn control_flow(function: FunctionValue<'_>) -> impl Iterator<Item = (BasicB
     })
 }
 
-/// The number of the successor that a terminator always goes to: its condition is a constant, or it is an `invoke`, which unwinds
-/// nowhere, since PTX has no exceptions.
+/// The number of the only successor that a terminator can reach: its condition is a constant, or it is an `invoke`,
+/// which never unwinds, because PTX has no exceptions.
 ///
 /// # Safety
 /// `end` is the terminator of a block of a verified module.
 unsafe fn decided(end: LLVMValueRef) -> Option<u32> {
     // SAFETY: each accessor is called for the kind of terminator that has it. The condition is the first operand of a
-    // `switch`, its default the first successor, and equal constants are one.
+    // `switch`, its default the first successor, and equal constants are the same value.
     unsafe {
         let is_branch = is_conditional_branch(end);
         let condition = match LLVMGetInstructionOpcode(end) {
@@ -68,8 +69,8 @@ unsafe fn decided(end: LLVMValueRef) -> Option<u32> {
     }
 }
 
-// SAFETY of all calls below: the instruction is live, and each accessor is called only for the opcodes that LLVM's C API
-// defines it for.
+// SAFETY of all calls below: the instruction is live, and each accessor is called only for the opcodes for which LLVM's
+// C API defines it.
 impl<'c> Instruction<'c> {
     /// The instruction, if it is atomic.
     pub fn atomic(value: InstructionValue<'c>) -> Option<Self> {
@@ -88,7 +89,7 @@ impl<'c> Instruction<'c> {
         Some(Self { value, opcode })
     }
 
-    /// Which of the atomic instructions it is.
+    /// The opcode.
     pub fn opcode(self) -> Opcode {
         self.opcode
     }
@@ -98,12 +99,12 @@ impl<'c> Instruction<'c> {
         self.value
     }
 
-    /// The same for LLVM's C API.
+    /// The instruction as a value of LLVM's C API.
     pub fn raw(self) -> LLVMValueRef {
         self.value.as_value_ref()
     }
 
-    /// The ordering; of a `cmpxchg`, that of success.
+    /// The ordering; for a `cmpxchg`, the ordering of success.
     pub fn ordering(self) -> Ordering {
         ordering(unsafe {
             match self.opcode {
@@ -113,7 +114,7 @@ impl<'c> Instruction<'c> {
         })
     }
 
-    /// The ordering of the failure of a `cmpxchg`; relaxed for all else.
+    /// The ordering of the failure of a `cmpxchg`; relaxed for all other instructions.
     pub fn failure_ordering(self) -> Ordering {
         match self.opcode {
             Opcode::CmpXchg => ordering(unsafe { LLVMGetCmpXchgFailureOrdering(self.raw()) }),
@@ -126,17 +127,17 @@ impl<'c> Instruction<'c> {
         unsafe { LLVMGetAtomicSyncScopeID(self.raw()) }
     }
 
-    /// Whether it has metadata of this kind.
+    /// Whether the instruction has metadata of this kind.
     pub fn has_metadata(self, kind: u32) -> bool {
         unsafe { !LLVMGetMetadata(self.raw(), kind).is_null() }
     }
 
-    /// Whether it is volatile; a fence is not.
+    /// Whether the instruction is volatile; a fence never is.
     pub fn is_volatile(self) -> bool {
         self.opcode != Opcode::Fence && unsafe { LLVMGetVolatile(self.raw()) != 0 }
     }
 
-    /// The alignment of the memory, in bytes; nothing for a fence.
+    /// The alignment of the memory, in bytes; `None` for a fence.
     pub fn alignment(self) -> Option<u32> {
         (self.opcode != Opcode::Fence).then(|| unsafe { LLVMGetAlignment(self.raw()) })
     }
@@ -145,18 +146,19 @@ impl<'c> Instruction<'c> {
         unsafe { Value::new(LLVMGetOperand(self.raw(), index as u32)) }
     }
 
-    /// The address; nothing for a fence.
+    /// The address; `None` for a fence.
     pub fn pointer(self) -> Option<PointerValue<'c>> {
         let index = self.opcode.pointer()?;
         Some(unsafe { PointerValue::new(self.operand(index).raw()) })
     }
 
-    /// The values that go in: none for a load, expected and new for a `cmpxchg`.
+    /// The input values: none for a load, expected and new for a `cmpxchg`.
     pub fn sources(self) -> impl Iterator<Item = Value<'c>> {
         self.opcode.sources().map(move |index| self.operand(index))
     }
 
-    /// What the operand of an addition or subtraction of float or double is the negation of, and the operation on it.
+    /// If the operand of an addition or subtraction of float or double is a negation: the negated value, and the
+    /// operation on it.
     pub fn negated(self) -> Option<(Opcode, Value<'c>)> {
         let source = self.sources().next()?.raw();
         unsafe {
@@ -169,7 +171,7 @@ impl<'c> Instruction<'c> {
         }
     }
 
-    /// Whether the value is of a scalar type that GPUs move; a fence has none that is not.
+    /// Whether the value has a scalar type that GPUs move. True for a fence, which has no value.
     pub fn is_scalar(self) -> bool {
         use LLVMTypeKind::*;
         let scalars = [
@@ -183,14 +185,14 @@ impl<'c> Instruction<'c> {
         self.value_type().is_none_or(|ty| scalars.contains(&unsafe { LLVMGetTypeKind(ty.raw()) }))
     }
 
-    /// The type of the value in memory; nothing for a fence.
+    /// The type of the value in memory; `None` for a fence.
     pub fn value_type(self) -> Option<ValueType<'c>> {
         let value = self.sources().next().map_or(self.raw(), Value::raw);
         (self.opcode != Opcode::Fence).then(|| unsafe { ValueType::new(LLVMTypeOf(value)) })
     }
 }
 
-/// LLVM's word and ours.
+/// Conversions between the orderings of LLVM and of the lowering.
 macro_rules! orderings {
     ($($theirs:ident $our:ident),+) => {
         fn ordering(llvm: LlvmOrdering) -> Ordering {

@@ -1,4 +1,4 @@
-//! What stayed LLVM's own instruction, and whether LLVM printed it as it was chosen.
+//! The operations that stay LLVM's own instructions, and the check that LLVM printed them as chosen.
 
 use std::collections::HashMap;
 
@@ -18,22 +18,24 @@ use crate::{
     version,
 };
 
-/// The functions in which operations stayed.
+/// The functions that contain such operations.
 #[derive(Debug, Default)]
 pub struct Kept(Vec<KeptFunction>);
 
 #[derive(Debug)]
 struct KeptFunction {
     name: String,
-    /// Whether LLVM must print it.
+    /// Whether LLVM must print the function.
     is_needed: bool,
     blocks: Vec<BasicBlock>,
-    /// Of each operation that stays, how it is described, and what orders or accesses memory in its sequence, without operands.
+    /// For each operation that stays: its description, and the mnemonics with modifiers of the instructions in its
+    /// sequence that order or access memory.
     chosen: Vec<Option<(String, Vec<String>)>>,
 }
 
 impl Kept {
-    /// All operations of each function where one of them stays. They come as the module has them.
+    /// Collects all operations of each function in which an operation stays. The operations are in the order of the
+    /// module.
     pub(crate) fn of(planned: &[Planned<'_>]) -> Self {
         let mut kept = Vec::new();
         let functions = planned.chunk_by(|one, other| one.function == other.function);
@@ -62,10 +64,11 @@ impl Kept {
         Self(kept)
     }
 
-    /// Compares what stayed with the PTX of the module. A function that is too large to be judged is left out.
+    /// Compares the operations that stayed with the PTX of the module. A function that is too large for the judge is
+    /// skipped.
     ///
     /// # Errors
-    /// Each operation that LLVM printed as something else.
+    /// Each operation that LLVM printed differently.
     pub fn verify(&self, ptx: &[u8]) -> Result<(), Errors> {
         if self.0.is_empty() {
             return Ok(());
@@ -91,8 +94,9 @@ impl Kept {
 }
 
 impl KeptFunction {
-    /// The judge says which instruction stands for which operation. Where a function has assembly of its own it may err, so that an error needs
-    /// a second witness: fewer instructions in the whole function than are to be printed.
+    /// Compares one function. The judge assigns instructions to operations. In a function with further inline assembly
+    /// the assignment may be wrong, so an error requires additional evidence: the whole function has fewer of the
+    /// chosen instructions than must be printed.
     fn verify(&self, function: &Function) -> Vec<Diagnostic> {
         let Ok(judged) = judge_function(&self.blocks, function) else { return Vec::new() };
         let there = function.body.iter().flatten().filter_map(|line| Some((line.number, code(&line.code)?)));
@@ -106,7 +110,7 @@ impl KeptFunction {
             let own = || there.iter().filter(|(line, _)| judgement.lines.contains(line)).map(|(_, mnemonic)| mnemonic);
             let is_kept = judgement.violations.is_empty() && own().all(|mnemonic| chosen.contains(mnemonic));
             if !is_kept && chosen.iter().any(lacks) {
-                let reason = format!("'{}' is to be '{}'", own().join("; "), chosen.join("; "));
+                let reason = format!("found '{}', expected '{}'", own().join("; "), chosen.join("; "));
                 errors.push(wrong(&self.name, Some(operation), &reason));
             }
         }
@@ -114,7 +118,7 @@ impl KeptFunction {
     }
 }
 
-/// An instruction that orders or accesses memory, without its operands.
+/// The mnemonic and modifiers of an instruction that orders or accesses memory; `None` for another instruction.
 fn of_memory(instruction: &Instruction) -> Option<String> {
     use Instruction::{Atom, Fence, Ld, Membar, Red, St};
     let is_own = matches!(instruction, Fence(_) | Membar(_) | Ld(_) | St(_) | Atom(_) | Red(_));
@@ -128,11 +132,11 @@ fn code(code: &Code) -> Option<String> {
     }
 }
 
-/// An error of our table.
+/// An error in the table of LLVM's backend.
 fn wrong(function: &str, operation: Option<&str>, reason: &str) -> Diagnostic {
     let [major, minor, patch] = version::exact();
     let message =
-        format!("ptx-atomics has a bug: LLVM {major}.{minor}.{patch} does not print what its table says: {reason}");
+        format!("ptx-atomics has a bug: LLVM {major}.{minor}.{patch} does not print the PTX of its table: {reason}");
     Diagnostic {
         function: Some(function.to_owned()),
         operation: operation.map(str::to_owned),

@@ -1,14 +1,15 @@
-//! The pass over LLVM IR: every atomic and fence becomes one call to inline assembly, and LLVM's NVPTX backend does the
-//! rest.
+//! The pass over LLVM IR: every atomic and fence becomes one call to inline assembly, and LLVM's NVPTX backend compiles
+//! the rest.
 //!
 //! The steps, in order:
 //!
-//! 1. [`read`] takes text or bitcode.
-//! 2. [`expand`] replaces markers, the calls by which Rust names scopes; [`relax_cuda`] gives CUDA's own atomics their order.
-//! 3. [`check`] reports all errors before anything is changed.
-//! 4. [`prepare`] optimizes if asked, and resolves address spaces.
-//! 5. [`lower`] is the pass itself. It decides no ordering: it recognizes operations, asks `ptx-lowering`, and embeds
-//!    the answers, all or none.
+//! 1. [`read`] parses text or bitcode.
+//! 2. [`expand`] replaces markers, the calls by which Rust names scopes; [`relax_cuda`] gives CUDA's own atomics their
+//!    ordering.
+//! 3. [`check`] reports all errors before any change.
+//! 4. [`prepare`] optimizes if requested, and resolves address spaces.
+//! 5. [`lower`] is the pass itself. It decides no ordering: it recognizes operations, asks `ptx-lowering` for
+//!    sequences, and embeds all of them, or none if there is an error.
 //! 6. [`ptx`], [`ir`] or [`bitcode`] writes the result.
 //!
 //! ```
@@ -33,11 +34,12 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! LLVM ends the process on what its backend cannot select. [`lower`] leaves no atomic to it; a program that must survive the
-//! rest runs [`ptx`] in another process, and [`install_handlers`] there to learn the reason.
+//! LLVM ends the process on an instruction that its backend cannot select. [`lower`] leaves no atomic to the backend. A
+//! program that must survive other such instructions runs [`ptx`] in another process, and calls [`install_handlers`]
+//! there to learn the reason.
 //!
-//! This crate names LLVM's functions and links none of them. A program links them by `ptx-atomics-link`. A plugin takes those
-//! of its host; it calls [`begin`] before LLVM's passes and [`end`] in front of [`lower`].
+//! This crate names LLVM's functions and links none of them. A program links them by `ptx-atomics-link`. A plugin takes
+//! the functions of its host; it calls [`begin`] before LLVM's passes, and [`end`] before [`lower`].
 
 #![warn(missing_docs)]
 
@@ -96,10 +98,10 @@ pub use ptx_atomics_common::{
     AsyncMode, Diagnostic, Embed, Errors, FpChoice, Input, Location, Options, Outcome, Remark, Settings, remarks,
     settings,
 };
-/// The major version of LLVM that this is built for.
+/// The major version of LLVM for which this crate is built.
 pub use ptx_atomics_version::MAJOR as LLVM_VERSION;
 
-/// Whether the module has anything to lower, or is not yet what it was before [`begin`].
+/// Whether the module has operations to lower, or contains additions of [`begin`].
 pub fn is_pending(module: &Module<'_>) -> bool {
     let mut all = module.get_functions().flat_map(value::instructions);
     effects::is_marked(module)

@@ -1,4 +1,4 @@
-//! The pass itself, all or nothing.
+//! The entry points of the pass. It changes a module completely or not at all.
 
 use inkwell::module::Module;
 use ptx_atomics_common::{Errors, Input, Options, Remark};
@@ -11,11 +11,13 @@ use crate::{
     source,
 };
 
-/// Lowers every atomic and fence of the module, in place, after [`optimize`]. The remarks say what became of each, if the
-/// options ask for them. What stayed LLVM's own is there to be [verified](Kept::verify), if they ask for that.
+/// Lowers every atomic and fence of the module, in place, after [`optimize`]. If the options request remarks, there is
+/// one for each operation. If they request verification, the operations that stayed LLVM's own can be
+/// [verified](Kept::verify).
 ///
 /// # Errors
-/// Everything in the module that has no lowering, and what [`require_selectable`] reports. The module is then unchanged.
+/// Every operation in the module that has no lowering, and the errors of [`require_selectable`]. The module is then
+/// unchanged.
 pub fn lower(module: &Module<'_>, input: &Input, options: &Options) -> Result<(Vec<Remark>, Kept), Errors> {
     let mut remarks = optimize(module, input, options)?;
     let planned = plan(module, input, options)?;
@@ -33,11 +35,11 @@ pub fn lower(module: &Module<'_>, input: &Input, options: &Options) -> Result<(V
     Ok((remarks, kept))
 }
 
-/// Makes the atomics and fences of the module cheaper, as the options say. The remarks say what was done, and what stood in the
-/// way, if the options ask for them.
+/// Makes the atomics and fences of the module cheaper, as the options request. If the options request remarks, these
+/// report the rewrites, and the obstacles to rewrites.
 ///
 /// # Errors
-/// Everything in the module that has no lowering. The module is then unchanged.
+/// Every operation in the module that has no lowering. The module is then unchanged.
 pub fn optimize(module: &Module<'_>, input: &Input, options: &Options) -> Result<Vec<Remark>, Errors> {
     if options.optimize == Rewrites::NONE {
         return Ok(Vec::new());
@@ -52,13 +54,14 @@ pub(crate) fn plan<'c>(module: &Module<'c>, input: &Input, options: &Options) ->
     errors.or(planned)
 }
 
-/// Reports the atomics that [`lower`] would reject, and changes nothing. For a module as `read` and `expand` left it.
+/// Reports the atomics that [`lower`] would reject, without changing the module. The module is the result of `read` and
+/// `expand`.
 ///
-/// Calls that LLVM cannot select are reported along with them; alone they are no error yet, since an optimizer may show that they
-/// are never reached.
+/// Calls that LLVM cannot select are reported together with such atomics. Without such atomics they are not an error
+/// yet, because an optimizer may show that they are never reached.
 ///
 /// # Errors
-/// Everything in the module that has no lowering.
+/// Every operation in the module that has no lowering.
 pub fn check(module: &Module<'_>, input: &Input, options: &Options) -> Result<(), Errors> {
     recognize::plan(module, input, options, Lines::InOrder, drop).map_err(|mut errors| {
         source::number_calls(module, input);

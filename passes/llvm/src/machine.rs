@@ -1,4 +1,4 @@
-//! What a module is compiled for, and LLVM's code generator for it.
+//! The target of a module, and LLVM's code generator for it.
 
 use std::{
     ffi::CStr,
@@ -32,10 +32,10 @@ use crate::{
 
 const TRIPLE: &str = "nvptx64-nvidia-cuda";
 
-/// Checks that a module is for NVIDIA GPUs, with addresses of 64 bits, or says nothing of it.
+/// Checks that a module is for NVIDIA GPUs with addresses of 64 bits, or names no target.
 ///
 /// # Errors
-/// If it is for something else.
+/// An error if the module is for another target.
 pub fn require_nvptx64(module: &Module<'_>) -> Result<(), Errors> {
     let triple = triple(module);
     if triple.is_empty() || triple == "nvptx64" || triple.starts_with("nvptx64-") {
@@ -49,10 +49,11 @@ pub fn require_nvptx64(module: &Module<'_>) -> Result<(), Errors> {
     Err(Diagnostic::new(format!("the module is for '{triple}', not for an NVIDIA GPU")).help(help).into())
 }
 
-/// Checks that a module has no function that a loader chooses: LLVM writes one as an alias, which the assembler of PTX refuses.
+/// Checks that a module has no ifunc, a function that a loader selects: LLVM prints an ifunc as an alias, which the
+/// assembler of PTX rejects.
 ///
 /// # Errors
-/// A diagnostic for each.
+/// A diagnostic for each ifunc.
 fn require_no_ifunc(module: &Module<'_>) -> Result<(), Errors> {
     let mut errors = Errors::new();
     // SAFETY: the module is live, and so are its values.
@@ -71,7 +72,7 @@ fn require_no_ifunc(module: &Module<'_>) -> Result<(), Errors> {
 /// LLVM's code generator for a target.
 ///
 /// # Errors
-/// If this LLVM does not know the target, or the module is not for an NVIDIA GPU.
+/// An error if this LLVM does not know the target, or the module is not for an NVIDIA GPU.
 pub fn machine(module: &Module<'_>, target: &Target, level: OptimizationLevel) -> Result<TargetMachine, Errors> {
     require_nvptx64(module)?;
     require_no_ifunc(module)?;
@@ -83,20 +84,21 @@ pub fn machine(module: &Module<'_>, target: &Target, level: OptimizationLevel) -
     Ok(machine)
 }
 
-/// The same, where somebody has registered LLVM's code generators, as the host of a plugin has. The module has a layout of data.
+/// LLVM's code generator for a target if LLVM's code generators are already registered, as by the host of a plugin. The
+/// module has a data layout.
 ///
 /// # Errors
-/// If there is none for the target.
+/// An error if LLVM has no code generator for the target.
 pub fn registered(module: &Module<'_>, target: &Target, level: OptimizationLevel) -> Result<TargetMachine, Errors> {
     let triple = triple(module);
     create(&TargetTriple::create(if triple.is_empty() { TRIPLE } else { &triple }), target, level, Pointers::of(module))
 }
 
-/// How wide pointers to shared, constant and local memory are. The layout of the module's data says so.
+/// The width of pointers to shared, constant and local memory, from the data layout of the module.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Pointers {
     Long,
-    /// 32 bits, as XLA and Triton compile (`-nvptx-short-ptr`).
+    /// 32 bits, as in XLA and Triton (`-nvptx-short-ptr`).
     Short,
 }
 
@@ -107,11 +109,11 @@ impl Pointers {
         if is_short { Self::Short } else { Self::Long }
     }
 
-    /// Tells LLVM's code generators, which have one option of the command line for all modules of a process. It can be set, but not taken
-    /// back.
+    /// Sets the width in LLVM's code generators. They have one command-line option for all modules of a process; it can
+    /// be set, but not reset.
     ///
     /// # Errors
-    /// If a module with short pointers came before one without.
+    /// An error if the process has compiled a module with short pointers, and this module has long ones.
     fn choose(self) -> Result<(), Errors> {
         static IS_SHORT: Mutex<bool> = Mutex::new(false);
         let mut is_short = IS_SHORT.lock().unwrap_or_else(PoisonError::into_inner);
@@ -120,7 +122,7 @@ impl Pointers {
             (Self::Short, false) => {
                 *is_short = true;
                 let arguments = [c"ptx-atomics".as_ptr(), c"-nvptx-short-ptr".as_ptr()];
-                // SAFETY: LLVM reads two strings that end with zero, and the lock keeps other threads away.
+                // SAFETY: LLVM reads two strings that end with zero, and the lock excludes other threads.
                 unsafe { LLVMParseCommandLineOptions(2, arguments.as_ptr(), ptr::null()) };
             }
             (Self::Long, true) => {
@@ -161,28 +163,28 @@ fn create(
     Ok(machine.ok_or_else(|| Diagnostic::new(format!("LLVM {MAJOR} has no code generator for {target}")))?)
 }
 
-/// LLVM's layout of data on NVIDIA GPUs with addresses of 64 bits, on all the same.
+/// LLVM's data layout on NVIDIA GPUs with addresses of 64 bits. It is the same for all of them.
 ///
 /// # Errors
-/// If LLVM has no code generator for them.
+/// An error if LLVM has no code generator for these GPUs.
 pub fn data_layout() -> Result<String, Errors> {
     let target = Settings::default().target(None, None).map_err(|error| Diagnostic::new(error.to_string()))?;
     let machine = code_generator(&TargetTriple::create(TRIPLE), &target, OptimizationLevel::None, Pointers::Long)?;
     Ok(machine.get_target_data().get_data_layout().as_str().to_string_lossy().into_owned())
 }
 
-/// The GPUs that the module's functions ask for by `target-cpu`, each with a function that does.
+/// The GPUs that the module's functions request by `target-cpu`, each with a function that requests it.
 ///
 /// # Errors
-/// All names that mean nothing.
+/// All unknown names.
 pub fn requested_gpus(module: &Module<'_>) -> Result<Vec<(Sm, String)>, Errors> {
     requested(module, "--mcpu", |function| attribute(function, "target-cpu"))
 }
 
-/// The PTX versions that the module's functions ask for by `target-features`, each with a function that does.
+/// The PTX versions that the module's functions request by `target-features`, each with a function that requests it.
 ///
 /// # Errors
-/// All names that mean nothing.
+/// All unknown names.
 pub fn requested_versions(module: &Module<'_>) -> Result<Vec<(PtxVersion, String)>, Errors> {
     requested(module, "--mattr", |function| ptx_feature(&attribute(function, "target-features")?).map(str::to_owned))
 }

@@ -1,4 +1,4 @@
-//! What memory a pointer points to, as far as LLVM IR shows.
+//! The memory that a pointer points to, as far as LLVM IR shows it.
 
 use inkwell::{
     attributes::Attribute,
@@ -15,13 +15,13 @@ use ptx_lowering::ptx::Space;
 
 use crate::value::{Value, instructions};
 
-// SAFETY of all calls below: the values are live, and each accessor is called on the kind of value that LLVM's C API
-// defines it for.
+// SAFETY of all calls below: the values are live, and each accessor is called on the kind of value for which LLVM's C
+// API defines it.
 
-/// The memory behind a pointer.
+/// The memory at a pointer.
 ///
 /// # Errors
-/// With the number of the address space, if atomics cannot access it.
+/// The number of the address space, if atomics cannot access it.
 pub fn memory_of(pointer: PointerValue<'_>) -> Result<Memory, u32> {
     let number = number_of(pointer);
     let space = address_space::space(number).ok_or(number)?;
@@ -31,8 +31,9 @@ pub fn memory_of(pointer: PointerValue<'_>) -> Result<Memory, u32> {
     }
 }
 
-/// Shows that the pointers in what a kernel of CUDA takes by value are global: each is cast to that space and back, for inference
-/// to find. LLVM's backend does the same (`NVPTXLowerArgs`), but only after the pass.
+/// Marks generic pointers that a CUDA kernel loads from a by-value parameter as global: each is cast to the global
+/// space and back, so that inference finds it. LLVM's backend does the same (`NVPTXLowerArgs`), but only after the
+/// pass.
 pub fn show_global_pointers(module: &Module<'_>) {
     let triple = module.get_triple();
     if !triple.as_str().to_string_lossy().split('-').nth(2).is_some_and(|system| system.starts_with("cuda")) {
@@ -58,10 +59,12 @@ pub fn show_global_pointers(module: &Module<'_>) {
     }
 }
 
-/// How many steps a pointer is followed back: as many as LLVM does. In code that control does not reach, there may be a circle.
+/// The maximal number of steps back to the origin of a pointer, the same as in LLVM. In unreachable code, pointers may
+/// form a cycle.
 const DEPTH: usize = 10;
 
-/// Whether an instruction loads a generic pointer from what a kernel takes by value. One that is cast was seen before.
+/// Whether an instruction loads a generic pointer from a by-value parameter of a kernel. A pointer whose use is a cast
+/// was marked before.
 fn is_from_structure(load: &InstructionValue<'_>) -> bool {
     let raw = load.as_value_ref();
     unsafe {
@@ -88,13 +91,13 @@ pub fn number_of(pointer: PointerValue<'_>) -> u32 {
     unsafe { LLVMGetPointerAddressSpace(LLVMTypeOf(pointer.as_value_ref())) }
 }
 
-/// Where a pointer comes from.
+/// The origin of a pointer.
 fn source<'c>(value: &Value<'c>) -> Source<Value<'c>> {
     let pointers = pointers(*value);
     if pointers.is_empty() { Source::Object(object(*value)) } else { Source::Pointers(pointers) }
 }
 
-/// What a pointer that stands for itself points into.
+/// The object of a pointer that is not computed from another pointer.
 fn object(value: Value<'_>) -> Object {
     let (alloca, global) = unsafe { (LLVMIsAAllocaInst(value.raw()), LLVMIsAGlobalValue(value.raw())) };
     if !alloca.is_null() || is_by_value(value) {
@@ -106,12 +109,12 @@ fn object(value: Value<'_>) -> Object {
     match number.and_then(address_space::space) {
         Some(space @ (Space::Local | Space::Const)) => Object::In(space),
         Some(Space::Generic) if global.is_null() => Object::Unknown,
-        // LLVM resolves the address spaces of all other pointers by itself.
+        // LLVM itself resolves the address spaces of all other pointers.
         _ => Object::In(Space::Generic),
     }
 }
 
-/// Whether a value is a parameter that its function takes by value: memory of the thread, as an `alloca`.
+/// Whether a value is a parameter that its function takes by value: memory of the thread, like an `alloca`.
 fn is_by_value(value: Value<'_>) -> bool {
     unsafe {
         if LLVMIsAArgument(value.raw()).is_null() {
@@ -121,12 +124,12 @@ fn is_by_value(value: Value<'_>) -> bool {
         let byval = Attribute::get_named_enum_kind_id("byval");
         let is_it = |index: &u32| LLVMGetParam(function, *index) == value.raw();
         let index = (0..LLVMCountParams(function)).find(is_it);
-        // Attributes of parameters begin at 1: that of the result is 0.
+        // The indices of parameter attributes begin at 1; index 0 is for the result.
         index.is_some_and(|index| !LLVMGetEnumAttributeAtIndex(function, index + 1, byval).is_null())
     }
 }
 
-/// The pointers that a pointer is computed from; none if it stands for itself.
+/// The pointers from which a pointer is computed; empty if there are none.
 pub fn pointers<'c>(value: Value<'c>) -> Vec<Value<'c>> {
     use LLVMOpcode::{LLVMAddrSpaceCast, LLVMBitCast, LLVMFreeze, LLVMGetElementPtr, LLVMPHI, LLVMSelect};
     let raw = value.raw();

@@ -1,4 +1,4 @@
-//! The flag of a module that sets options.
+//! The module flag that sets options.
 
 use inkwell::{
     context::AsContextRef,
@@ -9,10 +9,10 @@ use ptx_atomics_common::{Diagnostic, Errors, Settings, settings::MODULE_FLAG};
 
 use crate::value;
 
-/// What the module's flag `ptx-atomics` sets.
+/// The settings of the module's flag `ptx-atomics`.
 ///
 /// # Errors
-/// If the flag is no string, or not a list of options, or names a file.
+/// An error if the flag is not a string, is not a list of options, or names a file.
 pub fn settings_of(module: &Module<'_>) -> Result<Settings, Errors> {
     text(module)?.map_or(Ok(Settings::default()), |text| Settings::of_flag(&text))
 }
@@ -27,7 +27,7 @@ fn text(module: &Module<'_>) -> Result<Option<String>, Errors> {
         let mut length = 0;
         let start = LLVMGetMDString(LLVMMetadataAsValue(module.get_context().as_ctx_ref(), flag), &mut length);
         let no_string = || {
-            Diagnostic::new(format!("the module flag \"{MODULE_FLAG}\" is no string"))
+            Diagnostic::new(format!("the module flag \"{MODULE_FLAG}\" is not a string"))
                 .help(format!("write !{{i32 1, !\"{MODULE_FLAG}\", !\"strategy=fence\"}}"))
         };
         Ok(Some(value::text(start, length as usize).ok_or_else(no_string)?))

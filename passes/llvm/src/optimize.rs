@@ -1,7 +1,7 @@
-//! Atomics and fences made cheaper, before they are lowered.
+//! The optimization of atomics and fences before lowering.
 //!
-//! `ptx-optimize` decides what is changed. Here functions of LLVM IR are told to it ([`feed`]), and what it changed is
-//! done ([`apply`]).
+//! `ptx-optimize` decides the changes. This module gives it functions of LLVM IR ([`feed`]), and applies its changes to
+//! them ([`apply`]).
 
 mod address;
 mod apply;
@@ -19,7 +19,7 @@ use rustc_hash::FxHashMap;
 use self::shared::Obstacles;
 use crate::recognize::Planned;
 
-/// Rewrites every function, in place, and says so. The module is to be planned again.
+/// Optimizes every function, in place, and returns the remarks. The caller must plan the module again.
 pub fn optimize(module: &Module<'_>, input: &Input, options: &Options, planned: &[Planned<'_>]) -> Vec<Remark> {
     let layout = layout(module);
     let obstacles = Obstacles::of(module, options);

@@ -1,6 +1,6 @@
-//! From instructions of LLVM IR to operations, and what becomes of each.
+//! The conversion of instructions of LLVM IR to operations, with the replacement of each.
 //!
-//! The whole module is looked at before anything is changed, and everything that has no lowering is reported.
+//! The whole module is inspected before any change, and every operation without a lowering is reported.
 
 use std::{
     borrow::Cow,
@@ -40,25 +40,25 @@ use crate::{
     version,
 };
 
-/// An instruction and what replaces it.
+/// An instruction and its replacement.
 pub struct Planned<'c> {
     pub instruction: Instruction<'c>,
     pub replacement: Rc<Replacement>,
-    /// LLVM's number of its scope, if it stays: LLVM prints it as the sequence.
+    /// LLVM's number of its scope if the instruction stays because LLVM prints it as the sequence.
     pub native: Option<u32>,
-    /// The operand of the replacement, where it is not that of the instruction: what that is the negation of.
+    /// If the instruction's operand is a negation that the replacement contains: the operand of that negation.
     pub negated: Option<Value<'c>>,
     pub function: FunctionValue<'c>,
-    /// The policy of the run, with the attributes of the function.
+    /// The policy of the options, combined with the attributes of the function.
     pub policy: Policy,
     sync_scope: &'static str,
     number: Option<u32>,
-    /// The kind of metadata that names CUDA's function.
+    /// The kind of metadata that names the CUDA function of an atomic.
     cuda: u32,
 }
 
 impl Planned<'_> {
-    /// What it became.
+    /// The remark about the lowering of the instruction.
     pub fn remark(&self, input: &Input) -> Remark {
         let memory = self.instruction.pointer().map(memory_of);
         let sequence = self.replacement.lowering.sequence.clone();
@@ -66,7 +66,7 @@ impl Planned<'_> {
         self.says(input, Outcome::Lowered { sequence, changes, native: self.native.is_some() })
     }
 
-    /// A remark on it.
+    /// A remark about the instruction, with the given outcome.
     pub fn says(&self, input: &Input, outcome: Outcome) -> Remark {
         Remark {
             function: name(&self.function),
@@ -76,7 +76,7 @@ impl Planned<'_> {
         }
     }
 
-    /// The operation in LLVM's words.
+    /// The operation in the syntax of LLVM.
     pub fn operation(&self) -> String {
         let op = as_asked(self.instruction.opcode(), &self.replacement.op);
         describe(&op, self.sync_scope, &value_type(self.instruction))
@@ -87,17 +87,18 @@ impl Planned<'_> {
     }
 }
 
-/// The type of the value in memory, as LLVM prints it; nothing for a fence.
+/// The type of the value in memory, as LLVM prints it; empty for a fence.
 fn value_type(instruction: Instruction<'_>) -> String {
     instruction.value_type().map(ValueType::text).unwrap_or_default()
 }
 
-/// How the line of an atomic in the text is found.
+/// The method to find the line of an atomic in the text.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Lines {
-    /// The module is as it was read, but for markers: its other atomics have the order of the text.
+    /// By order. The module is unchanged after parsing, except for expanded markers: its other atomics are in the order
+    /// of the text.
     InOrder,
-    /// Passes have changed the module: an atomic knows the number that it had in the text.
+    /// By number. Passes have changed the module; the metadata of an atomic holds its number in the text.
     ByNumber,
 }
 
@@ -136,35 +137,37 @@ pub fn plan<'c>(
 /// A function with a body, and its atomics and fences.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Recognized {
-    /// Its name in LLVM IR.
+    /// The name of the function in LLVM IR.
     pub function: String,
-    /// Whether other modules see the function, so that a compiler must keep it.
+    /// Whether other modules can call the function, so that a compiler must keep it.
     pub visible: bool,
-    /// In the order of the text.
+    /// The basic blocks, in the order of the text.
     pub blocks: Vec<BasicBlock>,
-    /// What a reader knows the operations of the blocks by, in the same order.
+    /// The descriptions of the operations in the blocks, in the same order.
     pub named: Vec<Named>,
-    /// What it does besides.
+    /// The instructions of the function other than its atomics.
     pub beside: Beside,
 }
 
-/// What a reader knows an operation by.
+/// The description of an operation for messages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Named {
-    /// In LLVM's words.
+    /// The operation in the syntax of LLVM.
     pub operation: String,
-    /// The place in the source program, or in the input.
+    /// The location in the source program, or in the input.
     pub location: Option<Location>,
-    /// Whether plain stores may be to the same object.
+    /// Whether plain stores may write the same object.
     pub is_written: bool,
-    /// Whether its address is generic, and callers may give any.
+    /// Whether its address is generic, and callers may pass a pointer to any memory.
     pub is_of_any_memory: bool,
 }
 
-/// The functions that a module defines, as [`crate::read`] and [`crate::expand`] left it, with every atomic and fence.
+/// The functions that a module defines, with every atomic and fence. The module is the result of [`crate::read`] and
+/// [`crate::expand`].
 ///
 /// # Errors
-/// Everything that is no operation of the model: an unknown scope, type or address space, or too little alignment.
+/// Every operation that the lowering cannot represent: an unknown scope, type or address space, or insufficient
+/// alignment.
 pub fn operations(module: &Module<'_>, input: &Input, options: &Options) -> Result<Vec<Recognized>, Errors> {
     let recognizer = Recognizer::new(module, input, options, Lines::InOrder);
     let summaries: FxHashMap<FunctionValue<'_>, Summary<'_>> =
@@ -231,7 +234,7 @@ pub fn operations(module: &Module<'_>, input: &Input, options: &Options) -> Resu
     errors.or(()).map(|()| functions.into_iter().map(with_called).collect())
 }
 
-/// The defined functions that a function calls, and those that they call.
+/// The defined functions that a function calls directly or indirectly.
 fn called<'c>(
     function: FunctionValue<'c>,
     summaries: &FxHashMap<FunctionValue<'c>, Summary<'c>>,
@@ -253,13 +256,13 @@ pub fn may_be_called(function: FunctionValue<'_>) -> bool {
     !matches!(function.get_linkage(), Internal | Private | AvailableExternally | LinkOnceAny | LinkOnceODR)
 }
 
-/// The name of a function in PTX: LLVM replaces what PTX has not (`NVPTXAssignValidGlobalNames`).
+/// The name of a function in PTX: LLVM replaces the characters that PTX does not allow (`NVPTXAssignValidGlobalNames`).
 pub fn ptx_name(name: &str) -> String {
     name.replace(['.', '@'], "_$_")
 }
 
-/// What was lowered already by one policy, and whether LLVM prints just that: by operation, constant sources, and whether f32 subnormals
-/// may be flushed.
+/// The replacements by one policy so far, each with the fact whether LLVM prints exactly its sequence. The key is the
+/// operation, the constant sources, and whether f32 subnormals may be flushed.
 type Known = FxHashMap<(AtomicOp, Constants, bool), (Rc<Replacement>, bool)>;
 
 struct Recognizer<'a> {
@@ -274,7 +277,7 @@ struct Recognizer<'a> {
     may_skip_write: u32,
     ignores_subnormals: [u32; IGNORES_SUBNORMALS.len()],
     denormal_fpenv: u32,
-    /// What LLVM prints, where its own instructions may stay. It is asked for when there is an atomic.
+    /// The table of LLVM's backend if its own instructions may stay. It is loaded at the first atomic.
     backend: OnceCell<Option<Cow<'static, Backend>>>,
 }
 
@@ -303,14 +306,14 @@ impl<'a> Recognizer<'a> {
         }
     }
 
-    /// The policy of the run, with what the function's attributes say.
+    /// The policy of the options, combined with the function's attributes.
     fn policy(&self, function: FunctionValue<'_>) -> Result<Policy, Errors> {
         let mut policy = self.options.policy;
         let attribute = |name: &str| {
             let attribute = function.get_string_attribute(AttributeLoc::Function, name)?;
             Some(attribute.get_string_value().to_string_lossy().into_owned())
         };
-        // A number that this LLVM does not know is 0.
+        // The number of an attribute that this LLVM does not know is 0.
         let env = (self.denormal_fpenv != 0)
             .then(|| function.get_enum_attribute(AttributeLoc::Function, self.denormal_fpenv))
             .flatten();
@@ -368,12 +371,12 @@ impl<'a> Recognizer<'a> {
                 unknown.insert((Rc::new(replacement), is_printed)).clone()
             }
         };
-        // The tables are of scalars, and of vectors that are added.
+        // The tables contain scalars, and vectors in additions.
         let is_packed = op.operation.access().is_some_and(|access| access.ty.lanes() > 1);
         let is_measured = negated.is_none() && (is_packed || instruction.is_scalar());
         let is_named = !function.get_name().is_empty();
-        // LLVM's code generator, too, moves plain accesses across its own atomics: its vectorizer takes a load across any other load, one
-        // that acquires as well. It does not where the other one is assembly.
+        // LLVM's code generator also moves plain accesses across its own atomics: its vectorizer moves a load across
+        // any other load, even one that acquires. It does not move a load across assembly.
         let may_stay = is_printed && is_measured && is_named && **is_alone;
         let native = may_stay.then(|| self.sync_scope_id(op.scope)).flatten();
         let cuda = self.cuda;
@@ -392,7 +395,8 @@ impl<'a> Recognizer<'a> {
         SYNC_SCOPES.iter().position(|(_, known)| *known == scope).map(|index| self.sync_scope_ids[index])
     }
 
-    /// The operation of the model, done by `opcode`, which is that of the instruction or the one on what its operand negates.
+    /// The operation in the types of the lowering, with the given opcode: the opcode of the instruction, or the one
+    /// that `Instruction::negated` returns.
     fn operation(
         &self,
         instruction: Instruction<'_>,
@@ -436,14 +440,14 @@ impl<'a> Recognizer<'a> {
         }
     }
 
-    /// The type of the model for a value in memory of this alignment, in bytes.
+    /// The type in the lowering of a value in memory with this alignment, in bytes.
     fn ty(&self, llvm: ValueType<'_>, opcode: Opcode, alignment: u64) -> Result<Type, Problem> {
         // SAFETY: the type and the layout are live; the size of a type of atomics is defined.
         let size = unsafe { LLVMStoreSizeOfType(self.layout.as_mut_ptr(), llvm.raw()) };
         checked_type(opcode, arithmetic_type(llvm, size), size, alignment, || llvm.text())
     }
 
-    /// LLVM's backend turns these into calls to functions that do not exist.
+    /// The error for an intrinsic that LLVM's backend turns into a call to a function that does not exist.
     fn element_wise_intrinsic(
         &self,
         function: FunctionValue<'_>,
@@ -460,11 +464,11 @@ impl<'a> Recognizer<'a> {
     }
 }
 
-/// The type of a value that is computed with.
+/// The type of a value on which the GPU computes.
 fn arithmetic_type(llvm: ValueType<'_>, size: u64) -> Option<Type> {
     use LLVMTypeKind::*;
     let llvm = llvm.raw();
-    // SAFETY: the type is live, and the element is asked of a vector.
+    // SAFETY: the type is live, and the element is read only from a vector.
     unsafe {
         let vector = LLVMGetTypeKind(llvm) == LLVMVectorTypeKind;
         let scalar = if vector { LLVMGetElementType(llvm) } else { llvm };

@@ -1,5 +1,6 @@
-//! `ptx_atomics_scope::require_pass!()`: a static with the address of a function that nobody defines. No assembler takes that
-//! in PTX, so that what the pass has not seen is no program, be its atomics those of `core`.
+//! The support for `ptx_atomics_scope::require_pass!()`, a static with the address of an undefined function. Every
+//! assembler rejects this in PTX, so that a module that the pass has not processed cannot become a program, even if all
+//! its atomics come from `core`.
 
 use inkwell::{
     llvm_sys::{core::*, prelude::*},
@@ -11,11 +12,11 @@ use ptx_atomics_common::marker;
 
 use crate::used;
 
-/// Removes what requires the pass. A function that is called, or used otherwise, stays.
+/// Removes the requirement of the pass. If the function is called or has another use, the module keeps it.
 pub fn satisfy(module: &Module<'_>) {
     let Some(function) = module.get_function(marker::PASS).map(|function| function.as_value_ref()) else { return };
     let mut statics = Vec::new();
-    // SAFETY: the module is live. Nothing uses a value any more when it is deleted.
+    // SAFETY: the module is live. A value has no uses when it is deleted.
     unsafe {
         if !only_statics(function, &mut statics) || LLVMCountBasicBlocks(function) > 0 {
             return;
@@ -30,7 +31,7 @@ pub fn satisfy(module: &Module<'_>) {
     }
 }
 
-/// Collects the statics whose initial values use a value; whether nothing else does.
+/// Collects the statics whose initial values use a value. Returns whether the value has no other use.
 unsafe fn only_statics(value: LLVMValueRef, statics: &mut Vec<LLVMValueRef>) -> bool {
     let non_null = |this: LLVMUseRef| (!this.is_null()).then_some(this);
     unsafe {

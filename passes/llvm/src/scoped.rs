@@ -1,8 +1,8 @@
-//! Markers: calls of functions that nobody defines, which stand for atomics with a synchronization scope.
+//! Markers: calls of undefined functions that represent atomics with a synchronization scope.
 //!
-//! Languages without scopes get them so: their atomics are calls of external functions, in whose names all is said. An
-//! optimizer takes such a call for anything, and a module in which it was forgotten does not link. The crate
-//! `ptx-atomics-scope` is the user of this for Rust.
+//! Markers give scopes to languages that have none: their atomics are calls of external functions whose names contain
+//! all properties. An optimizer assumes that such a call may have any effect, and a module whose markers were not
+//! expanded does not link. The crate `ptx-atomics-scope` uses markers for Rust.
 //!
 //! | name | type |
 //! | --- | --- |
@@ -12,8 +12,9 @@
 //! | `ptx_atomics$atomicrmw$OPERATION$TYPE$ORDERING$SCOPE` | `TYPE (ptr, TYPE)`, the old value |
 //! | `ptx_atomics$cmpxchg$TYPE$SUCCESS$FAILURE$SCOPE` | `TYPE (ptr, TYPE, TYPE)`, the old value; never fails spuriously |
 //!
-//! The scope is LLVM's name of it, and left out (`ptx_atomics$fence$seq_cst`) for LLVM's default, the system. Types are the
-//! integers and `ptr`, and addresses are aligned to the size of the type. `ptx_atomics$pass` stands for nothing: `require.rs`.
+//! The scope is LLVM's name of it; it is omitted (`ptx_atomics$fence$seq_cst`) for LLVM's default, the system. Types
+//! are the integers and `ptr`, and addresses are aligned to the size of the type. `ptx_atomics$pass` represents no
+//! operation; see `require.rs`.
 
 use std::{collections::HashMap, str::Split};
 
@@ -41,11 +42,11 @@ use crate::{
     version::bin_op,
 };
 
-/// Replaces the calls of markers by the atomics that they stand for. Run it before any pass of LLVM that is to know of the
-/// atomics, and before [`crate::check`]. The module no longer requires the pass.
+/// Replaces the calls of markers by the atomics that they represent. It must run before [`crate::check`], and before
+/// any pass of LLVM that must recognize the atomics. The module no longer requires the pass.
 ///
 /// # Errors
-/// Every wrong marker and every wrong use of one, all of which then stay.
+/// Every invalid marker and every invalid use of a marker. All markers then stay.
 pub fn expand(module: &Module<'_>) -> Result<(), Errors> {
     require::satisfy(module);
     let functions: Vec<_> = module.get_functions().filter(|function| name(function).starts_with(PREFIX)).collect();
@@ -76,7 +77,7 @@ pub fn expand(module: &Module<'_>) -> Result<(), Errors> {
         errors.extend(other_uses(*function));
     }
     errors.or(())?;
-    // SAFETY: the calls are live, and each is erased once; then no marker has a use left.
+    // SAFETY: the calls are live, and each is erased once; afterwards no marker has a use.
     unsafe {
         let builder = LLVMCreateBuilderInContext(context.as_ctx_ref());
         for (call, marker) in calls {
@@ -105,7 +106,7 @@ fn at(instruction: InstructionValue<'_>, (message, help): Problem) -> Diagnostic
     }
 }
 
-/// The uses of a marker that are no calls of it.
+/// An error for each use of a marker that is not a call of it.
 fn other_uses(marker: FunctionValue<'_>) -> Errors {
     let non_null = |value: LLVMUseRef| (!value.is_null()).then_some(value);
     let help = "call it directly: it has no address, since the pass replaces its calls";
@@ -125,7 +126,7 @@ fn other_uses(marker: FunctionValue<'_>) -> Errors {
         }
         let diagnostic = |user| match LLVMIsAInstruction(user).is_null() {
             true => Diagnostic {
-                notes: vec![format!("it stands in `{}`", Value::new(user).text())],
+                notes: vec![format!("it is in `{}`", Value::new(user).text())],
                 ..Diagnostic::new(problem().0).help(help)
             },
             false => at(InstructionValue::new(user), problem()),
@@ -134,16 +135,16 @@ fn other_uses(marker: FunctionValue<'_>) -> Errors {
     }
 }
 
-/// The atomic that a marker stands for.
+/// The atomic that a marker represents.
 pub struct Marker {
-    /// In generic memory. A pointer is an integer of its width here.
+    /// The operation. It accesses generic memory, and a pointer is represented by an integer of its width.
     pub operation: Operation,
     pub pointer: bool,
     pub ordering: Ordering,
     pub scope: &'static str,
 }
 
-/// The words for operations in the names of markers, which are LLVM's.
+/// LLVM's words for operations, in the names of markers.
 #[derive(Clone, Copy, PartialEq, Eq, EnumIter, IntoStaticStr)]
 #[strum(serialize_all = "lowercase")]
 enum Word {
@@ -154,14 +155,14 @@ enum Word {
     CmpXchg,
 }
 
-/// The words of a marker's name that are not read yet.
+/// The words of a marker's name that have not been parsed yet.
 struct Words<'a> {
     marker: &'a str,
     rest: Split<'a, char>,
 }
 
 impl Words<'_> {
-    /// The next word, if it is one of these.
+    /// The next word, if it is in `known`.
     fn next<T>(&mut self, what: &str, known: impl IntoIterator<Item = (&'static str, T)>) -> Result<T, Problem> {
         let word = self.rest.next().unwrap_or("");
         let mut names = Vec::new();
@@ -173,7 +174,7 @@ impl Words<'_> {
         }
         Err((
             format!("unknown {what} '{word}' in the marker '{}'", self.marker),
-            Some(format!("the known ones are {}", names.join(", "))),
+            Some(format!("expected one of {}", names.join(", "))),
         ))
     }
 
@@ -195,9 +196,9 @@ impl Marker {
         let failure = (word == Word::CmpXchg).then(|| words.any::<Ordering>("ordering of failure")).transpose()?;
         let scope = words.next("scope", SYNC_SCOPES.map(|(name, _)| (name, name)))?;
         if let Some(word) = words.rest.next() {
-            return Err((format!("'{word}' is one word too many in the marker '{name}'"), None));
+            return Err((format!("unexpected word '{word}' in the marker '{name}'"), None));
         }
-        let wrong = |what: String| Err((format!("{what}, as the marker '{name}' asks for"), None));
+        let wrong = |what: String| Err((format!("{what}, as the marker '{name}' requests"), None));
         let (ty, pointer) = ty.unwrap_or((Type::I32, false));
         let access = Access::new(Space::Generic, ty);
         let operation = match word {
@@ -221,7 +222,7 @@ impl Marker {
         Ok(Self { operation, pointer, ordering, scope })
     }
 
-    /// Whether a call has the type that the name says.
+    /// Checks that a call has the type that the marker's name requires.
     fn check_type(&self, name: &str, call: InstructionValue<'_>, context: &ContextRef<'_>) -> Result<(), Problem> {
         // SAFETY: the call is live, and the types belong to its context.
         unsafe {
@@ -248,10 +249,10 @@ impl Marker {
         }
     }
 
-    /// Replaces a call by the atomic, at the same place of the source program, and gives it.
+    /// Replaces a call by the atomic, at the same location of the source program, and returns the atomic.
     ///
     /// # Safety
-    /// The call is live and has the marker's type; the builder is one of the context.
+    /// The call is live and has the marker's type; the builder belongs to the context.
     pub unsafe fn replace<'c>(
         &self,
         call: InstructionValue<'c>,

@@ -1,7 +1,9 @@
-//! Calls of intrinsics that LLVM's backend would end the process on, since the target lacks their instruction.
+//! The check for calls of intrinsics whose instruction the target lacks. LLVM's backend ends the process on such a
+//! call.
 //!
-//! What never gets to the backend is no error: functions that only other modules have, blocks that cannot be reached, values that
-//! nobody uses, and functions that ask `__nvvm_reflect` for the target, since LLVM decides later what remains of them.
+//! Code that does not reach the backend causes no error: functions that other modules define, unreachable blocks,
+//! unused values, and functions that query the target by `__nvvm_reflect`, because LLVM later decides which of their
+//! code remains.
 
 use std::collections::HashMap;
 
@@ -23,13 +25,13 @@ use crate::{
     value::{Value, callee, debug_location, name},
 };
 
-/// How the functions begin by which code asks for the target.
+/// The prefixes of the functions by which code queries the target.
 const REFLECTION: [&str; 2] = ["__nvvm_reflect", "llvm.nvvm.reflect"];
 
-/// Reports the calls of intrinsics that the target lacks. `input` finds the lines of those that have numbers.
+/// Reports the calls of intrinsics that the target lacks. `input` supplies the lines of calls that have numbers.
 ///
 /// # Errors
-/// Every such call that the backend would get.
+/// Every such call that would reach the backend.
 pub fn require_selectable(module: &Module<'_>, input: &Input, target: &Target) -> Result<(), Errors> {
     let lacking = lacking(module, target);
     if lacking.is_empty() {
@@ -65,14 +67,14 @@ pub fn has_requirements(module: &Module<'_>) -> bool {
     module.get_functions().any(|function| intrinsics::rows(&name(&function)).next().is_some())
 }
 
-/// The intrinsics that the target may lack, with what is known of them.
+/// The intrinsics that the target may lack, each with its rows.
 fn lacking<'c>(module: &Module<'c>, target: &Target) -> HashMap<FunctionValue<'c>, Vec<&'static IntrinsicFamily>> {
     let known =
         module.get_functions().map(|function| (function, intrinsics::rows(&name(&function)).collect::<Vec<_>>()));
     known.filter(|(_, rows)| rows.iter().any(|row| !row.needs.met_by(target))).collect()
 }
 
-/// Whether LLVM generates code for a function, and all of its code that can be reached.
+/// Whether LLVM generates code for a function, including all of its reachable code.
 fn is_compiled(function: &FunctionValue<'_>) -> bool {
     let asks = |instruction| {
         callee(instruction).is_some_and(|callee| REFLECTION.iter().any(|asking| name(&callee).starts_with(asking)))
@@ -80,7 +82,7 @@ fn is_compiled(function: &FunctionValue<'_>) -> bool {
     function.get_linkage() != Linkage::AvailableExternally && !reachable(*function).into_iter().any(asks)
 }
 
-/// The instructions that control can get to, in the order of the text.
+/// The reachable instructions, in the order of the text.
 fn reachable(function: FunctionValue<'_>) -> Vec<InstructionValue<'_>> {
     let blocks: Vec<_> = control_flow(function).collect();
     let mut reached = vec![false; blocks.len()];
@@ -94,17 +96,17 @@ fn reachable(function: FunctionValue<'_>) -> Vec<InstructionValue<'_>> {
     reached.flat_map(|((block, _), _)| block.get_instructions()).collect()
 }
 
-/// Whether the backend drops a call: nobody uses what it computes, and it does nothing else.
+/// Whether the backend drops a call: its result is not used, and it has no other effect.
 fn is_dropped(call: InstructionValue<'_>, callee: FunctionValue<'_>) -> bool {
     // SAFETY: the call is live.
     let unused = unsafe { LLVMGetFirstUse(call.as_value_ref()).is_null() };
     unused && effects(call, Some(callee)) == Some(0)
 }
 
-/// The values of a call's arguments that must be constants, as the intrinsic declares.
+/// The values of a call's arguments that must be constants according to the declaration of the intrinsic.
 fn immediates(call: InstructionValue<'_>) -> Vec<u64> {
     const NAME: &str = "immarg";
-    // SAFETY: the instruction is a call of a function, which is live, and arguments are asked for by their index.
+    // SAFETY: the instruction is a call of a live function, and the index is below the number of its arguments.
     unsafe {
         let kind = LLVMGetEnumAttributeKindForName(NAME.as_ptr().cast(), NAME.len());
         let callee = LLVMGetCalledValue(call.as_value_ref());

@@ -1,4 +1,4 @@
-//! Reading a module, and where its instructions stand in its text.
+//! Parsing of a module, and the numbers that map its instructions to lines of its text.
 
 use std::collections::HashMap;
 
@@ -24,23 +24,24 @@ use crate::{
     value::{callee, instructions, message, name},
 };
 
-/// The kind of metadata that numbers the atomics of a module that was read from text, and the calls of each intrinsic.
+/// The kind of metadata that numbers the atomics of a module that was parsed from text, and the calls of each
+/// intrinsic.
 pub const NUMBER: &str = "ptx-atomics.number";
 
-/// Reads LLVM IR, as text or as bitcode, and verifies it.
+/// Parses LLVM IR, as text or as bitcode, and verifies it.
 ///
-/// LLVM gives an access without an alignment that of its type while it parses. Text that names no layout of data is read with
-/// that of NVIDIA GPUs; in bitcode every access has its alignment.
+/// LLVM's parser gives an access without an alignment the alignment of its type. Text without a data layout is parsed
+/// with the layout of NVIDIA GPUs; in bitcode every access has its alignment.
 ///
 /// # Errors
-/// If the input is neither, does not parse, or is not valid IR.
+/// An error if the input is neither text nor bitcode, does not parse, or is not valid IR.
 pub fn read<'c>(context: &'c Context, input: &Input) -> Result<Module<'c>, Errors> {
     if input.bytes().is_empty() {
         return Err(Diagnostic::new(format!("'{}' is empty", input.name()))
             .help("give LLVM IR, as text or as bitcode")
             .into());
     }
-    // The last layout counts. On the first line, it leaves the lines as they are.
+    // The last layout counts. The added layout is on the first line, so that the numbers of lines do not change.
     let head = match input.text() {
         Some(text) if !text.contains("target datalayout") => format!("target datalayout = \"{}\" ", data_layout()?),
         _ => String::new(),
@@ -50,10 +51,10 @@ pub fn read<'c>(context: &'c Context, input: &Input) -> Result<Module<'c>, Error
     let buffer = MemoryBuffer::create_from_memory_range(bytes, input.name());
     let mut module = std::ptr::null_mut();
     let mut error = std::ptr::null_mut();
-    // LLVM reads no text in a context that discards names, as one does in which PTX was made.
+    // LLVM cannot parse text in a context that discards names, as a context does after PTX has been generated in it.
     // SAFETY: the context is live.
     unsafe { LLVMContextSetDiscardValueNames(context.as_ctx_ref(), 0) };
-    // SAFETY: the buffer is live; on success the module belongs to the caller, on failure the message does.
+    // SAFETY: the buffer is live; the caller owns the module on success, and the message on failure.
     let failed =
         unsafe { LLVMParseIRInContext2(context.as_ctx_ref(), buffer.as_mut_ptr(), &mut module, &mut error) } != 0;
     if failed {
@@ -73,7 +74,7 @@ pub fn read<'c>(context: &'c Context, input: &Input) -> Result<Module<'c>, Error
 
 fn verify(module: &Module<'_>) -> Result<(), Vec<String>> {
     let mut error = std::ptr::null_mut();
-    // SAFETY: the module is live, and the message is ours.
+    // SAFETY: the module is live, and the caller owns the message.
     let (broken, text) = unsafe {
         let broken =
             LLVMVerifyModule(module.as_mut_ptr(), LLVMVerifierFailureAction::LLVMReturnStatusAction, &mut error);
@@ -82,7 +83,8 @@ fn verify(module: &Module<'_>) -> Result<(), Vec<String>> {
     if broken { Err(text.lines().map(str::to_owned).collect()) } else { Ok(()) }
 }
 
-/// LLVM says `name:line:column: error: text`, then the line and a caret. It has read `head` bytes in front of the first line.
+/// Converts LLVM's message, `name:line:column: error: text`, the line and a caret. LLVM has read `head` additional
+/// bytes before the first line.
 fn parse_error(input: &Input, head: u32, text: &str) -> Diagnostic {
     let first = text.lines().next().unwrap_or(text);
     let rest = first.strip_prefix(input.name()).and_then(|rest| rest.strip_prefix(':')).unwrap_or(first);
@@ -104,10 +106,10 @@ fn parse_error(input: &Input, head: u32, text: &str) -> Diagnostic {
     Diagnostic { location, help, ..Diagnostic::new(message) }
 }
 
-/// The beginnings of constants that a later LLVM writes, and its number.
+/// The prefixes of constants that only a later version of LLVM writes, each with that version.
 const LATER: [(&str, u32); 1] = [("f0x", 23)];
 
-/// A help where the text has a constant of a later LLVM at a place.
+/// The help for a constant of a later LLVM at a location of the text.
 fn later(input: &Input, at: &Location) -> Option<String> {
     let line = input.text()?.lines().nth((at.line as usize).checked_sub(1)?)?;
     let rest = line.get((at.column as usize).checked_sub(1)?..)?;
@@ -117,7 +119,7 @@ fn later(input: &Input, at: &Location) -> Option<String> {
     ))
 }
 
-/// Numbers the atomics, so that passes in between do not lose their lines.
+/// Numbers the atomics, so that later passes do not lose their lines.
 fn number(context: &Context, module: &Module<'_>) {
     let kind = context.get_kind_id(NUMBER);
     let i32_type = context.i32_type();
@@ -129,7 +131,8 @@ fn number(context: &Context, module: &Module<'_>) {
     }
 }
 
-/// Numbers the calls of each intrinsic for NVIDIA's GPUs, if the text has as many: LLVM renames old ones while it reads.
+/// Numbers the calls of each intrinsic for NVIDIA's GPUs, if the text has the same number of calls: LLVM renames old
+/// intrinsics in its parser.
 pub fn number_calls(module: &Module<'_>, input: &Input) {
     let context = module.get_context();
     let (kind, i32_type) = (context.get_kind_id(NUMBER), context.i32_type());
@@ -150,7 +153,7 @@ pub fn number_calls(module: &Module<'_>, input: &Input) {
     }
 }
 
-/// Removes the numbers of calls, which no output shows.
+/// Removes the numbers of calls. No output contains them.
 pub fn forget_calls(module: &Module<'_>) {
     let kind = module.get_context().get_kind_id(NUMBER);
     for call in module.get_functions().flat_map(instructions).filter(|instruction| callee(*instruction).is_some()) {
@@ -159,25 +162,25 @@ pub fn forget_calls(module: &Module<'_>) {
     }
 }
 
-/// Reads the numbers.
+/// A reader of the numbers.
 pub struct Numbering {
     kind: u32,
 }
 
-/// Says of an atomic that it has no number, since it does not stand in the text as one.
+/// Marks an atomic as unnumbered, because it is not an atomic in the text.
 pub fn set_unnumbered(context: &ContextRef<'_>, atomic: Instruction<'_>) {
     let node = context.metadata_node(&[]);
     // SAFETY: instruction and node belong to the context.
     unsafe { LLVMSetMetadata(atomic.raw(), context.get_kind_id(NUMBER), node.as_value_ref()) };
 }
 
-/// Gives an instruction the number of another one.
+/// Copies the number of an instruction to another instruction.
 ///
 /// # Safety
-/// Both are live, and of the context.
+/// Both instructions are live, and belong to the context.
 pub unsafe fn copy_number(context: &ContextRef<'_>, from: LLVMValueRef, to: LLVMValueRef) {
     let kind = context.get_kind_id(NUMBER);
-    // SAFETY: as above; the node is one of the context.
+    // SAFETY: the instructions are live, and the node belongs to the context.
     unsafe {
         let node = LLVMGetMetadata(from, kind);
         if !node.is_null() {
@@ -191,7 +194,7 @@ impl Numbering {
         Self { kind: context.get_kind_id(NUMBER) }
     }
 
-    /// Whether the atomic stands in the text that was read.
+    /// Whether the atomic is an atomic in the input text.
     pub fn is_in_text(&self, instruction: Instruction<'_>) -> bool {
         // SAFETY: the instruction is live, and so is its node.
         unsafe {
@@ -206,7 +209,7 @@ impl Numbering {
 
     /// The number of a call.
     pub fn get_of(&self, instruction: InstructionValue<'_>) -> Option<u32> {
-        // SAFETY: the instruction is live; the node is ours and holds one constant.
+        // SAFETY: the instruction is live; the pass created the node, which holds one constant.
         unsafe {
             let node: LLVMValueRef = LLVMGetMetadata(instruction.as_value_ref(), self.kind);
             if node.is_null() || LLVMGetMDNodeNumOperands(node) != 1 {

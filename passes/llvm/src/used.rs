@@ -1,4 +1,4 @@
-//! The lists of what LLVM keeps although nothing uses it.
+//! The lists of functions and variables that LLVM keeps although they have no use.
 
 use std::ffi::CStr;
 
@@ -8,10 +8,10 @@ use inkwell::{
     values::AsValueRef,
 };
 
-/// `llvm.used`, which the linker obeys too, and `llvm.compiler.used`.
+/// `llvm.used`, which the linker respects too, and `llvm.compiler.used`.
 const LISTS: [&CStr; 2] = [c"llvm.used", c"llvm.compiler.used"];
 
-/// Has the compiler and the linker keep a function or variable.
+/// Makes the compiler and the linker keep a function or variable.
 pub fn keep(module: &Module<'_>, value: &impl AsValueRef) {
     // SAFETY: module and value are live.
     unsafe {
@@ -23,7 +23,7 @@ pub fn keep(module: &Module<'_>, value: &impl AsValueRef) {
 /// Removes functions and variables from the lists.
 ///
 /// # Safety
-/// They are live.
+/// The functions and variables are live.
 pub unsafe fn forget(module: &Module<'_>, values: &[LLVMValueRef]) {
     unsafe {
         let is_of = |entry: &LLVMValueRef| {
@@ -40,7 +40,7 @@ pub unsafe fn forget(module: &Module<'_>, values: &[LLVMValueRef]) {
     }
 }
 
-/// Makes a list anew: an empty one is none.
+/// Replaces a list by an edited list. An empty list is removed.
 unsafe fn change(module: &Module<'_>, list: &CStr, pointer: LLVMTypeRef, edit: impl FnOnce(&mut Vec<LLVMValueRef>)) {
     unsafe {
         let global = LLVMGetNamedGlobal(module.as_mut_ptr(), list.as_ptr());

@@ -1,4 +1,4 @@
-//! Values and types of LLVM, where inkwell has no words for them. Each is bound to its context, as those of inkwell are.
+//! Accessors of values and types of LLVM that inkwell lacks. Each value is bound to its context, as in inkwell.
 
 use std::{
     ffi::{CStr, c_char},
@@ -22,7 +22,7 @@ pub struct Value<'c>(LLVMValueRef, PhantomData<&'c ()>);
 
 impl Value<'_> {
     /// # Safety
-    /// The value is live, and of a context that outlives the lifetime.
+    /// The value is live, and its context outlives the lifetime.
     pub unsafe fn new(raw: LLVMValueRef) -> Self {
         Self(raw, PhantomData)
     }
@@ -32,16 +32,17 @@ impl Value<'_> {
         self.0
     }
 
-    /// The value as LLVM prints it, without its metadata. Slow: LLVM numbers the whole module for it.
+    /// The value as LLVM prints it, without its metadata. This is slow, because LLVM numbers the whole module to print
+    /// a value.
     pub fn text(self) -> String {
         // SAFETY: the value is live, and LLVM allocates the text.
         let text = unsafe { message(LLVMPrintValueToString(self.0)) };
         let text = text.trim();
         text.split_once(", !").map_or(text, |(head, _)| head).to_owned()
     }
-    /// The bits of a constant that can stand in the PTX text.
+    /// The bits of a constant that PTX text can contain.
     pub fn constant(self) -> Option<u64> {
-        // SAFETY: the value is live, and each accessor is called on the kind of constant that it is defined for.
+        // SAFETY: the value is live, and each accessor is called on the kind of constant for which it is defined.
         unsafe {
             if !LLVMIsAConstantInt(self.0).is_null() {
                 return Some(LLVMConstIntGetZExtValue(self.0));
@@ -83,7 +84,7 @@ pub struct ValueType<'c>(LLVMTypeRef, PhantomData<&'c ()>);
 
 impl ValueType<'_> {
     /// # Safety
-    /// The type is of a context that outlives the lifetime.
+    /// The context of the type outlives the lifetime.
     pub unsafe fn new(raw: LLVMTypeRef) -> Self {
         Self(raw, PhantomData)
     }
@@ -105,7 +106,7 @@ pub fn instructions<'c>(function: FunctionValue<'c>) -> impl Iterator<Item = Ins
     function.get_basic_block_iter().flat_map(BasicBlock::get_instructions)
 }
 
-/// The function that a call calls, if it is known.
+/// The callee of a call, if it is a function.
 pub fn callee<'c>(instruction: InstructionValue<'c>) -> Option<FunctionValue<'c>> {
     // SAFETY: the called value is live, and it is a function or null.
     unsafe {
@@ -114,16 +115,16 @@ pub fn callee<'c>(instruction: InstructionValue<'c>) -> Option<FunctionValue<'c>
     }
 }
 
-/// The users of a value, each as often as it uses it.
+/// The users of a value. A user appears once for each of its uses.
 ///
 /// # Safety
-/// The value is live, and so are its users while they are asked for.
+/// The value is live, and its users are live during the iteration.
 pub unsafe fn users(value: LLVMValueRef) -> impl Iterator<Item = LLVMValueRef> {
-    // SAFETY: as above.
+    // SAFETY: the value is live.
     let mut next = unsafe { LLVMGetFirstUse(value) };
     std::iter::from_fn(move || {
         let current = (!next.is_null()).then_some(next)?;
-        // SAFETY: as above.
+        // SAFETY: the users are live.
         unsafe {
             next = LLVMGetNextUse(current);
             Some(LLVMGetUser(current))
@@ -131,9 +132,9 @@ pub unsafe fn users(value: LLVMValueRef) -> impl Iterator<Item = LLVMValueRef> {
     })
 }
 
-/// The text of the inline assembly that a call calls, if it does.
+/// The text of the inline assembly that an instruction calls, if it calls inline assembly.
 pub fn inline_assembly(instruction: InstructionValue<'_>) -> Option<String> {
-    // SAFETY: the called value is live, and its text, which it owns, is asked of inline assembly.
+    // SAFETY: the called value is live and owns its text, and the text is read only from inline assembly.
     unsafe {
         let assembly = LLVMIsAInlineAsm(called(instruction)?);
         if assembly.is_null() {
@@ -145,10 +146,11 @@ pub fn inline_assembly(instruction: InstructionValue<'_>) -> Option<String> {
     }
 }
 
-/// What inline assembly declares that a call calls.
+/// The declared effects of the inline assembly that an instruction calls, if it calls inline assembly.
 pub fn declared(instruction: InstructionValue<'_>) -> Option<Declared> {
     let value = instruction.as_value_ref();
-    // SAFETY: the called value is live, its constraints, which it owns, are asked of inline assembly, and the attribute of a call.
+    // SAFETY: the called value is live and owns its constraints. The constraints are read only from inline assembly,
+    // and the attribute only from a call.
     unsafe {
         let assembly = LLVMIsAInlineAsm(called(instruction)?);
         if assembly.is_null() {
@@ -159,7 +161,7 @@ pub fn declared(instruction: InstructionValue<'_>) -> Option<Declared> {
         let constraints = std::slice::from_raw_parts(constraints.cast::<u8>(), length);
         let memory = LLVMGetEnumAttributeKindForName("memory".as_ptr().cast(), "memory".len());
         let effects = LLVMGetCallSiteEnumAttribute(value, LLVMAttributeFunctionIndex, memory);
-        // Two bits for each kind of memory: it is read, and it is written.
+        // Two bits for each kind of memory: whether it is read, and whether it is written.
         let effects = (!effects.is_null()).then(|| LLVMGetEnumAttributeValue(effects));
         Some(Declared {
             has_side_effects: LLVMGetInlineAsmHasSideEffects(assembly) != 0,
@@ -173,13 +175,13 @@ pub fn declared(instruction: InstructionValue<'_>) -> Option<Declared> {
     }
 }
 
-/// What a call calls.
+/// The called value of a call.
 fn called(instruction: InstructionValue<'_>) -> Option<LLVMValueRef> {
-    // SAFETY: the instruction is live, and the called value is asked of a call.
+    // SAFETY: the instruction is live, and the called value is read only from a call.
     is_call(instruction).then(|| unsafe { LLVMGetCalledValue(instruction.as_value_ref()) })
 }
 
-/// Whether an instruction is a call of any kind: those that may unwind or branch end their blocks.
+/// Whether an instruction is a call of any kind, including calls that may unwind or branch and end their blocks.
 pub fn is_call(instruction: InstructionValue<'_>) -> bool {
     use inkwell::llvm_sys::LLVMOpcode::{LLVMCall, LLVMCallBr, LLVMInvoke};
     // SAFETY: the instruction is live.
@@ -192,10 +194,11 @@ pub fn sync_scope_id(context: &ContextRef<'_>, name: &str) -> u32 {
     unsafe { LLVMGetSyncScopeID(context.raw(), name.as_ptr().cast(), name.len()) }
 }
 
-/// The place in the source program, if the instruction has debug information.
+/// The location in the source program, if the instruction has debug information.
 ///
-/// Atomics are usually inlined from a library's header or `core`. Of the places that an inlined instruction has, this
-/// is the innermost in the file of the function that it ended up in: the user's own line.
+/// Atomics are usually inlined from a library's header or from `core`. Of the several locations of an inlined
+/// instruction, the result is the innermost one in the file of the function that contains the instruction: the user's
+/// own line.
 pub fn debug_location(instruction: InstructionValue<'_>) -> Option<Location> {
     let non_null = |location: LLVMMetadataRef| (!location.is_null()).then_some(location);
     let innermost = non_null(unsafe { LLVMInstructionGetDebugLoc(instruction.as_value_ref()) });
@@ -205,7 +208,7 @@ pub fn debug_location(instruction: InstructionValue<'_>) -> Option<Location> {
     places.into_iter().find(|place| place.file == own)
 }
 
-/// The place that a location names, unless it was made up by the compiler.
+/// The file location of a debug location, unless the compiler generated it.
 unsafe fn place(location: LLVMMetadataRef) -> Option<Location> {
     let string = |get: &dyn Fn(*mut u32) -> *const c_char| {
         let mut length = 0;
@@ -225,7 +228,7 @@ unsafe fn place(location: LLVMMetadataRef) -> Option<Location> {
     }
 }
 
-/// The name of a value as bytes of UTF-8, wrong ones replaced.
+/// The name of a value as UTF-8, with invalid bytes replaced.
 pub fn name(value: &impl AsValueRef) -> String {
     let mut length = 0;
     // SAFETY: the value is live, and LLVM returns `length` bytes.
@@ -235,10 +238,10 @@ pub fn name(value: &impl AsValueRef) -> String {
     }
 }
 
-/// Gives the name of one value to another.
+/// Moves the name of one value to another.
 ///
 /// # Safety
-/// Both are live.
+/// Both values are live.
 pub unsafe fn take_name(from: LLVMValueRef, to: LLVMValueRef) {
     unsafe {
         let mut length = 0;
@@ -251,16 +254,17 @@ pub unsafe fn take_name(from: LLVMValueRef, to: LLVMValueRef) {
     }
 }
 
-/// A string of LLVM as UTF-8, wrong bytes replaced; nothing if it is null, as LLVM 23 gives an empty one.
+/// A string of LLVM as UTF-8, with invalid bytes replaced; `None` if it is null, as LLVM 23 returns for an empty
+/// string.
 ///
 /// # Safety
-/// It is null, or has that many bytes.
+/// `start` is null, or points to `length` bytes.
 pub unsafe fn text(start: *const c_char, length: usize) -> Option<String> {
     let bytes = (!start.is_null()).then(|| unsafe { std::slice::from_raw_parts(start.cast(), length) })?;
     Some(String::from_utf8_lossy(bytes).into_owned())
 }
 
-/// Takes a message that LLVM allocated.
+/// Converts and frees a message that LLVM allocated.
 ///
 /// # Safety
 /// `message` is null or a string that `LLVMDisposeMessage` may free.
@@ -286,7 +290,7 @@ mod tests {
         let context = Context::create();
         // SAFETY: the context is live.
         let constant = |ty: LLVMTypeRef, number: f64| unsafe { Value::new(LLVMConstReal(ty, number)) }.constant();
-        // SAFETY: as above.
+        // SAFETY: the context is live.
         let [half, bfloat, float, double, wide] = unsafe {
             let context = context.raw();
             [

@@ -1,13 +1,13 @@
-//! What differs between the versions of LLVM: of its instructions, of its C API and of its backend.
+//! The differences between the versions of LLVM: in its instructions, its C API and its backend.
 
 use inkwell::llvm_sys::{LLVMAtomicRMWBinOp as BinOp, LLVMOpcode, core::*, prelude::*};
 use ptx_lowering::{PtxVersion, RmwOp, Sm};
 
-/// The newest PTX version that this LLVM can write. Newer ones differ from it by what only our instructions use, so that the
-/// version in the text is raised.
+/// The newest PTX version that this LLVM can write. Newer versions differ from it only in instructions that the
+/// sequences use, so that it suffices to raise the version in the text.
 pub const NEWEST: PtxVersion = if cfg!(feature = "llvm23") { PtxVersion(9, 3) } else { PtxVersion(9, 0) };
 
-/// Major, minor and patch of the LLVM that is there.
+/// The major, minor and patch version of the linked LLVM.
 pub fn exact() -> [u32; 3] {
     let mut version = [0; 3];
     let [major, minor, patch] = &mut version;
@@ -16,12 +16,12 @@ pub fn exact() -> [u32; 3] {
     version
 }
 
-/// Whether a terminator is a branch with a condition.
+/// Whether a terminator is a conditional branch.
 ///
 /// # Safety
-/// It is an instruction of a live module.
+/// `end` is an instruction of a live module.
 pub unsafe fn is_conditional_branch(end: LLVMValueRef) -> bool {
-    // SAFETY: as above; what only branches have is asked of branches.
+    // SAFETY: the instruction is live, and properties of branches are read only from branches.
     unsafe {
         #[cfg(feature = "llvm22")]
         return LLVMGetInstructionOpcode(end) == LLVMOpcode::LLVMBr && LLVMIsConditional(end) != 0;
@@ -30,7 +30,7 @@ pub unsafe fn is_conditional_branch(end: LLVMValueRef) -> bool {
     }
 }
 
-/// LLVM's words for the operations of `atomicrmw`, and ours, in both directions.
+/// Conversions between the operations of `atomicrmw` in LLVM and in the lowering.
 macro_rules! rmw_ops {
     ($($(#[$version:meta])? $theirs:ident $our:ident),+) => {
         pub fn rmw_op(llvm: BinOp) -> RmwOp {
@@ -39,7 +39,7 @@ macro_rules! rmw_ops {
             }
         }
 
-        /// Nothing for an operation that this LLVM does not have.
+        /// `None` for an operation that this LLVM does not have.
         pub fn bin_op(ours: RmwOp) -> Option<BinOp> {
             Some(match ours {
                 $($(#[$version])? RmwOp::$our => BinOp::$theirs,)*
@@ -78,7 +78,7 @@ rmw_ops! {
     LLVMAtomicRMWBinOpFMinimumNum FMinimumNum
 }
 
-/// The name that LLVM compiles for: of a GPU that it does not know, that of an older one of its family.
+/// The GPU name that LLVM compiles for. A GPU that LLVM does not know is replaced by an older GPU of its family.
 pub fn stand_in(sm: Sm) -> &'static str {
     match sm.name() {
         "sm_107" => "sm_103",

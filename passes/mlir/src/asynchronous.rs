@@ -1,7 +1,8 @@
-//! What asynchronous operations lack, found in the PTX of a module, and put in as ops.
+//! The check of asynchronous operations in the PTX of an MLIR module, and the insertion of missing instructions as ops.
 //!
-//! A copy of the module, whose locations are the numbers of its ops, is translated to LLVM IR. What is found in its PTX is said of
-//! the ops, and what is missing is put in front of them or behind them, as ops of NVVM where it has one.
+//! A copy of the module, whose locations are the numbers of its ops, is translated to LLVM IR. Each finding in its PTX
+//! is reported at the corresponding op. A missing instruction is inserted before or after that op, as an op of the NVVM
+//! dialect if the dialect has one.
 
 use melior::ir::{Module, OperationRef, attribute::AttributeLike, operation::OperationLike};
 use mlir_sys::*;
@@ -20,14 +21,14 @@ use crate::{
     lower,
 };
 
-/// The name of the file in which the numbers of ops are lines.
+/// The file name in locations whose lines are the numbers of ops.
 const NUMBERS: &str = "ptx-atomics.numbers";
 
-/// Looks for what the asynchronous operations of the device code lack, and does about it what the options of each device module
-/// say; of all, or of the one that is `wanted`.
+/// Checks the asynchronous operations of the device code, and reports or inserts missing instructions as the options of
+/// each device module request. If `wanted` names a device module, only that one is checked.
 ///
 /// # Errors
-/// What is wrong, if that is denied.
+/// The findings, if the options deny them.
 pub fn asynchronous(
     module: &mut Module<'_>,
     wanted: Option<&str>,
@@ -41,7 +42,7 @@ pub fn asynchronous(
     }
     let mut errors = Errors::new();
     let mut index = 0;
-    // What an insertion changes is no number of device modules.
+    // An insertion does not change the number of device modules.
     while let Some((asynchronous, remarks)) = nth(root, wanted, index, |device| {
         let options = options(device.op())?;
         Ok((options.asynchronous, options.remarks))
@@ -58,7 +59,7 @@ pub fn asynchronous(
     errors.or(all)
 }
 
-/// Whether an op and what is in it has asynchronous operations.
+/// Whether an op contains asynchronous operations, or is one.
 pub fn has_asynchronous(root: Op<'_, '_>) -> bool {
     ir::all(root).into_iter().any(|op| {
         let text = |name| ir::inherent(op, name).and_then(ir::string).unwrap_or_default();
@@ -77,15 +78,15 @@ pub fn has_asynchronous(root: Op<'_, '_>) -> bool {
     })
 }
 
-/// What is made of the device module of this number in a copy whose locations are the numbers of its ops; nothing if there are
-/// fewer.
+/// The result of `work` on the device module with this index, in a copy whose locations are the numbers of its ops;
+/// `None` if there are fewer device modules.
 fn nth<T>(
     root: Op<'_, '_>,
     wanted: Option<&str>,
     index: usize,
     work: impl FnOnce(&mut DeviceModule<'_, '_>) -> Result<T, Errors>,
 ) -> Option<Result<T, Errors>> {
-    // SAFETY: the root is a live `builtin.module`, and its copy is ours.
+    // SAFETY: the root is a live `builtin.module`, and this function owns its copy.
     let mut copy = unsafe { Module::from_raw(mlirModuleFromOperation(mlirOperationClone(root.to_raw()))) };
     for (number, op) in (1..).zip(ir::all(copy.as_operation())) {
         // SAFETY: the op is live, and the text lives during the call.
@@ -135,7 +136,7 @@ impl<'c, 'a, F: Fn(OperationRef<'_, '_>) -> Result<Options, Errors>> Subject for
             Position::Before => beside,
             Position::After => beside.next_in_block()?,
         };
-        // What stands in no function is no code.
+        // An op outside functions is not code.
         function_of(before)?;
         Some(build(Builder::before(before).at(beside.location()), ptx))
     }
@@ -157,16 +158,16 @@ impl<'c, 'a, F: Fn(OperationRef<'_, '_>) -> Result<Options, Errors>> Subject for
     }
 }
 
-/// The number of the op that each instruction comes from.
+/// For each instruction, the number of the op from which it was generated.
 fn numbers(module: &LlvmModule<'_>) -> Vec<Option<u32>> {
     let number = |at: Option<Location>| at.filter(|at| at.file.ends_with(NUMBERS))?.line.checked_sub(1);
     debug_locations(module).map(number).collect()
 }
 
-/// The op that is the same as an instruction of PTX, or else inline assembly.
+/// Builds the op that is equivalent to a PTX instruction, or inline assembly.
 fn build<'c, 'a>(at: Builder<'c, 'a>, ptx: &str) -> Op<'c, 'a> {
     let (words, number) = ptx.split_once(char::is_whitespace).unwrap_or((ptx, ""));
-    // Another version of MLIR may have other words.
+    // Another version of MLIR may have another syntax.
     let attribute = |text: &str| Some(at.attribute(text)).filter(|attribute| !attribute.to_raw().ptr.is_null());
     if let Some((_, name, attributes)) = OPS.into_iter().find(|(ptx, ..)| *ptx == words) {
         let value = |text: &str| attribute(&text.replace("{}", number.trim()));
@@ -185,7 +186,7 @@ fn build<'c, 'a>(at: Builder<'c, 'a>, ptx: &str) -> Op<'c, 'a> {
     at.op("llvm.inline_asm", &[], &attributes, &[])
 }
 
-/// An instruction without operands but a number, and the op that is the same, with the text of its attributes.
+/// A PTX instruction with no operand except a number, and the equivalent op with the text of its attributes.
 type OpRow = (&'static str, &'static str, &'static [(&'static str, &'static str)]);
 
 #[rustfmt::skip]
@@ -217,7 +218,7 @@ mod tests {
     use super::*;
     use crate::{context, read};
 
-    /// Every op becomes its instruction, and so does what is no op.
+    /// Every op becomes its instruction, and an instruction without an op is emitted as it is.
     #[test]
     fn ops_are_the_instructions() {
         let llvm = LlvmContext::create();

@@ -1,4 +1,4 @@
-//! The code of a module that is compiled for the GPU.
+//! The device code of a module: the code that is compiled for the GPU.
 
 use melior::ir::{
     Block, BlockLike, Module, Operation, OperationRef, RegionLike, attribute::StringAttribute, operation::OperationLike,
@@ -11,9 +11,9 @@ use crate::{
     run::run_on_module,
 };
 
-/// A part of a module that is compiled for the GPU, which nobody else changes.
+/// A part of a module that is compiled for the GPU, with exclusive access.
 pub struct DeviceModule<'c, 'a> {
-    /// That of the `gpu.module`; nothing if the input had none.
+    /// The name of the `gpu.module`; `None` if the input had no `gpu.module`.
     pub name: Option<String>,
     op: Op<'c, 'a>,
 }
@@ -24,27 +24,28 @@ impl<'c, 'a> DeviceModule<'c, 'a> {
         self.op
     }
 
-    /// The same, to be changed. Its lifetime is that of the module, which is borrowed mutably for it.
+    /// The op with mutable access. It has the lifetime of the module, which is mutably borrowed.
     pub(crate) fn op_mut(&mut self) -> Op<'c, 'a> {
         self.op
     }
 }
 
-/// The device code of a module as it stands: each `gpu.module` and the body of each `gpu.launch`, or all, if there is neither.
+/// The device code of the unchanged module: each `gpu.module` and the body of each `gpu.launch`, or the whole module if
+/// there is neither.
 pub fn device_code<'c, 'a>(module: &'a mut Module<'c>) -> Vec<DeviceModule<'c, 'a>> {
     let module: &'a Module<'c> = module;
     let device = device_ops(module.as_operation()).into_iter();
     device.map(|op| DeviceModule { name: ir::symbol(op), op }).collect()
 }
 
-/// The device code of a module, as `gpu.module`s: what `gpu.launch` does is outlined first, and a module that has neither
-/// is wrapped as a whole.
+/// The device code of a module, as `gpu.module`s. Each `gpu.launch` is outlined first. A module with neither a
+/// `gpu.launch` nor a `gpu.module` is wrapped as a whole.
 ///
 /// # Errors
-/// What MLIR says.
+/// MLIR's errors.
 pub fn device_modules<'c, 'a>(module: &'a mut Module<'c>) -> Result<Vec<DeviceModule<'c, 'a>>, Errors> {
     let found = |name: &str| ir::all(module.as_operation()).into_iter().any(|op| ir::name(op) == name);
-    // Only functions of the host can take some of nvgpu's types, of which a kernel takes the address.
+    // Only functions of the host can take some of nvgpu's types. A kernel takes their address instead.
     let captured =
         found("gpu.launch") && ir::all(module.as_operation()).into_iter().any(|op| ir::dialect(op) == "nvgpu");
     let outline = [
@@ -63,17 +64,18 @@ pub fn device_modules<'c, 'a>(module: &'a mut Module<'c>) -> Result<Vec<DeviceMo
     Ok(device_code(module))
 }
 
-/// Moves all that a module holds into a `gpu.module`, which alone MLIR converts to NVVM.
+/// Moves the contents of a module into a `gpu.module`, the only kind of module that MLIR converts to NVVM.
 fn wrap(module: &Module<'_>) {
     let context = module.context();
-    // SAFETY: it is used only here, while the reference lives.
+    // SAFETY: the context is used only here, while the reference lives.
     let context = unsafe { context.to_ref() };
     let body = module.body();
     let region = melior::ir::Region::new();
     let inner = region.append_block(Block::new(&[]));
     let name = StringAttribute::new(context, "device").into();
     let mut attributes = vec![(melior::ir::Identifier::new(context, "sym_name"), name)];
-    // They move: MLIR combines two equal data layouts, one in the other, by following a null pointer.
+    // The attributes are moved, not copied: for two nested modules with equal data layouts, MLIR combines the layouts
+    // and follows a null pointer.
     let moved: Vec<_> = module.as_operation().attributes().collect();
     for (name, _) in &moved {
         // SAFETY: module and name are live.
@@ -83,7 +85,7 @@ fn wrap(module: &Module<'_>) {
     }
     attributes.extend(moved.into_iter().filter(|(name, _)| name.as_string_ref().as_str() != Ok("sym_name")));
     while let Some(op) = body.first_operation() {
-        // SAFETY: the op is in the body, and is put into another block at once.
+        // SAFETY: the op is in the body, and is inserted into another block immediately.
         inner.append_operation(unsafe {
             mlirOperationRemoveFromParent(op.to_raw());
             Operation::from_raw(op.to_raw())
@@ -94,7 +96,8 @@ fn wrap(module: &Module<'_>) {
     body.append_operation(wrapped.expect("the dialect gpu is loaded"));
 }
 
-/// The ops that are compiled for the GPU: each `gpu.module` and the body of each `gpu.launch`, or all, if there is neither.
+/// The ops that are compiled for the GPU: each `gpu.module` and the body of each `gpu.launch`, or the root if there is
+/// neither.
 pub fn device_ops<'c, 'a>(root: Op<'c, 'a>) -> Vec<Op<'c, 'a>> {
     let is_device = |op: Op<'c, 'a>| matches!(ir::name(op), "gpu.module" | "gpu.launch");
     if ir::parents(root).any(is_device) {

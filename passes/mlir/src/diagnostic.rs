@@ -1,4 +1,4 @@
-//! What is said of an op.
+//! Diagnostics about ops.
 
 use melior::ir::operation::OperationLike;
 use ptx_atomics_common::{Diagnostic, Location, operation::Problem};
@@ -24,15 +24,15 @@ pub fn location_of(op: Op<'_, '_>) -> Option<Location> {
 /// The ops that are functions.
 pub const FUNCTIONS: [&str; 4] = ["llvm.func", "func.func", "gpu.func", "spirv.func"];
 
-/// The name of the function around an op.
+/// The name of the function that contains an op.
 pub fn function_of(op: Op<'_, '_>) -> Option<String> {
-    // No module stands in a function, and thousands may stand in each other.
+    // A function contains no module, and thousands of modules may be nested, so the search ends at a module.
     let mut around = ir::parents(op).take_while(|parent| !ir::name(*parent).ends_with(".module"));
     let function = around.find(|parent| FUNCTIONS.contains(&ir::name(*parent)))?;
     ir::symbol(function)
 }
 
-/// An error at an op, with what to do.
+/// An error at an op, with help.
 pub fn error_at(op: Op<'_, '_>, message: impl Into<String>, help: &str) -> Diagnostic {
     diagnostic(op, (message.into(), Some(help.to_owned())))
 }

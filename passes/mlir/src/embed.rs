@@ -1,4 +1,4 @@
-//! One `llvm.inline_asm` in place of each atomic op of the LLVM dialect.
+//! The replacement of each atomic op of the LLVM dialect by one `llvm.inline_asm`.
 
 use melior::ir::{Attribute, Type, TypeLike, Value, ValueLike, operation::OperationLike};
 use mlir_sys::*;
@@ -13,7 +13,7 @@ use crate::{
     plan::{Asked, Planned},
 };
 
-/// Replaces an op that stands for one operation.
+/// Replaces an op that represents one operation.
 pub fn embed(planned: &Planned<'_, '_>) {
     for (asked, replacement) in &planned.asked {
         let at = Builder::before(planned.op);
@@ -22,7 +22,7 @@ pub fn embed(planned: &Planned<'_, '_>) {
             (Opcode::CmpXchg, Some(old)) => replace_pair(at, planned.op, old),
             (Opcode::CmpXchg | Opcode::Fence | Opcode::Store, _) => ir::erase(planned.op),
             (Opcode::Load | Opcode::Rmw(_), Some(value)) => ir::replace(planned.op, &[value]),
-            // The result of a `red` is read by nobody.
+            // The result of a `red` has no use.
             (Opcode::Load | Opcode::Rmw(_), None) => ir::erase(planned.op),
         }
     }
@@ -49,7 +49,7 @@ fn call<'c, 'a>(at: Builder<'c, 'a>, asked: &Asked<'c, 'a>, replacement: &Replac
         ("has_side_effects", at.unit()),
     ];
     if asm.has_memory_operand() {
-        // MLIR takes the first for the attributes of the result where the op has none, and counts operands from there.
+        // If the op has no result, MLIR takes the first attribute for the result, and counts operands from there.
         let shift = if asm.has_result() { "" } else { "{}, " };
         let empty = arguments.iter().skip(1).map(|_| ", {}").collect::<String>();
         attributes.push(("operand_attrs", at.attribute(&format!("[{shift}{{elementtype = {ty}}}{empty}]"))));
@@ -59,7 +59,7 @@ fn call<'c, 'a>(at: Builder<'c, 'a>, asked: &Asked<'c, 'a>, replacement: &Replac
     ir::result(call).map(|value| value_of(at, replacement, value, ty))
 }
 
-/// The address in the address space that the sequence accesses, as an integer if it computes with it.
+/// The address in the address space that the sequence accesses, as an integer if the sequence computes with it.
 fn address<'c, 'a>(at: Builder<'c, 'a>, asked: &Asked<'c, 'a>, replacement: &Replacement) -> Value<'c, 'a> {
     let (pointer, found) = asked.address.expect("an access has an address");
     let wanted = address_space::number(replacement.space());
@@ -136,9 +136,9 @@ fn bitcast<'c, 'a>(at: Builder<'c, 'a>, value: Value<'c, 'a>, ty: Type<'c>) -> V
     if value.r#type() == ty { value } else { at.value("llvm.bitcast", &[value], &[], ty) }
 }
 
-/// The vector of integers that a vector of pointers converts to.
+/// The type of the vector of integers to which a vector of pointers is converted.
 fn integers_for<'c>(at: Builder<'c, '_>, ty: Type<'c>) -> Option<Type<'c>> {
-    // SAFETY: the type is live, and element and size are asked of a vector.
+    // SAFETY: the type is live, and element and size are read only from a vector.
     unsafe {
         let raw = ty.to_raw();
         if !mlirTypeIsAVector(raw) {
@@ -149,7 +149,8 @@ fn integers_for<'c>(at: Builder<'c, '_>, ty: Type<'c>) -> Option<Type<'c>> {
     }
 }
 
-/// Replaces the uses of a `cmpxchg`'s pair: the old value is `old`, and success is its equality with the expected one.
+/// Replaces the uses of a `cmpxchg`'s pair: the old value is `old`, and success is its equality with the expected
+/// value.
 fn replace_pair<'c, 'a>(at: Builder<'c, 'a>, op: Op<'c, 'a>, old: Value<'c, 'a>) {
     let (pair, expected) = (op.result(0).expect("a cmpxchg has a result").into(), op.operand(1).expect("and operands"));
     let users = ir::users(pair);

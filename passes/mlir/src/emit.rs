@@ -1,4 +1,4 @@
-//! MLIR's own part: device code as modules of their own, conversions to the LLVM dialect, translation to LLVM IR.
+//! The use of MLIR's own conversions: device code to the LLVM dialect, and the translation to LLVM IR.
 
 use melior::ir::{Module, operation::OperationLike};
 use mlir_sys::*;
@@ -19,8 +19,8 @@ use crate::{
     spirv,
 };
 
-/// The conversions to the LLVM dialect, in order, each with the dialects for which it is run; the first ones make others
-/// necessary. A module that has none of a dialect is not touched by its conversions.
+/// The conversions to the LLVM dialect, in order, each with the dialects for which it runs. Some conversions make later
+/// ones necessary. A module without ops of these dialects skips the conversion.
 const CONVERSIONS: [(&[&str], &str); 19] = [
     (&["bufferization"], "convert-bufferization-to-memref"),
     (&["linalg"], "convert-linalg-to-loops"),
@@ -34,7 +34,7 @@ const CONVERSIONS: [(&[&str], &str); 19] = [
     (&["nvgpu"], "convert-nvgpu-to-nvvm"),
     (&["gpu", "arith", "cf", "complex", "func", "math", "memref", "vector"], "convert-gpu-to-nvvm"),
     (&["vector"], "convert-vector-to-llvm"),
-    // What the conversion of vectors makes anew.
+    // The conversion of vectors generates ops of these dialects.
     (&["arith"], "convert-arith-to-llvm"),
     (&["complex"], "convert-complex-to-llvm"),
     (&["math"], "convert-math-to-llvm"),
@@ -44,13 +44,13 @@ const CONVERSIONS: [(&[&str], &str); 19] = [
     (&["builtin"], "reconcile-unrealized-casts"),
 ];
 
-/// The dialects of which LLVM IR is made.
+/// The dialects from which MLIR translates to LLVM IR.
 const TRANSLATED: [&str; 3] = ["llvm", "nvvm", "omp"];
 
 /// Converts a device module to the LLVM dialect, by MLIR's conversions.
 ///
 /// # Errors
-/// What MLIR says, and every op that is left.
+/// MLIR's errors, and an error for every op that is not converted.
 fn convert(device: Op<'_, '_>) -> Result<(), Errors> {
     let mut converted = spirv::convert(device)?;
     for (dialects, pass) in CONVERSIONS {
@@ -65,13 +65,13 @@ fn convert(device: Op<'_, '_>) -> Result<(), Errors> {
     left_over(device, &|dialect| TRANSLATED.contains(&dialect)).or(())
 }
 
-/// Ops of dialects that no conversion takes.
+/// An error for every op of a dialect that no conversion handles.
 pub fn unconvertible(device: Op<'_, '_>) -> Errors {
     let converted = |dialect: &str| CONVERSIONS.iter().any(|(dialects, _)| dialects.contains(&dialect));
     left_over(device, &|dialect| converted(dialect) || dialect == "spirv" || TRANSLATED.contains(&dialect))
 }
 
-/// Ops that a module may hold besides symbols.
+/// The ops, other than symbols, that a module may contain.
 const OF_MODULES: [&str; 6] = [
     "builtin.module",
     "llvm.linker_options",
@@ -81,7 +81,8 @@ const OF_MODULES: [&str; 6] = [
     "spirv.module",
 ];
 
-/// An error for each op of a device module that stands in no function. MLIR leaves it out of LLVM IR, or follows a null pointer.
+/// An error for each op of a device module outside functions. MLIR omits such an op from LLVM IR, or follows a null
+/// pointer.
 pub fn in_no_function(device: Op<'_, '_>) -> Errors {
     let mut errors = Errors::new();
     for op in ir::children(device) {
@@ -90,14 +91,15 @@ pub fn in_no_function(device: Op<'_, '_>) -> Errors {
             name if OF_MODULES.contains(&name) || op.has_attribute("sym_name") => {}
             name => {
                 let help = "put it into a function".to_owned();
-                errors.push(diagnostic(op, (format!("{name} stands in no function: nothing runs it"), Some(help))));
+                errors
+                    .push(diagnostic(op, (format!("{name} is outside of every function and never runs"), Some(help))));
             }
         }
     }
     errors
 }
 
-/// An error for each op in a device module whose dialect is no such one.
+/// An error for each op in a device module whose dialect is not `fine`.
 fn left_over(device: Op<'_, '_>, fine: &dyn Fn(&str) -> bool) -> Errors {
     let left = ir::all(device).into_iter().skip(1).filter(|op| !fine(ir::dialect(*op)));
     let problem = |op| {
@@ -107,7 +109,8 @@ fn left_over(device: Op<'_, '_>, fine: &dyn Fn(&str) -> bool) -> Errors {
     left.map(problem).collect()
 }
 
-/// Takes the descriptors of memrefs apart where they have just been put together, so that LLVM sees where pointers come from.
+/// Replaces each value that is extracted from a newly built memref descriptor by the inserted value, so that LLVM sees
+/// the origin of pointers.
 fn simplify(device: Op<'_, '_>) {
     for op in ir::all(device).into_iter().filter(|op| ir::name(*op) == "llvm.extractvalue") {
         if let Some(Extracted::Value(value)) = ir::extracted(op) {
@@ -120,14 +123,14 @@ fn simplify(device: Op<'_, '_>) {
 pub struct Translated<'l> {
     /// The module of LLVM IR, with its atomics.
     pub module: LlvmModule<'l>,
-    /// Whether it has debug information that the program did not ask for: so that messages know lines.
+    /// Whether the module has debug information that the program does not have, so that messages can name lines.
     pub has_lines_for_us: bool,
 }
 
-/// Translates a device module. With `keep_lines` of the input, instructions know the places of their ops.
+/// Translates a device module. With `keep_lines` of the input, instructions have the locations of their ops.
 ///
 /// # Errors
-/// What MLIR says, and every op that nothing converts.
+/// MLIR's errors, and an error for every op that no conversion handles.
 pub fn llvm_ir<'l>(
     device: &mut DeviceModule<'_, '_>,
     llvm: &'l LlvmContext,
@@ -141,7 +144,7 @@ pub fn llvm_ir<'l>(
     }
     lay_out(device)?;
     let translated = diagnosed(device.context(), || {
-        // SAFETY: the op and the context are live, and the module is ours.
+        // SAFETY: the op and the context are live, and this function owns the module.
         unsafe {
             let module = mlirTranslateModuleToLLVMIR(device.to_raw(), llvm.as_ctx_ref().cast());
             (!module.is_null()).then(|| LlvmModule::new(module.cast()))
@@ -151,8 +154,8 @@ pub fn llvm_ir<'l>(
     Ok(Translated { module, has_lines_for_us })
 }
 
-/// Names the layout of data on NVIDIA GPUs, by which MLIR's translation aligns what has no alignment, unless the module names
-/// one.
+/// Sets the data layout of NVIDIA GPUs, from which MLIR's translation derives missing alignments, unless the module has
+/// a data layout.
 fn lay_out(device: Op<'_, '_>) -> Result<(), Errors> {
     const LAYOUTS: [&str; 2] = ["llvm.data_layout", "dlti.dl_spec"];
     if !LAYOUTS.iter().any(|name| device.attribute(name).is_ok()) {
@@ -162,7 +165,7 @@ fn lay_out(device: Op<'_, '_>) -> Result<(), Errors> {
     Ok(())
 }
 
-/// Whether a function says where it stands in a program.
+/// Whether a function has a location in a source program.
 fn has_debug_info(device: Op<'_, '_>) -> bool {
     let functions = ir::all(device).into_iter().filter(|op| ir::name(*op) == "llvm.func");
     let mut locations = functions.map(|function| function.location()).filter(|location| location.is_fused());

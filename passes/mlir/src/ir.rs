@@ -1,4 +1,4 @@
-//! Reading and building MLIR: what melior lacks, and what is said often.
+//! Reading and building MLIR: functions that melior lacks, and common shorthands.
 
 use melior::ir::{
     Attribute, Block, BlockLike, BlockRef, Identifier, Location, Operation, OperationRef, RegionLike, Type, TypeLike,
@@ -8,10 +8,10 @@ use melior::ir::{
 };
 use mlir_sys::*;
 
-/// An op, in an order in which parents come before what they hold.
+/// An op. Lists of ops contain each op before its nested ops.
 pub type Op<'c, 'a> = OperationRef<'c, 'a>;
 
-/// The op and all ops in it, as far as `inside` says to look into one.
+/// Calls `inside` for the op and its nested ops. The walk enters an op only if `inside` returns true for it.
 pub fn walk<'c, 'a>(root: Op<'c, 'a>, inside: &mut impl FnMut(Op<'c, 'a>) -> bool) {
     if !inside(root) {
         return;
@@ -29,7 +29,7 @@ pub fn walk<'c, 'a>(root: Op<'c, 'a>, inside: &mut impl FnMut(Op<'c, 'a>) -> boo
     }
 }
 
-/// Every op in `root`, and itself.
+/// The op `root` and every op in it.
 pub fn all<'c, 'a>(root: Op<'c, 'a>) -> Vec<Op<'c, 'a>> {
     let mut found = Vec::new();
     walk(root, &mut |op| {
@@ -39,18 +39,18 @@ pub fn all<'c, 'a>(root: Op<'c, 'a>) -> Vec<Op<'c, 'a>> {
     found
 }
 
-/// The name of an op, as `llvm.fence`.
+/// The name of an op, such as `llvm.fence`.
 pub fn name<'c>(op: Op<'c, '_>) -> &'c str {
     // SAFETY: the name lives as long as the context.
     let bytes = unsafe {
         let name = mlirIdentifierStr(mlirOperationGetName(op.to_raw()));
         std::slice::from_raw_parts(name.data.cast::<u8>(), name.length)
     };
-    // No op of ours has a name that is not UTF-8.
+    // No op that the pass handles has a name that is not UTF-8.
     std::str::from_utf8(bytes).unwrap_or_default()
 }
 
-/// The dialect of an op, as `llvm`.
+/// The dialect of an op, such as `llvm`.
 pub fn dialect<'c>(op: Op<'c, '_>) -> &'c str {
     name(op).split('.').next().unwrap_or_default()
 }
@@ -65,21 +65,22 @@ pub fn parents<'c, 'a>(op: Op<'c, 'a>) -> impl Iterator<Item = Op<'c, 'a>> {
     std::iter::successors(Some(op), |op| op.parent_operation())
 }
 
-/// The ops that stand directly in an op. Passes that run on these at the same time do not change the list.
+/// The direct children of an op. Passes that run on the children in parallel do not change the list.
 pub fn children<'c, 'a>(op: Op<'c, 'a>) -> impl Iterator<Item = Op<'c, 'a>> {
     let regions = op.regions().collect::<Vec<_>>().into_iter();
     let blocks = regions.flat_map(|region| std::iter::successors(region.first_block(), |block| block.next_in_region()));
     blocks.flat_map(|block| std::iter::successors(block.first_operation(), |op| op.next_in_block()))
 }
 
-/// The first line of an op's text, or its name, if it holds ops that hold others: MLIR numbers all of them, to print one. Only the
-/// op is read for it: other threads may be changing what is around.
+/// The first line of an op's text. If nested ops contain further ops, it is only the name of the op, because MLIR
+/// numbers all of them to print the op. Only the op itself is read, because other threads may be changing the ops
+/// around it.
 pub fn line(op: Op<'_, '_>) -> Option<String> {
     if children(op).any(|child| child.regions().next().is_some()) {
         return Some(name(op).to_owned());
     }
     let flags = OperationPrintingFlags::new().use_local_scope();
-    // What is in the op is neither printed nor verified once more.
+    // The nested ops are neither printed nor verified again.
     // SAFETY: the flags are live.
     unsafe {
         mlirOpPrintingFlagsSkipRegions(flags.to_raw());
@@ -92,7 +93,7 @@ pub fn line(op: Op<'_, '_>) -> Option<String> {
 
 /// The text of a string attribute.
 pub fn string(attribute: Attribute<'_>) -> Option<String> {
-    // SAFETY: the attribute is live, and its text is asked of a string, which need not be UTF-8.
+    // SAFETY: the attribute is live, and its text is read only from a string, which need not be UTF-8.
     unsafe {
         let raw = attribute.to_raw();
         mlirAttributeIsAString(raw).then(|| text(mlirStringAttrGetValue(raw)))
@@ -111,13 +112,13 @@ pub unsafe fn text(string: MlirStringRef) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// The value of an integer attribute, of an enumeration too.
+/// The value of an attribute that is an integer or an enumeration.
 pub fn integer(attribute: Attribute<'_>) -> Option<i64> {
     IntegerAttribute::try_from(attribute).ok().map(|number| number.value())
 }
 
-/// The result of an op that may have none. melior's own accessor prints the op, and MLIR verifies its function for that,
-/// to say that there is none.
+/// The result of an op that may have none. If there is none, melior's own accessor prints the op for an error, and MLIR
+/// verifies the function for that.
 pub fn result<'c: 'a, 'a>(op: Op<'c, 'a>) -> Option<Value<'c, 'a>> {
     op.results().next().map(Value::from)
 }
@@ -127,7 +128,7 @@ pub fn inherent<'c>(op: Op<'c, '_>, name: &str) -> Option<Attribute<'c>> {
     op.inherent_attribute(name).ok()
 }
 
-/// Sets an attribute that the op's definition does not know.
+/// Sets an attribute that is not part of the op's definition.
 pub fn set<'c>(op: Op<'c, '_>, name: &str, attribute: Attribute<'c>) {
     // SAFETY: op and attribute are live, and the name is given with its length.
     unsafe { mlirOperationSetDiscardableAttributeByName(op.to_raw(), string_ref(name), attribute.to_raw()) };
@@ -147,11 +148,11 @@ pub fn remove(op: Op<'_, '_>, name: &str) {
 
 /// The address space of an LLVM pointer.
 pub fn address_space(ty: Type<'_>) -> Option<u32> {
-    // SAFETY: the type is live, and the space is asked of a pointer.
+    // SAFETY: the type is live, and the space is read only from a pointer.
     unsafe { mlirTypeIsALLVMPointerType(ty.to_raw()).then(|| mlirLLVMPointerTypeGetAddressSpace(ty.to_raw())) }
 }
 
-/// The innermost place in a file that a location names.
+/// The innermost file location in a location.
 pub fn file_location(location: Location<'_>) -> Option<ptx_atomics_common::Location> {
     if location.is_file_line_col_range() {
         return Some(ptx_atomics_common::Location {
@@ -172,20 +173,20 @@ pub fn file_location(location: Location<'_>) -> Option<ptx_atomics_common::Locat
     None
 }
 
-/// Where ops are built.
+/// A position at which ops are built.
 #[derive(Clone, Copy)]
 pub struct Builder<'c, 'a> {
     context: MlirContext,
     pub location: Location<'c>,
     block: BlockRef<'c, 'a>,
-    /// The op in front of which they go; at the end of the block without one.
+    /// The op before which ops are inserted; `None` for the end of the block.
     before: Option<Op<'c, 'a>>,
 }
 
 impl<'c, 'a> Builder<'c, 'a> {
-    /// In front of an op, at its location.
+    /// A builder before an op, at its location.
     pub fn before(op: Op<'c, 'a>) -> Self {
-        let block = op.block().expect("what is replaced stands in a block");
+        let block = op.block().expect("the replaced op is in a block");
         Self {
             context: unsafe { mlirOperationGetContext(op.to_raw()) },
             location: op.location(),
@@ -194,17 +195,17 @@ impl<'c, 'a> Builder<'c, 'a> {
         }
     }
 
-    /// There, for ops that come from another place of the source.
+    /// The same position, for ops with another location in the source.
     pub fn at(self, location: Location<'c>) -> Self {
         Self { location, ..self }
     }
 
-    /// At the end of a block, at the same location.
+    /// A builder at the end of a block, with the same location.
     pub fn in_block(self, block: BlockRef<'c, 'a>) -> Self {
         Self { block, before: None, ..self }
     }
 
-    /// Puts an op there.
+    /// Inserts an op at the position.
     pub fn insert(self, op: Operation<'c>) -> Op<'c, 'a> {
         match self.before {
             Some(before) => self.block.insert_operation_before(before, op),
@@ -212,7 +213,7 @@ impl<'c, 'a> Builder<'c, 'a> {
         }
     }
 
-    /// An op that is complete but for what the caller adds.
+    /// An op builder with a name, operands and attributes, to which the caller adds the rest.
     pub fn start(
         self,
         name: &str,
@@ -234,7 +235,7 @@ impl<'c, 'a> Builder<'c, 'a> {
         results: &[Type<'c>],
     ) -> Op<'c, 'a> {
         let op = self.start(name, operands, attributes).add_results(results).build();
-        self.insert(op.expect("the dialects of what is built are loaded"))
+        self.insert(op.expect("the dialects of the built op are loaded"))
     }
 
     /// The result of an op that has one.
@@ -248,16 +249,16 @@ impl<'c, 'a> Builder<'c, 'a> {
         self.op(name, operands, attributes, &[result]).result(0).expect("one result was asked for").into()
     }
 
-    /// Moves the ops of a region of one block there, with `argument` for the block's argument, but for the terminator; the
-    /// value that this yields. The op is to be erased.
+    /// Moves the ops of a region with one block to the position, except the terminator, with `argument` instead of the
+    /// block's argument. Returns the value that the terminator yields. The caller must erase the op.
     pub fn inline(self, op: Op<'c, 'a>, argument: Value<'c, '_>) -> Value<'c, 'a> {
         let block = op.region(0).ok().and_then(|region| region.first_block()).expect("the op was verified");
         let parameter = block.argument(0).expect("the op was verified");
-        // SAFETY: both values are live, of the same type.
+        // SAFETY: both values are live, and have the same type.
         unsafe { mlirValueReplaceAllUsesOfWith(parameter.to_raw(), argument.to_raw()) };
         let terminator = block.terminator().expect("the op was verified");
         while let Some(first) = block.first_operation().filter(|first| *first != terminator) {
-            // SAFETY: the op is in the block, and is put into another one at once.
+            // SAFETY: the op is in the block, and is inserted into another block immediately.
             self.insert(unsafe {
                 mlirOperationRemoveFromParent(first.to_raw());
                 Operation::from_raw(first.to_raw())
@@ -266,7 +267,7 @@ impl<'c, 'a> Builder<'c, 'a> {
         terminator.operand(0).expect("the op was verified")
     }
 
-    // SAFETY of all calls below: the context is live, and what is made belongs to it.
+    // SAFETY of all calls below: the context is live, and new values belong to it.
 
     pub fn i64(self, value: i64) -> Attribute<'c> {
         unsafe { Attribute::from_raw(mlirIntegerAttrGet(mlirIntegerTypeGet(self.context, 64), value)) }
@@ -280,7 +281,7 @@ impl<'c, 'a> Builder<'c, 'a> {
         unsafe { Attribute::from_raw(mlirUnitAttrGet(self.context)) }
     }
 
-    /// The type of integer of so many bits.
+    /// The integer type of `bits` bits.
     pub fn int(self, bits: u32) -> Type<'c> {
         unsafe { Type::from_raw(mlirIntegerTypeGet(self.context, bits)) }
     }
@@ -290,18 +291,18 @@ impl<'c, 'a> Builder<'c, 'a> {
         unsafe { Type::from_raw(mlirLLVMPointerTypeGet(self.context, address_space)) }
     }
 
-    /// The type of this text.
+    /// Parses a type.
     pub fn ty(self, text: &str) -> Type<'c> {
         unsafe { Type::from_raw(mlirTypeParseGet(self.context, string_ref(text))) }
     }
 
-    /// The attribute of this text.
+    /// Parses an attribute.
     pub fn attribute(self, text: &str) -> Attribute<'c> {
         unsafe { Attribute::from_raw(mlirAttributeParseGet(self.context, string_ref(text))) }
     }
 }
 
-/// A string as MLIR takes it, during a call.
+/// A string in the form of MLIR's C API. It must outlive the call.
 pub fn string_ref(text: &str) -> MlirStringRef {
     MlirStringRef { data: text.as_ptr().cast(), length: text.len() }
 }
@@ -309,22 +310,22 @@ pub fn string_ref(text: &str) -> MlirStringRef {
 /// Replaces an op by values, one for each of its results.
 pub fn replace<'c>(op: Op<'c, '_>, values: &[Value<'c, '_>]) {
     for (result, value) in op.results().zip(values) {
-        // SAFETY: both are live, and of the same type.
+        // SAFETY: both values are live, and have the same type.
         unsafe { mlirValueReplaceAllUsesOfWith(result.to_raw(), value.to_raw()) };
     }
     erase(op);
 }
 
-/// Erases an op that nothing uses.
+/// Erases an op without uses.
 pub fn erase(op: Op<'_, '_>) {
-    // SAFETY: the op stands in a block, nothing uses its results, and nobody holds it after this.
+    // SAFETY: the op is in a block, its results have no uses, and the caller keeps no reference to it.
     unsafe { mlirOperationDestroy(op.to_raw()) };
 }
 
 /// The ops that use a value.
 pub fn users<'c, 'a>(value: Value<'c, 'a>) -> Vec<Op<'c, 'a>> {
     let mut found = Vec::new();
-    // SAFETY: the value and its uses are live, and nothing changes them here.
+    // SAFETY: the value and its uses are live, and are not changed during the iteration.
     unsafe {
         let mut use_ = mlirValueGetFirstUse(value.to_raw());
         while !mlirOpOperandIsNull(use_) {
@@ -335,7 +336,7 @@ pub fn users<'c, 'a>(value: Value<'c, 'a>) -> Vec<Op<'c, 'a>> {
     found
 }
 
-/// The op that a value is a result of.
+/// The op whose result is the value, and the index of the result.
 pub fn defining<'c, 'a>(value: Value<'c, 'a>) -> Option<(Op<'c, 'a>, usize)> {
     if !value.is_operation_result() {
         return None;
@@ -347,7 +348,7 @@ pub fn defining<'c, 'a>(value: Value<'c, 'a>) -> Option<(Op<'c, 'a>, usize)> {
     }
 }
 
-/// The block that a value is an argument of, and its number there.
+/// The block whose argument is the value, and the index of the argument.
 pub fn argument_of<'c, 'a>(value: Value<'c, 'a>) -> Option<(BlockRef<'c, 'a>, usize)> {
     if !value.is_block_argument() {
         return None;
@@ -364,15 +365,16 @@ pub fn block<'c>(arguments: &[Type<'c>], location: Location<'c>) -> Block<'c> {
     Block::new(&arguments.iter().map(|ty| (*ty, location)).collect::<Vec<_>>())
 }
 
-/// Where the value of an `llvm.extractvalue` comes from.
+/// The origin of the value of an `llvm.extractvalue`.
 pub enum Extracted<'c, 'a> {
-    /// An `insertvalue` put this value there.
+    /// An `insertvalue` inserted this value.
     Value(Value<'c, 'a>),
-    /// It stands in this aggregate, which no `insertvalue` made.
+    /// The value is part of this aggregate, which is not the result of an `insertvalue`.
     In(Value<'c, 'a>),
 }
 
-/// Follows an `llvm.extractvalue` through the `insertvalue`s before it. Nothing if these put parts of the value there.
+/// Follows an `llvm.extractvalue` back through the preceding `insertvalue`s. `None` if one of them inserts a part of
+/// the value, or an aggregate that contains it.
 pub fn extracted<'c, 'a>(extract: Op<'c, 'a>) -> Option<Extracted<'c, 'a>> {
     let position = |op| {
         DenseI64ArrayAttribute::try_from(inherent(op, "position")?)

@@ -1,5 +1,5 @@
-//! Ops that stay what they are, because the NVVM dialect prints their exact instruction: checked against the target, and kept
-//! from being passed by accesses that they order.
+//! The ops that stay unchanged because the NVVM dialect prints their exact instruction. They are checked against the
+//! target, and guarded so that LLVM does not move accesses across them.
 
 use melior::ir::{ValueLike, operation::OperationLike};
 use ptx_atomics_common::{
@@ -22,23 +22,23 @@ fn variant_of(op: Op<'_, '_>) -> Option<&'static Variant> {
     nvvm::variant_of(name.strip_prefix("nvvm.")?, attribute, &types)
 }
 
-/// The instruction that an op of the NVVM dialect stands for, if it is one of those here.
+/// The instruction that an op of the NVVM dialect represents, if the table has the op.
 pub fn instruction(op: Op<'_, '_>) -> Option<&'static str> {
     variant_of(op).map(|variant| variant.ptx)
 }
 
-/// What the target lacks for an op of the NVVM dialect.
+/// The problem of an op of the NVVM dialect whose instruction the target lacks.
 pub fn missing(op: Op<'_, '_>, options: &Options) -> Option<Problem> {
     problem(variant_of(op)?, options)
 }
 
-/// What the target lacks for a variant of an op.
+/// The problem of a variant of an op whose instruction the target lacks.
 pub fn problem(variant: &Variant, options: &Options) -> Option<Problem> {
     let message = variant.missing_on(&options.target)?;
     Some((message, Some("compile for a GPU and a PTX version that have it: --mcpu, --mattr, or #nvvm.target".into())))
 }
 
-/// Whether [`guard`] has something to do.
+/// Whether [`guard`] would change anything.
 pub fn needs_guard(op: Op<'_, '_>) -> bool {
     match ir::name(op) {
         "nvvm.inline_ptx" => ir::inherent(op, "ptxCode").and_then(ir::string).is_some_and(|ptx| orders(&ptx)),
@@ -46,13 +46,13 @@ pub fn needs_guard(op: Op<'_, '_>) -> bool {
     }
 }
 
-/// Whether PTX touches memory or synchronizes. MLIR gives such inline assembly no memory clobber.
+/// Whether PTX accesses memory or synchronizes. MLIR gives such inline assembly no memory clobber.
 fn orders(ptx: &str) -> bool {
     Mnemonic::all_in(ptx).any(Mnemonic::orders_or_touches_memory)
 }
 
-/// Puts a fence on both sides that only the compiler sees: it is the memory clobber that MLIR's inline assembly lacks, and what
-/// the attributes of LLVM's intrinsic do not say.
+/// Inserts a fence before and after the op that only the compiler sees. The fences act as the memory clobber that
+/// MLIR's inline assembly lacks, and as the effects that the attributes of LLVM's intrinsic omit.
 pub fn guard(op: Op<'_, '_>) {
     let scope = SYNC_SCOPES.iter().find(|(_, scope)| *scope == SyncScope::SingleThread).map_or("", |(name, _)| name);
     let fence = |at: Builder<'_, '_>| {
@@ -63,12 +63,13 @@ pub fn guard(op: Op<'_, '_>) {
     if let Some(next) = op.next_in_block() {
         fence(Builder::before(next).at(op.location()));
     }
-    // A copy of it in each arm of a branch would be reached by a part of the threads.
+    // Inline assembly that is not convergent could be copied into each arm of a branch, so that only some of the
+    // threads would reach each copy.
     if let Some((_, intrinsic)) = version::DIVERGENT.iter().find(|(name, _)| *name == ir::name(op)) {
         let at = Builder::before(op);
         let operands: Vec<_> = op.operands().collect();
         let zero = || at.value("llvm.mlir.constant", &[], &[("value", at.attribute("0 : i32"))], at.int(32));
-        // Without a number it is barrier 0.
+        // Without a number, the op means barrier 0.
         let operands = if let [threads] = operands[..] { vec![zero(), threads] } else { operands };
         let segments = at.attribute(&format!("array<i32: {}, 0>", operands.len()));
         let attributes = [

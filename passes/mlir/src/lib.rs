@@ -1,10 +1,11 @@
-//! The pass over MLIR: every atomic and fence of the device code becomes one `llvm.inline_asm`, or an atomic of LLVM IR with
-//! its ordering and scope.
+//! The pass over MLIR: every atomic and fence of the device code becomes one `llvm.inline_asm`, or an atomic of LLVM IR
+//! with its ordering and scope.
 //!
-//! [`read`] takes text or bytecode. [`lower`] is the pass itself, for use inside a pipeline of MLIR: it [`expand`]s the
-//! atomics of other dialects to those of the LLVM dialect, and embeds PTX for these. [`llvm_ir`] goes on instead to LLVM IR,
-//! by MLIR's own conversions, and leaves the atomics to the pass over LLVM IR, which finds out more about addresses. No
-//! ordering is decided here: operations are recognized, `ptx-lowering` is asked, and its answers are embedded, all or none.
+//! [`read`] parses text or bytecode. [`lower`] is the pass itself, for use in a pipeline of MLIR: it [`expand`]s the
+//! atomics of other dialects to atomics of the LLVM dialect, and embeds PTX for these. [`llvm_ir`] instead translates
+//! to LLVM IR, by MLIR's own conversions, and leaves the atomics to the pass over LLVM IR, which resolves more
+//! addresses. The pass decides no ordering: it recognizes operations, asks `ptx-lowering` for sequences, and embeds all
+//! of them, or none if there is an error.
 //!
 //! ```
 //! # use ptx_atomics_link as _;

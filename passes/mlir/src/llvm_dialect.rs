@@ -11,7 +11,7 @@ use crate::{
     vocabulary,
 };
 
-/// An op of the LLVM dialect; nothing, if it is a load or store that is not atomic.
+/// The operation of an op of the LLVM dialect; `None` for a load or store that is not atomic.
 pub fn asked<'c, 'a>(op: Op<'c, 'a>) -> Result<Option<Asked<'c, 'a>>, Vec<Problem>> {
     let attribute = |name| ir::inherent(op, name);
     let number = |name| attribute(name).and_then(ir::integer);

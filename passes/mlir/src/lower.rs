@@ -1,4 +1,4 @@
-//! The pass itself.
+//! The entry points of the pass over MLIR.
 
 use melior::ir::OperationRef;
 use ptx_atomics_common::{Errors, Options, Remark};
@@ -15,10 +15,11 @@ use crate::{
     vocabulary::is_atomic,
 };
 
-/// Reports what [`expand`] or [`crate::llvm_ir`] would reject as far as ops show it, and changes nothing.
+/// Reports the errors of [`expand`] or [`crate::llvm_ir`] as far as the ops show them, without changing the module.
 ///
 /// # Errors
-/// Everything that has no lowering, every op that the target lacks, and every op of a dialect that nothing converts.
+/// Every operation that has no lowering, every op that the target lacks, and every op of a dialect that no conversion
+/// handles.
 pub fn check(root: OperationRef<'_, '_>, options: &Options) -> Result<(), Errors> {
     let mut errors = recognize::plan(root, options).err().unwrap_or_default();
     errors.extend(emit::unconvertible(root));
@@ -26,10 +27,10 @@ pub fn check(root: OperationRef<'_, '_>, options: &Options) -> Result<(), Errors
     errors.or(())
 }
 
-/// Reports what [`lower`] would reject, and changes nothing.
+/// Reports the errors of [`lower`], without changing the module.
 ///
 /// # Errors
-/// As of [`check`], and everything that has no place for PTX.
+/// The errors of [`check`], and every op in a module that cannot contain PTX.
 pub fn check_lower(root: OperationRef<'_, '_>, options: &Options) -> Result<(), Errors> {
     plan_lower(root, options).map(drop)
 }
@@ -40,16 +41,17 @@ fn plan_lower<'c, 'a>(root: Op<'c, 'a>, options: &Options) -> Result<Vec<Planned
     Ok(planned)
 }
 
-/// Lowers every atomic and fence of the device code, in place. The remarks say what became of each, if the
-/// options ask for them.
+/// Lowers every atomic and fence of the device code, in place. If the options request remarks, there is one for each
+/// operation.
 ///
 /// # Errors
-/// As of [`check_lower`]. The IR is then unchanged, but for an error that is a bug of ours and says so.
+/// The errors of [`check_lower`]. The IR is then unchanged, except after an error whose message reports a bug of this
+/// crate.
 pub fn lower(device: &mut DeviceModule<'_, '_>, options: &Options) -> Result<Vec<Remark>, Errors> {
     lower_op(device.op_mut(), options)
 }
 
-/// The same for an op that nobody else holds.
+/// As [`lower`], for an op to which the caller has exclusive access.
 pub(crate) fn lower_op(root: Op<'_, '_>, options: &Options) -> Result<Vec<Remark>, Errors> {
     let planned = plan_lower(root, options)?;
     let reported = if options.remarks { &planned[..] } else { &[] };
@@ -60,7 +62,7 @@ pub(crate) fn lower_op(root: Op<'_, '_>, options: &Options) -> Result<Vec<Remark
         remarks = optimize::optimize(root, options);
     }
     let device = device_ops(root).into_iter().flat_map(ir::all);
-    // Embedding also erases the ops that take a pair apart, which nothing may look at again.
+    // Embedding also erases the ops that extract from a pair. These must not be accessed again.
     let atomics: Vec<_> = device.filter(|op| is_atomic(ir::name(*op))).collect();
     if !atomics.is_empty() {
         spell_symbols_plainly(root);
@@ -72,7 +74,7 @@ pub(crate) fn lower_op(root: Op<'_, '_>, options: &Options) -> Result<Vec<Remark
                 remarks.extend(said);
                 planned.iter().for_each(embed::embed);
             }
-            // What stood for it before its expansion had a lowering.
+            // Before its expansion, the operation had a lowering.
             Err(problems) => {
                 let bug = |(message, _)| {
                     let message = format!("ptx-atomics has a bug, in an operation that it expanded itself: {message}");
@@ -85,7 +87,7 @@ pub(crate) fn lower_op(root: Op<'_, '_>, options: &Options) -> Result<Vec<Remark
     Ok(remarks)
 }
 
-/// As in the pass over LLVM IR: nothing is local to an object file, so that LLVM spells no variable `x$local`.
+/// As in the pass over LLVM IR: no symbol is local to an object file, so that LLVM prints no variable as `x$local`.
 fn spell_symbols_plainly(root: Op<'_, '_>) {
     let device = device_ops(root).into_iter().flat_map(ir::all);
     for op in device.filter(|op| ir::name(*op) == "llvm.mlir.global") {
@@ -93,17 +95,17 @@ fn spell_symbols_plainly(root: Op<'_, '_>) {
     }
 }
 
-/// Turns the atomics of other dialects into those of the LLVM dialect, with ordering and scope, in place.
+/// Expands the atomics of other dialects to atomics of the LLVM dialect, with ordering and scope, in place.
 ///
 /// # Errors
-/// As of [`check`]. The IR is then unchanged.
+/// The errors of [`check`]. The IR is then unchanged.
 pub fn expand(device: &mut DeviceModule<'_, '_>, options: &Options) -> Result<(), Errors> {
     let root = device.op_mut();
     recognize::plan(root, options).map(|planned| expand_all(root, &planned))
 }
 
 fn expand_all(root: Op<'_, '_>, planned: &[Planned<'_, '_>]) {
-    // Either erases the op, which nothing may look at again.
+    // Both expansions erase the op, which must not be accessed again.
     for plan in planned {
         match () {
             () if memref::is_one(plan.op) => memref::expand(plan.op),
@@ -122,7 +124,8 @@ mod tests {
 
     use crate::{context, device_code, options, read};
 
-    /// Whether the remark on an addition through a pointer of this address space says that its memory is not known.
+    /// Checks whether the remark on an addition through a pointer of this address space reports that its memory is
+    /// unknown.
     fn check(address_space: u32, generic_may_be_local: bool, unknown: bool) {
         let text = format!(
             "llvm.func @f(%p: !llvm.ptr<{address_space}>, %v: i32) -> i32 {{

@@ -1,4 +1,4 @@
-//! What memory a pointer or a memref points to, as far as the op's surroundings show.
+//! The memory that a pointer or a memref points to, as far as the ops around it show it.
 
 use melior::ir::{
     BlockLike, RegionLike, Type, Value, ValueLike, attribute::IntegerAttribute, operation::OperationLike,
@@ -15,8 +15,8 @@ use crate::ir::{self, Extracted, Op};
 
 const PRIVATE: &str = "#gpu.address_space<private>";
 
-/// The memory spaces of the dialect `gpu`, and LLVM's address spaces for them: private memory is in the generic one, as in
-/// MLIR's own conversion, which takes those of the dialect `nvvm` in no memref.
+/// The memory spaces of the dialect `gpu`, and LLVM's address spaces for them. Private memory is in the generic address
+/// space, as in MLIR's own conversion. That conversion accepts no memory space of the dialect `nvvm` in a memref.
 const SPACES: [(&str, u32); 3] =
     [("#gpu.address_space<global>", 1), ("#gpu.address_space<workgroup>", 3), (PRIVATE, 0)];
 
@@ -28,11 +28,11 @@ pub fn of_memref(ty: MemRefType<'_>) -> Result<u32, Problem> {
     number.or_else(|| SPACES.iter().find(|(name, _)| *name == text).map(|(_, number)| *number)).ok_or_else(|| {
         let known = SPACES.map(|(name, _)| name).join(", ");
         let numbers = address_space::KNOWN;
-        (format!("unknown memory space {text}"), Some(format!("the known ones are {known}, and by number {numbers}")))
+        (format!("unknown memory space {text}"), Some(format!("the known spaces are {known}, and by number {numbers}")))
     })
 }
 
-/// The memory of a pointer, or of what the memref `pointer` holds, in LLVM's address space `number`.
+/// The memory of a pointer, or of the elements of the memref `pointer`, in LLVM's address space `number`.
 pub fn memory_of(pointer: Value<'_, '_>, number: u32) -> Result<Memory, Problem> {
     match address_space::space(number).ok_or_else(|| operation::wrong_address_space(number))? {
         Space::Generic => Ok(Memory::behind(pointer, |pointer| source(*pointer))),
@@ -40,7 +40,8 @@ pub fn memory_of(pointer: Value<'_, '_>, number: u32) -> Result<Memory, Problem>
     }
 }
 
-/// The memory of a pointer or of a memref's elements; nothing for other values, and in spaces that atomics cannot access.
+/// The memory of a pointer or of a memref's elements; `None` for other values, and for address spaces that atomics
+/// cannot access.
 pub fn memory_of_value(value: Value<'_, '_>) -> Option<Memory> {
     memory_of(value, number_of(value.r#type())?).ok()
 }
@@ -64,10 +65,10 @@ const PASSING: [&str; 15] = [
     "memref.reshape",
 ];
 
-/// Where a pointer comes from.
+/// The origin of a pointer.
 fn source<'c: 'a, 'a>(value: Value<'c, 'a>) -> Source<Value<'c, 'a>> {
     let unknown = Source::Object(Object::Unknown);
-    // LLVM's address space of private memory is the generic one.
+    // LLVM's address space for private memory is the generic one.
     if MemRefType::try_from(value.r#type())
         .ok()
         .and_then(|ty| ty.memory_space())
@@ -78,13 +79,13 @@ fn source<'c: 'a, 'a>(value: Value<'c, 'a>) -> Source<Value<'c, 'a>> {
     if let Some(space) =
         number_of(value.r#type()).and_then(address_space::space).filter(|space| *space != Space::Generic)
     {
-        // Of memory in another block's shared window no more is said, as in LLVM IR.
+        // The state space of memory in the shared window of another CTA is treated as generic, as in LLVM IR.
         return Source::Object(Object::In(if space == Space::SharedCluster { Space::Generic } else { space }));
     }
     let Some((op, _)) = ir::defining(value) else {
         return if is_parameter_of_kernel(value) { Source::Object(Object::In(Space::Global)) } else { unknown };
     };
-    // What lies outside of the kernel becomes a parameter of it, the stack of the host, too.
+    // A value outside the kernel, including the address of host stack memory, becomes a parameter of the kernel.
     if is_outside_of_launch(value) {
         return Source::Object(Object::In(Space::Global));
     }
@@ -106,8 +107,8 @@ fn number_of(ty: Type<'_>) -> Option<u32> {
     }
 }
 
-/// The value that an `extractvalue` takes out of the `insertvalue`s before it; of a memref's descriptor the memref, which
-/// points to the same.
+/// The value that an `extractvalue` extracts after the preceding `insertvalue`s. For a memref's descriptor it is the
+/// memref, which points to the same object.
 fn field<'c, 'a>(extract: Op<'c, 'a>) -> Option<Value<'c, 'a>> {
     match ir::extracted(extract)? {
         Extracted::Value(value) => Some(value),
@@ -118,7 +119,7 @@ fn field<'c, 'a>(extract: Op<'c, 'a>) -> Option<Value<'c, 'a>> {
     }
 }
 
-/// Whether the value is a parameter of a kernel: those point to global memory, as LLVM takes it, too.
+/// Whether the value is a parameter of a kernel. LLVM, too, assumes that kernel parameters point to global memory.
 fn is_parameter_of_kernel(value: Value<'_, '_>) -> bool {
     let Some((block, _)) = ir::argument_of(value) else { return false };
     let Some(function) = block.parent_operation() else { return false };
@@ -128,7 +129,7 @@ fn is_parameter_of_kernel(value: Value<'_, '_>) -> bool {
     is_entry && is_kernel
 }
 
-/// Whether the op of a value stands around the `gpu.launch` that uses it.
+/// Whether the op of a value is outside the `gpu.launch` that uses the value.
 fn is_outside_of_launch(value: Value<'_, '_>) -> bool {
     let Some((op, _)) = ir::defining(value) else { return false };
     let in_device = ir::parents(op).any(|parent| matches!(ir::name(parent), "gpu.launch" | "gpu.module"));

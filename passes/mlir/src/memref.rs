@@ -1,8 +1,8 @@
-//! The atomics of the memref dialect, as ops of the LLVM dialect, with an ordering and a scope.
+//! The atomics of the memref dialect, expanded to ops of the LLVM dialect with an ordering and a scope.
 //!
-//! `memref.atomic_rmw` and `memref.generic_atomic_rmw` have neither. The discardable attributes `ptx.ordering` and `ptx.scope`
-//! say them; without, they are what MLIR's own lowering takes: acq_rel, and the whole system. As there, the result is the value before
-//! the update.
+//! `memref.atomic_rmw` and `memref.generic_atomic_rmw` have neither. The discardable attributes `ptx.ordering` and
+//! `ptx.scope` supply them; the defaults are the same as in MLIR's own lowering: acq_rel, and the whole system. As in
+//! that lowering, the result is the value before the update.
 
 use std::str::FromStr;
 
@@ -26,8 +26,8 @@ use crate::{
 const ORDERING: &str = "ptx.ordering";
 const SCOPE: &str = "ptx.scope";
 
-/// What `memref.atomic_rmw` computes, by the numbers of MLIR (`ArithBase.td`): an operation of LLVM, or an op of `arith`
-/// of which LLVM has no atomic.
+/// The operations of `memref.atomic_rmw`, by the numbers of MLIR (`ArithBase.td`): an operation of LLVM, or an op of
+/// `arith` that LLVM does not have as an atomic.
 const KINDS: [Result<RmwOp, &str>; 16] = [
     Ok(RmwOp::FAdd),
     Ok(RmwOp::Add),
@@ -47,7 +47,7 @@ const KINDS: [Result<RmwOp, &str>; 16] = [
     Ok(RmwOp::Xor),
 ];
 
-/// The op of `arith` for each operation, where it must be computed in a loop.
+/// The op of `arith` for each operation that must be computed in a loop.
 const COMPUTED: [(RmwOp, &str); 13] = [
     (RmwOp::FAdd, "arith.addf"),
     (RmwOp::Add, "arith.addi"),
@@ -64,31 +64,32 @@ const COMPUTED: [(RmwOp, &str); 13] = [
     (RmwOp::Xor, "arith.xori"),
 ];
 
-/// How an update is done.
+/// The implementation of an update.
 enum ElementUpdate<'c, 'a> {
-    /// By one operation of LLVM.
+    /// One operation of LLVM.
     Rmw(RmwOp, Value<'c, 'a>),
-    /// In a loop, by this op of `arith`, or by nothing (an exchange).
+    /// A loop that computes the value by this op of `arith`; `None` for an exchange.
     Compute(Option<&'static str>, Value<'c, 'a>),
-    /// In a loop, by the region of the op.
+    /// A loop that computes the value by the region of the op.
     Region,
 }
 
-/// A memref access with all that its op and its type say.
+/// An access to an element of a memref, with the properties from its op and its type.
 struct ElementAccess<'c, 'a> {
     update: ElementUpdate<'c, 'a>,
     memref: Value<'c, 'a>,
     indices: Vec<Value<'c, 'a>>,
     ty: MemRefType<'c>,
     element: Type<'c>,
-    /// The type of the value in memory: an integer, or, where one operation does it, what that computes with.
+    /// The type of the value in memory: the type on which the operation computes if one operation implements the
+    /// update, or an integer.
     stored: Type<'c>,
     address_space: u32,
     ordering: Ordering,
     sync_scope: usize,
 }
 
-/// What the op asks for: one operation, or the load and the compare-and-exchange of a loop.
+/// The operations of the op: one operation, or the load and the compare-and-exchange of a loop.
 pub fn asked<'c, 'a>(op: Op<'c, 'a>) -> Result<Vec<Asked<'c, 'a>>, Vec<Problem>> {
     let access = access(op)?;
     let asked = |opcode, ordering, sources| Asked {
@@ -113,7 +114,7 @@ pub fn asked<'c, 'a>(op: Op<'c, 'a>) -> Result<Vec<Asked<'c, 'a>>, Vec<Problem>>
 
 /// Replaces the op by ops of the LLVM dialect.
 pub fn expand(op: Op<'_, '_>) {
-    let access = access(op).unwrap_or_else(|_| unreachable!("only what was recognized is expanded"));
+    let access = access(op).unwrap_or_else(|_| unreachable!("only recognized ops are expanded"));
     let at = Builder::before(op);
     let pointer = access.pointer(at);
     let scope = SYNC_SCOPES[access.sync_scope].0;
@@ -131,11 +132,11 @@ pub fn expand(op: Op<'_, '_>) {
     ir::replace(op, &[convert(at, old, access.element)]);
 }
 
-/// Attributes that only the atomics of the memref dialect take, on another op.
+/// A problem for each attribute that only the atomics of the memref dialect accept, on another op.
 pub fn misplaced_attributes(op: Op<'_, '_>) -> Vec<Problem> {
     let misplaced = [ORDERING, SCOPE].into_iter().filter(|name| op.has_attribute(name));
     let problem = |name| {
-        let message = format!("the attribute {name} has no meaning on {}, which says it itself", ir::name(op));
+        let message = format!("the attribute {name} has no meaning on {}, which has its own", ir::name(op));
         (message, Some(format!("{name} is for memref.atomic_rmw and memref.generic_atomic_rmw")))
     };
     misplaced.map(problem).collect()
@@ -145,7 +146,7 @@ pub fn misplaced_attributes(op: Op<'_, '_>) -> Vec<Problem> {
 fn read<T>(op: Op<'_, '_>, name: &str, known: &str, parse: impl Fn(&str) -> Option<T>) -> Result<Option<T>, Problem> {
     let Ok(attribute) = op.attribute(name) else { return Ok(None) };
     let value = StringAttribute::try_from(attribute).ok().and_then(|_| parse(&ir::string(attribute)?));
-    let wrong = || (format!("{name} is {attribute}"), Some(format!("it is one of {known}, in quotes")));
+    let wrong = || (format!("{name} is {attribute}"), Some(format!("write one of {known}, in quotes")));
     value.map(Some).ok_or_else(wrong)
 }
 
@@ -210,11 +211,11 @@ fn access<'c, 'a>(op: Op<'c, 'a>) -> Result<ElementAccess<'c, 'a>, Vec<Problem>>
     })
 }
 
-/// The integer that a value of the element type is in memory.
+/// The integer type that represents a value of the element type in memory.
 fn storage(element: Type<'_>) -> Result<Type<'_>, Problem> {
     // SAFETY: the element is live, and so is its context.
     let integer = |bits| Ok(unsafe { Type::from_raw(mlirIntegerTypeGet(mlirTypeGetContext(element.to_raw()), bits)) });
-    // SAFETY: the type is live, and the width is asked of a float.
+    // SAFETY: the type is live, and the width is read only from a float.
     let width = unsafe { mlirTypeIsAFloat(element.to_raw()).then(|| mlirFloatTypeGetWidth(element.to_raw())) };
     match IntegerType::try_from(element).map(|ty| ty.width()).ok().or(width) {
         None if element.is_index() => integer(64),
@@ -227,7 +228,7 @@ fn storage(element: Type<'_>) -> Result<Type<'_>, Problem> {
     }
 }
 
-/// Ops in the region that may do more than compute, as far as their dialects show.
+/// A problem for each op in the region that may have side effects, as far as the dialects show.
 fn side_effects(op: Op<'_, '_>) -> Vec<Problem> {
     const PURE: [&str; 10] = [
         "arith.",
@@ -241,7 +242,8 @@ fn side_effects(op: Op<'_, '_>) -> Vec<Problem> {
         "scf.yield",
         "memref.atomic_yield",
     ];
-    // Divisions and the like are pure, or undefined; of LLVM's ops these are not.
+    // Divisions and similar ops are pure, or have undefined behavior. These ops, including some of LLVM's, are not
+    // pure.
     const IMPURE: [&str; 15] = [
         "vector.load",
         "vector.store",
@@ -272,7 +274,8 @@ fn side_effects(op: Op<'_, '_>) -> Vec<Problem> {
     impure.map(problem).collect()
 }
 
-/// A value as another type of the same width, or an integer of one bit or an index as the integer that it is in memory.
+/// Converts a value to another type of the same width, or an integer of one bit or an index to the integer that
+/// represents it in memory.
 fn convert<'c, 'a>(at: Builder<'c, 'a>, value: Value<'c, 'a>, wanted: Type<'c>) -> Value<'c, 'a> {
     let found = value.r#type();
     if found == wanted {
@@ -288,7 +291,7 @@ fn convert<'c, 'a>(at: Builder<'c, 'a>, value: Value<'c, 'a>, wanted: Type<'c>) 
 }
 
 impl<'c, 'a> ElementAccess<'c, 'a> {
-    /// The address of the element, from the descriptor that MLIR makes of the memref.
+    /// The address of the element, from the descriptor that MLIR builds for the memref.
     fn pointer(&self, at: Builder<'c, 'a>) -> Value<'c, 'a> {
         let (strides, offset) = self.ty.strides_and_offset();
         let pointer = at.pointer(self.address_space);
@@ -306,14 +309,14 @@ impl<'c, 'a> ElementAccess<'c, 'a> {
             )
         };
         let constant = |number: i64| at.value("llvm.mlir.constant", &[], &[("value", at.i64(number))], i64);
-        // SAFETY: a type of the C API; the number for what is not static is always the same.
+        // SAFETY: the function only returns the constant that marks a dynamic stride or offset.
         let dynamic = unsafe { mlirShapedTypeGetDynamicStrideOrOffset() };
         let attributes = [
             ("elem_type", at.attribute(&self.stored.to_string())),
             ("rawConstantIndices", at.attribute("array<i32: -2147483648>")),
         ];
         let element = |base, index| at.value("llvm.getelementptr", &[base, index], &attributes, pointer);
-        // In MLIR's own order, so that LLVM makes the same of it.
+        // The ops are in the order of MLIR's own conversion, so that LLVM generates the same code.
         let base = field("1", pointer);
         let base = match offset {
             0 => base,
@@ -335,7 +338,8 @@ impl<'c, 'a> ElementAccess<'c, 'a> {
         sum.map_or(base, |sum| element(base, sum))
     }
 
-    /// A loop that computes the new value and swaps it in, unless another thread was faster; the value before.
+    /// Builds a loop that computes the new value and stores it by compare-and-exchange, until no other thread
+    /// interferes. Returns the value before the update.
     fn compare_and_swap(
         &self,
         at: Builder<'c, 'a>,

@@ -1,11 +1,12 @@
-//! The ops of MLIR's NVVM dialect that order memory or synchronize threads, and what their PTX requires.
+//! The ops of MLIR's NVVM dialect that order memory or synchronize threads, and the target requirements of their PTX.
 //!
-//! The dialect has an op for each of these instructions, so nothing is left to choose, and the op stays. But where the
-//! GPU or the PTX version lacks the instruction LLVM aborts, or prints inline assembly that does not assemble. So the
-//! op is compared with the target first.
+//! The dialect has an op for each of these instructions, so the pass makes no choice, and the op stays. However, if the
+//! GPU or the PTX version lacks the instruction, LLVM aborts, or prints inline assembly that does not assemble.
+//! Therefore the op is compared with the target first.
 //!
-//! The numbers are those that `llc` 22 and three generations of ptxas (11.8, 12.9, 13.5) were measured to accept for
-//! what MLIR 22 makes of the op. Where they differ, the strictest counts. What other versions of MLIR have stands in `version.rs`.
+//! The numbers are measured: they are the targets for which `llc` 22 and three generations of ptxas (11.8, 12.9, 13.5)
+//! accept the code that MLIR 22 generates for the op. If they differ, the strictest counts. `version.rs` has the
+//! variants that only other versions of MLIR have.
 
 use ptx_atomics_common::intrinsics::TENSOR_MEMORY;
 use ptx_lowering::Target;
@@ -16,7 +17,7 @@ use crate::{
     version,
 };
 
-/// Of the variants of an op, the first whose condition holds counts.
+/// Among the variants of an op, the first variant whose condition holds counts.
 #[rustfmt::skip]
 const VARIANTS: &[Variant] = {
     use Condition::Always;
@@ -65,7 +66,7 @@ const VARIANTS: &[Variant] = {
         variant("mbarrier.arrive.expect_tx",       PREDICATE,   since(90, 8, 0), "mbarrier.arrive.expect_tx").by(Asm),
         variant("mbarrier.arrive.expect_tx",       Always,      since(90, 8, 0), "mbarrier.arrive.expect_tx"),
         variant("mbarrier.arrive_drop",            RELAXED,     since(90, 8, 6), "mbarrier.arrive_drop.relaxed"),
-        // MLIR writes a count even where the op has none.
+        // MLIR writes a count even if the op has none.
         variant("mbarrier.arrive_drop",            Always,      since(90, 8, 0), "mbarrier.arrive_drop _, [addr], count"),
         variant("mbarrier.arrive_drop.nocomplete", Always,      since(80, 7, 0), "mbarrier.arrive_drop.noComplete"),
         variant("mbarrier.arrive_drop.expect_tx",  RELAXED,     since(90, 8, 6), "mbarrier.arrive_drop.expect_tx.relaxed"),
@@ -99,13 +100,13 @@ const fn order(value: &'static str) -> Condition {
     Condition::Attribute("order", value)
 }
 
-/// All variants, those of this MLIR alone too.
+/// All variants, including the variants that only this version of MLIR has.
 fn variants() -> impl Iterator<Item = &'static Variant> {
     VARIANTS.iter().chain(version::BARRIERS)
 }
 
-/// The variant of an op of the NVVM dialect, named without the dialect; `None` if it is not in the table. Attributes and
-/// types are as MLIR prints them: `#nvvm.mem_scope<cta>`, `true`, `!llvm.ptr<3>`.
+/// The variant of an op of the NVVM dialect, named without the dialect; `None` if the table lacks the op. Attributes
+/// and types are in MLIR's syntax: `#nvvm.mem_scope<cta>`, `true`, `!llvm.ptr<3>`.
 pub fn variant_of(
     op: &str,
     attribute: impl Fn(&str) -> Option<String>,
@@ -119,7 +120,7 @@ pub fn variant_of(
 }
 
 impl Variant {
-    /// What the target lacks for the variant, as a message; `None` if it has all.
+    /// A message about the requirements of the variant that the target does not meet; `None` if it meets all of them.
     pub fn missing_on(&self, target: &Target) -> Option<String> {
         self.needs.missing_on(target, self.ptx)
     }
@@ -133,8 +134,8 @@ mod tests {
 
     use super::*;
 
-    /// An op with its attributes, as `name = value`, and the types of its operands, on a target, as `sm_90 ptx80`:
-    /// either the target has it, or the message names this instruction and this requirement.
+    /// Checks an op with its attributes, as `name = value`, and the types of its operands, on a target, such as `sm_90
+    /// ptx80`: either the target has the instruction, or the message names this instruction and this requirement.
     fn check(op: &str, attributes: &[&str], types: &[&str], target: &str, lacks: Option<(&str, &str)>) {
         let (sm, ptx) = target.split_once(' ').expect("a GPU and a PTX version");
         let target = Target::new(sm.parse().expect(sm), Some(ptx.parse().expect(ptx))).expect("a target");
@@ -189,7 +190,7 @@ mod tests {
         }
     }
 
-    /// A condition that stands behind one that always holds, or twice, would never be asked.
+    /// A condition after one that always holds, or a repeated condition, would never be evaluated.
     #[test]
     fn every_variant_can_be_reached() {
         for (index, variant) in variants().enumerate() {
@@ -202,7 +203,8 @@ mod tests {
         }
     }
 
-    /// The ops are those of the installed dialect whose names say that they order memory or synchronize threads.
+    /// The table contains every op of the installed dialect whose name suggests that it orders memory or synchronizes
+    /// threads.
     #[test]
     fn no_op_of_the_dialect_is_missing() {
         let include = Config::llvm().headers().expect("LLVM's headers");

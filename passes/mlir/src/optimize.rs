@@ -1,7 +1,7 @@
-//! Atomics and fences made cheaper, before they are lowered.
+//! The optimization of atomics and fences before lowering.
 //!
-//! `ptx-optimize` decides what is changed. Here functions of MLIR are told to it ([`feed`]), and what it changed is done
-//! ([`apply`]). All atomics are ops of the LLVM dialect by then.
+//! `ptx-optimize` decides the changes. This module gives it functions of MLIR ([`feed`]), and applies its changes to
+//! them ([`apply`]). All atomics are ops of the LLVM dialect at this point.
 
 mod apply;
 mod effect;
@@ -21,7 +21,7 @@ use crate::{
     vocabulary::is_atomic,
 };
 
-/// Rewrites every function of the device code in an op, in place, and says so.
+/// Optimizes every function of the device code in an op, in place, and returns the remarks.
 pub fn optimize(root: Op<'_, '_>, options: &Options) -> Vec<Remark> {
     let mut remarks = Vec::new();
     for device in device_ops(root) {
@@ -67,7 +67,7 @@ fn rewrite(function: Op<'_, '_>, obstacle: Option<String>, bodies: &Bodies, opti
     remarks
 }
 
-/// Those of the rewrites that put no fence on an edge.
+/// The rewrites that insert no fence on an edge.
 fn without_edges(rewrites: Rewrites) -> Rewrites {
     let others = Rewrite::iter().filter(|rewrite| *rewrite != Rewrite::Loops && rewrites.has(*rewrite));
     others.fold(Rewrites::NONE, Rewrites::with)
@@ -83,8 +83,8 @@ mod tests {
     use super::*;
     use crate::{context, device_code, lower, read};
 
-    /// The inline assembly that ops of functions become for sm_90, with the beginning of each line, and what is said of
-    /// rewrites that were missed.
+    /// Checks the inline assembly that ops of functions become for sm_90, by the beginning of each line, and the
+    /// remarks about rewrites that were not applied.
     fn check(ops: &str, expected: &[&str], missed: &[&str]) {
         let text = format!(
             "gpu.module @kernels {{
@@ -118,7 +118,7 @@ mod tests {
         assert!(module.as_operation().verify(), "{ops}");
     }
 
-    /// The same of what stands in a kernel.
+    /// The same check for ops in a kernel.
     fn check_kernel(ops: &str, expected: &[&str]) {
         let arguments = "%p: !llvm.ptr<1>, %m: memref<4xi32, 3>, %n: index, %one: i32, %c: i1";
         check(&format!("gpu.func @k({arguments}) kernel {{ {ops} gpu.return }}"), expected, &[]);
@@ -132,7 +132,7 @@ mod tests {
 
     #[test]
     fn scopes_follow_from_what_a_kernel_does() {
-        // What follows the atomic, so that it orders something.
+        // An access that follows the atomic, so that the atomic orders something.
         let then = "llvm.store %one, %p : i32, !llvm.ptr<1>";
         let around = |before: &str| format!("{then} {before} {RMW} {then}");
         check_kernel(&around(""), &[NARROW]);
@@ -144,7 +144,8 @@ mod tests {
         let assembly = |text: &str| format!("llvm.inline_asm has_side_effects \"{text}\", \"\" : () -> ()");
         check_kernel(&around(&assembly("mapa.u32 a, b, c;")), &["mapa.u32", WIDE]);
         check_kernel(&around(&assembly("frobnicate a;")), &["frobnicate", WIDE]);
-        // Of what is in the module, the name says nothing, and another definition may take the place of a weak one.
+        // The name of a function with a body in the module determines nothing, and another definition may replace a
+        // weak one.
         let call = |name: &str| format!("%v = llvm.call @{name}(%one) : (i32) -> i32");
         check_kernel(&around(&call("__nv_abs")), &[NARROW]);
         check_kernel(&around(&call("__nv_cos")), &[NARROW]);
@@ -154,7 +155,7 @@ mod tests {
         check_kernel(&around(atomic), &[WIDE]);
     }
 
-    /// A fence that releases in a kernel stays where something behind it may be an atomic write.
+    /// A release fence in a kernel stays if an op after it may be an atomic write.
     #[test]
     fn what_is_not_known_may_do_anything() {
         let fence = "llvm.store %one, %p : i32, !llvm.ptr<1> llvm.fence release";
@@ -166,7 +167,7 @@ mod tests {
         kept("%z = llvm.mlir.zero : !llvm.ptr %v = llvm.call @__nv_atomic_add(%z, %one) : (!llvm.ptr, i32) -> i32");
     }
 
-    /// A fence that releases makes a store behind it relaxed where no access lies between.
+    /// A store after a release fence becomes relaxed if no access lies between them.
     #[test]
     fn accesses_of_every_op_are_seen() {
         let store = "llvm.store %one, %p atomic release {alignment = 4 : i64} : i32, !llvm.ptr<1>";
@@ -204,7 +205,7 @@ mod tests {
         }
     }
 
-    /// Of a function that a kernel calls, the attribute says nothing.
+    /// On a function that a kernel calls, the attribute has no meaning.
     #[test]
     fn kernels_alone_say_how_many_threads_a_cta_has() {
         let body = "{ llvm.store %one, %p : i32, !llvm.ptr<1> llvm.fence syncscope(\"block\") release llvm.return }";
@@ -217,7 +218,7 @@ mod tests {
         check(&with(""), &["fence.release.cta;"], &[]);
     }
 
-    /// One object for the host and all GPUs.
+    /// A managed variable is one object for the host and all GPUs.
     #[test]
     fn a_managed_variable_is_of_the_system() {
         let add = "%a = llvm.mlir.addressof @managed : !llvm.ptr<1> %v = llvm.atomicrmw add %a, %one acq_rel : !llvm.ptr<1>, i32";
@@ -225,7 +226,7 @@ mod tests {
         check_kernel(&format!("{then} {add} {then}"), &["atom.acq_rel.sys.global.add.u32"]);
     }
 
-    /// Nothing may stand between a tail call that must be one and its return.
+    /// No op may separate a `musttail` call from its return.
     #[test]
     fn fences_stand_in_front_of_tail_calls() {
         let spin = format!(
@@ -283,10 +284,10 @@ mod tests {
         let acquire = "ld.acquire.sys.global.b32";
         let then = "llvm.store %one, %p : i32, !llvm.ptr<1>";
         check_kernel(&region(&format!("{LOAD} {then}")), &[acquire]);
-        // Behind the round of the loop comes another one, and what is behind the loop.
+        // After an iteration of the loop follow another iteration, and the ops after the loop.
         check_kernel(&format!("{} {then}", region(LOAD)), &[acquire]);
         check_kernel(&format!("scf.if %c {{ {then} {RMW} {then} }}"), &[NARROW]);
-        // An atomic read that the second fence is for keeps it.
+        // An atomic read keeps its fence if the second fence depends on that read, too.
         let (relaxed, fence) = ("ld.relaxed.sys.global.b32", "fence.acquire.sys;");
         let again = "llvm.fence acquire";
         check_kernel(&format!("{LOAD} {again} scf.if %c {{ {again} {then} }}"), &[relaxed, fence]);

@@ -1,4 +1,4 @@
-//! The options for a part of a module: what it asks for itself, and what its users set.
+//! The options for a part of a module, from the module and from the user's settings.
 
 use melior::ir::{OperationRef, attribute::ArrayAttribute, operation::OperationLike};
 use ptx_atomics_common::{
@@ -12,17 +12,17 @@ use crate::{
     ir,
 };
 
-/// What the flag `ptx-atomics` of the module around an op sets, as in LLVM IR.
+/// The settings of the flag `ptx-atomics` of the module that contains an op, as in LLVM IR.
 ///
 /// # Errors
-/// If it is no string, or not a list of options, or names a file.
+/// An error if the flag is not a string, is not a list of options, or names a file.
 pub fn settings_of(op: OperationRef<'_, '_>) -> Result<Settings, Errors> {
     for op in ir::children(module_of(op)).filter(|op| ir::name(*op) == "llvm.module_flags") {
         let text = ir::inherent(op, "flags").map(|flags| flags.to_string()).unwrap_or_default();
         if let Some((_, value)) = text.split_once(&format!("\"{MODULE_FLAG}\", ")) {
             let list = value.strip_prefix('"').and_then(|rest| rest.split_once('"'));
             let help = format!("write #llvm.mlir.module_flag<override, \"{MODULE_FLAG}\", \"strategy=fence\">");
-            let no_string = || error_at(op, format!("the module flag \"{MODULE_FLAG}\" is no string"), &help);
+            let no_string = || error_at(op, format!("the module flag \"{MODULE_FLAG}\" is not a string"), &help);
             return Settings::of_flag(list.ok_or_else(no_string)?.0).map_err(|errors| {
                 let at = |error| Diagnostic { location: location_of(op), ..error };
                 errors.into_iter().map(at).collect()
@@ -32,11 +32,11 @@ pub fn settings_of(op: OperationRef<'_, '_>) -> Result<Settings, Errors> {
     Ok(Settings::default())
 }
 
-/// The options for the code in an op: the GPU and the PTX version are those that are set, else those that the module around
-/// it asks for, else as of [`Settings::target`].
+/// The options for the code in an op. The GPU and the PTX version come from the settings, else from the module that
+/// contains the op, else from [`Settings::target`].
 ///
 /// # Errors
-/// If the module asks for several, or for one that does not exist.
+/// An error if the module requests several targets, or one that does not exist.
 pub fn options(settings: &Settings, op: OperationRef<'_, '_>) -> Result<Options, Errors> {
     let module = module_of(op);
     let requested = if settings.mcpu.is_some() { Vec::new() } else { requested_targets(module)? };
@@ -50,15 +50,15 @@ pub fn options(settings: &Settings, op: OperationRef<'_, '_>) -> Result<Options,
     Ok(settings.options(target))
 }
 
-/// The module around an op, or itself.
+/// The innermost module that contains an op, or the op itself.
 pub fn module_of<'c, 'a>(op: OperationRef<'c, 'a>) -> OperationRef<'c, 'a> {
     ir::parents(op).find(|parent| matches!(ir::name(*parent), "gpu.module" | "builtin.module")).unwrap_or(op)
 }
 
-/// What a `gpu.module` asks to be compiled for: GPU and PTX version of each of its `#nvvm.target`s.
+/// The GPU and PTX version of each `#nvvm.target` of a `gpu.module`.
 ///
 /// # Errors
-/// All names that mean nothing.
+/// All unknown names.
 pub fn requested_targets(op: OperationRef<'_, '_>) -> Result<Vec<(Sm, PtxVersion)>, Errors> {
     let targets = op.attribute("targets").ok().and_then(|targets| ArrayAttribute::try_from(targets).ok());
     let (mut found, mut errors) = (Vec::new(), Errors::new());
@@ -68,7 +68,7 @@ pub fn requested_targets(op: OperationRef<'_, '_>) -> Result<Vec<(Sm, PtxVersion
         if !text.starts_with("#nvvm.target") {
             continue;
         }
-        // What MLIR does not print has its default.
+        // MLIR does not print a parameter with its default value.
         let chip = parameter(&text, "chip").unwrap_or("sm_50");
         let features = parameter(&text, "features").unwrap_or("+ptx60");
         let version = ptx_feature(features).map(str::parse::<PtxVersion>).transpose();
@@ -86,7 +86,7 @@ pub fn requested_targets(op: OperationRef<'_, '_>) -> Result<Vec<(Sm, PtxVersion
     errors.or(found)
 }
 
-/// The text of a parameter of an attribute, as `chip = "sm_90"`.
+/// The text of a parameter of an attribute, such as `chip = "sm_90"`.
 fn parameter<'t>(attribute: &'t str, name: &str) -> Option<&'t str> {
     let (_, rest) = attribute.split_once(&format!("{name} = \""))?;
     rest.split_once('"').map(|(value, _)| value)

@@ -24,14 +24,14 @@ use crate::{
 /// The name of the pass in pipelines.
 pub const ARGUMENT: &str = "ptx-atomics";
 
-/// What the pass says of itself in lists of passes.
+/// The description of the pass in lists of passes.
 pub const DESCRIPTION: &str = "Lowers every atomic and fence for NVIDIA GPUs to PTX, as NVIDIA's Atomics ABI says";
 
-/// The pass, for a pass manager of melior. The options are those of [`Settings`], between commas or semicolons; the module
-/// flag `ptx-atomics` sets what they leave open, and a `#nvvm.target` the GPU.
+/// The pass, for a pass manager of melior. [`Settings`] has the options, which commas or semicolons separate; the
+/// module flag `ptx-atomics` supplies options that they do not set, and a `#nvvm.target` the GPU.
 ///
-/// It runs on any op: on a `builtin.module` it lowers every `gpu.module` and `gpu.launch` in it, or everything, if there is
-/// neither. Its errors are diagnostics of MLIR, at the ops; the IR is then unchanged, and the pass has failed.
+/// It runs on any op: on a `builtin.module` it lowers every `gpu.module` and `gpu.launch` in it, or the whole module if
+/// there is neither. Its errors are diagnostics of MLIR, at the ops; the IR is then unchanged, and the pass has failed.
 ///
 /// # Examples
 /// ```
@@ -62,11 +62,11 @@ pub const DESCRIPTION: &str = "Lowers every atomic and fence for NVIDIA GPUs to 
 /// ```
 ///
 /// # Errors
-/// All options that mean nothing.
+/// All invalid options.
 pub fn pass(options: &str) -> Result<Pass, Errors> {
-    /// MLIR tells passes apart by addresses of this alignment.
+    /// MLIR identifies passes by addresses of this alignment.
     #[repr(align(8))]
-    struct Id(#[expect(dead_code, reason = "what has no size has no address of its own")] u8);
+    struct Id(#[expect(dead_code, reason = "a value without a size has no address of its own")] u8);
     static ID: Id = Id(0);
     validate(options)?;
     let options = options.to_owned();
@@ -80,10 +80,10 @@ pub fn pass(options: &str) -> Result<Pass, Errors> {
     Ok(create_external(work, TypeId::create(&ID), "PtxAtomics", ARGUMENT, DESCRIPTION, "", &dialects))
 }
 
-/// Reads options of the pass.
+/// Checks the options of the pass.
 ///
 /// # Errors
-/// All that mean nothing.
+/// All invalid options.
 pub fn validate(options: &str) -> Result<(), Errors> {
     let mut settings = Settings::default();
     settings.override_with(options, PLACE)?;
@@ -102,10 +102,11 @@ pub fn validate(options: &str) -> Result<(), Errors> {
 
 const PLACE: &str = "the options of the pass";
 
-/// Runs the pass on an op, and reports its errors to the op's context. Whether it succeeded.
+/// Runs the pass on an op, and reports its errors to the op's context. Returns whether it succeeded.
 ///
 /// # Safety
-/// Nothing else uses what is in the op meanwhile, and nothing that was in it after, as MLIR promises a pass.
+/// During the call, no other code uses the contents of the op. After the call, no code uses an op that was in it
+/// before, as MLIR guarantees to a pass.
 pub unsafe fn run(op: OperationRef<'_, '_>, options: &str) -> bool {
     let done = catch_unwind(AssertUnwindSafe(|| lower(op, options)));
     let errors = done.unwrap_or_else(|panic| Err(Diagnostic::of_panic(&*panic).into())).err().unwrap_or_default();
@@ -113,9 +114,11 @@ pub unsafe fn run(op: OperationRef<'_, '_>, options: &str) -> bool {
     errors.is_empty()
 }
 
-/// Why asynchronous operations of the device code in an op are not checked, if they were to be.
+/// The reason why asynchronous operations of the device code in an op are not checked, although the options request the
+/// check.
 ///
-/// What finds out reads PTX, and hosts as mlir-opt have no function of MLIR's C API that translates to LLVM IR.
+/// The check reads PTX, and hosts such as mlir-opt do not contain the function of MLIR's C API that translates to LLVM
+/// IR.
 pub fn unchecked(op: OperationRef<'_, '_>, options: &str) -> Option<&'static str> {
     let is_asked = |op: Op<'_, '_>| {
         let mut settings = options::settings_of(op).ok()?;
@@ -124,12 +127,12 @@ pub fn unchecked(op: OperationRef<'_, '_>, options: &str) -> Option<&'static str
     };
     let mut device = device_ops(op).into_iter().filter(|op| !is_of_host(*op));
     device.any(|op| has_asynchronous(op) && is_asked(op).is_some()).then_some(
-        "ptx-atomics: asynchronous operations are not checked in MLIR's own passes; \
-         `ptx-atomics lower` checks them, and so does the plugin in LLVM's passes (async=off says that none is to be checked)",
+        "ptx-atomics: asynchronous operations are not checked in MLIR's own passes; `ptx-atomics lower` checks them, \
+         and so does the plugin in LLVM's passes (async=off disables the check)",
     )
 }
 
-/// All or none of what is in the op.
+/// Lowers all device code in an op, or none of it if there is an error.
 fn lower(op: Op<'_, '_>, options: &str) -> Result<(), Errors> {
     let device = each(device_ops(op).into_iter().filter(|op| !is_of_host(*op)), |op| {
         let mut settings = options::settings_of(op)?;
@@ -146,14 +149,14 @@ fn lower(op: Op<'_, '_>, options: &str) -> Result<(), Errors> {
     Ok(())
 }
 
-/// Whether an op, as a function that the pass is run on, stands beside the device code.
+/// Whether an op, such as a function on which the pass runs, is outside the device code of its module.
 fn is_of_host(op: Op<'_, '_>) -> bool {
     let is_module = |op: Op<'_, '_>| ir::name(op) == "gpu.module";
     let in_device = ir::parents(op).any(|op| is_module(op) || ir::name(op) == "gpu.launch");
     !in_device && ir::children(module_of(op)).any(is_module)
 }
 
-/// Makes an error a diagnostic of MLIR.
+/// Reports an error as a diagnostic of MLIR.
 fn report(op: Op<'_, '_>, error: &Diagnostic) {
     let text = CString::new(error.text().replace('\0', "\u{fffd}")).expect("it has no NUL");
     // SAFETY: the op is live, and so are the texts during the calls.
@@ -183,7 +186,7 @@ mod tests {
         assert_eq!(super::validate("chip=sm_90,remarks=a"), Ok(()));
     }
 
-    /// The example of `docs/mlir.md` is the one of [`super::pass`], which is compiled and runs.
+    /// The example in `docs/mlir.md` is the same as the example of [`super::pass`], which is compiled and run.
     #[test]
     fn the_document_has_the_example() {
         let block = |text: &str, start: &str| {

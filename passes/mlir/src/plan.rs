@@ -1,4 +1,4 @@
-//! What an op asks for, and what replaces it.
+//! The operations that an op represents, and their replacements.
 
 use std::rc::Rc;
 
@@ -17,26 +17,26 @@ use crate::{
     vocabulary::size_and_model,
 };
 
-/// What an op asks for, in the words of LLVM's instructions.
+/// An operation of an op, in terms of LLVM's instructions.
 pub struct Asked<'c, 'a> {
     pub opcode: Opcode,
     pub ordering: Ordering,
-    /// Of a `cmpxchg`.
+    /// The failure ordering of a `cmpxchg`.
     pub failure: Ordering,
     /// The index in [`SYNC_SCOPES`].
     pub sync_scope: usize,
-    /// Where: a pointer, or a memref whose elements are accessed, and LLVM's address space. Nothing for a fence.
+    /// The address: a pointer, or a memref whose elements are accessed, and LLVM's address space. `None` for a fence.
     pub address: Option<(Value<'c, 'a>, u32)>,
-    /// The type of the value in memory. Nothing for a fence.
+    /// The type of the value in memory. `None` for a fence.
     pub ty: Option<Type<'c>>,
     pub volatile: bool,
-    /// In bytes; that of the type without one.
+    /// The alignment in bytes; `None` means the alignment of the type.
     pub alignment: Option<u64>,
-    /// The values that go in.
+    /// The input values.
     pub sources: Vec<Value<'c, 'a>>,
 }
 
-/// An op, and the operations that it stands for.
+/// An op, and the operations that it represents.
 pub struct Planned<'c, 'a> {
     pub op: Op<'c, 'a>,
     pub asked: Vec<(Asked<'c, 'a>, Rc<Replacement>)>,
@@ -62,7 +62,8 @@ impl Planned<'_, '_> {
 }
 
 impl<'c: 'a, 'a> Asked<'c, 'a> {
-    /// What the operand of an addition or subtraction of float or double is the negation of, and the operation on it.
+    /// If the operand of an addition or subtraction of float or double is a negation: the negated value, and the
+    /// operation on it.
     pub fn negated(&self) -> Option<(Opcode, Value<'c, 'a>)> {
         let source = *self.sources.first()?;
         let scalar = matches!(size_and_model(source.r#type()), (Some(Model::F32 | Model::F64), _));
@@ -70,7 +71,7 @@ impl<'c: 'a, 'a> Asked<'c, 'a> {
         Some((with_negated_operand(self.opcode)?, negation.operands().next()?))
     }
 
-    /// The memory that is accessed; nothing for a fence.
+    /// The accessed memory; `None` for a fence.
     pub fn memory(&self) -> Option<Result<Memory, Problem>> {
         self.address.map(|(pointer, space)| memory_of(pointer, space))
     }

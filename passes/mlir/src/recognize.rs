@@ -1,6 +1,6 @@
-//! From ops of MLIR to operations, and what becomes of each: every dialect is asked for its own.
+//! The conversion of ops of MLIR to operations, with the replacement of each. Every dialect handles its own ops.
 //!
-//! All device code is looked at before anything is changed, and everything that has no lowering is reported.
+//! All device code is inspected before any change, and every operation without a lowering is reported.
 
 use std::{collections::HashSet, rc::Rc};
 
@@ -31,10 +31,10 @@ use crate::{
     vocabulary::{MAY_SKIP_WRITE, is_atomic, size_and_model},
 };
 
-/// Finds every atomic and fence of the device code in `root`, and lowers it.
+/// Finds every atomic and fence of the device code in `root`, and plans its replacement.
 ///
 /// # Errors
-/// Everything that has no lowering, and every op that the target lacks.
+/// Every operation that has no lowering, and every op that the target lacks.
 pub fn plan<'c, 'a>(root: Op<'c, 'a>, options: &Options) -> Result<Vec<Planned<'c, 'a>>, Errors> {
     let (mut planned, mut errors) = (Vec::new(), Errors::new());
     for op in device_ops(root).into_iter().flat_map(ir::all) {
@@ -46,7 +46,7 @@ pub fn plan<'c, 'a>(root: Op<'c, 'a>, options: &Options) -> Result<Vec<Planned<'
     errors.or(planned)
 }
 
-/// What becomes of an op; nothing if it is neither atomic nor a fence.
+/// The plan for an op; `None` if it is neither an atomic nor a fence.
 pub fn plan_op<'c, 'a>(op: Op<'c, 'a>, options: &Options) -> Result<Option<Planned<'c, 'a>>, Vec<Problem>> {
     if let Some(problem) = kept::missing(op, options) {
         return Err(vec![problem]);
@@ -69,13 +69,13 @@ pub fn plan_op<'c, 'a>(op: Op<'c, 'a>, options: &Options) -> Result<Option<Plann
             Err(found) => problems.extend(found),
         }
     }
-    // The operations of a loop may lack the same.
+    // The operations of a loop may have the same problem.
     let mut said = HashSet::new();
     problems.retain(|problem| said.insert(problem.clone()));
     if problems.is_empty() { Ok(Some(Planned { op, asked: replaced })) } else { Err(problems) }
 }
 
-/// What an op asks for; nothing, if it is neither atomic nor a fence.
+/// The operations of an op; empty if it is neither an atomic nor a fence.
 fn asked<'c, 'a>(op: Op<'c, 'a>) -> Result<Vec<Asked<'c, 'a>>, Vec<Problem>> {
     let one = |asked: Result<Option<Asked<'c, 'a>>, Vec<Problem>>| asked.map(|asked| asked.into_iter().collect());
     match ir::name(op) {
@@ -86,7 +86,7 @@ fn asked<'c, 'a>(op: Op<'c, 'a>) -> Result<Vec<Asked<'c, 'a>>, Vec<Problem>> {
     }
 }
 
-/// The operation of the model. Whether it may leave memory unwritten says the optimizer.
+/// The operation in the types of the lowering. `may_skip_write` comes from the optimizer.
 fn operation(asked: &Asked<'_, '_>, may_skip_write: bool, options: &Options) -> Result<AtomicOp, Vec<Problem>> {
     let mut problems = Vec::new();
     let mut keep = |problem| problems.push(problem);
@@ -108,11 +108,11 @@ fn operation(asked: &Asked<'_, '_>, may_skip_write: bool, options: &Options) -> 
     }
 }
 
-/// The policy of the run, with what the attributes of the function say.
+/// The policy of the options, combined with the attributes of the function.
 pub fn policy(op: Op<'_, '_>, options: &Options) -> Result<Policy, Problem> {
     let mut policy = options.policy;
     let attribute = |name: &str| ir::parents(op).find_map(|parent| passed_through(parent, name));
-    // Those that the dialect has words for are called as in LLVM, with other hyphens.
+    // If the dialect defines such an attribute, it has LLVM's name with `_` instead of `-`.
     let own = |name: &str| ir::parents(op).find_map(|parent| ir::inherent(parent, &name.replace('-', "_")));
     let mode = |name: &&str| attribute(name).or_else(|| own(name).and_then(ir::string));
     policy.flush_f32 |= DENORMAL_MODES.iter().find_map(mode).is_some_and(|mode| flushes(&mode));

@@ -1,4 +1,4 @@
-//! Runs parts of MLIR: what it reports are our errors.
+//! The execution of parts of MLIR, with MLIR's diagnostics as errors.
 
 use std::ffi::c_void;
 
@@ -13,7 +13,7 @@ use ptx_atomics_common::{Diagnostic, Errors};
 
 use crate::ir::{self, Op};
 
-/// The passes that are run here. What registers all of MLIR's would link all of them.
+/// The passes that this crate runs. A function that registers all of MLIR's passes would link all of them.
 const PASSES: [unsafe extern "C" fn(); 22] = [
     mlirRegisterConversionArithToLLVMConversionPass,
     mlirRegisterConversionConvertBufferizationToMemRefPass,
@@ -39,17 +39,17 @@ const PASSES: [unsafe extern "C" fn(); 22] = [
     mlirRegisterMemRefExpandStridedMetadataPass,
 ];
 
-/// Runs passes on an op of the kind that the pipeline is for.
+/// Runs passes on an op of the kind for which the pipeline is.
 ///
 /// # Errors
-/// What MLIR says.
+/// MLIR's errors.
 pub fn run_on(op: Op<'_, '_>, pipeline: &str) -> Result<(), Errors> {
     static REGISTERED: std::sync::Once = std::sync::Once::new();
-    // SAFETY: they take nothing, and are called once.
+    // SAFETY: the functions take no arguments, and are called once.
     REGISTERED.call_once(|| PASSES.iter().for_each(|register| unsafe { register() }));
     let done = diagnosed(op.context(), || {
         let anchor = pipeline.split('(').next().unwrap_or_default();
-        // SAFETY: context and op are live; the manager is ours, and made for ops like this one.
+        // SAFETY: context and op are live; this function owns the manager, which is created for ops of this kind.
         unsafe {
             let manager = PassManager::from_raw(mlirPassManagerCreateOnOperation(
                 mlirOperationGetContext(op.to_raw()),
@@ -62,7 +62,7 @@ pub fn run_on(op: Op<'_, '_>, pipeline: &str) -> Result<(), Errors> {
     done.map_err(|errors| or_unknown(errors, &format!("MLIR's passes failed: {pipeline}")))
 }
 
-/// The errors, or one that says what failed, where MLIR did not.
+/// The errors, or an error with the given message if MLIR reported none.
 pub fn or_unknown(errors: Errors, message: &str) -> Errors {
     if errors.is_empty() { Diagnostic::new(message).into() } else { errors }
 }
@@ -74,10 +74,10 @@ pub fn run_on_module(module: &mut Module<'_>, pipeline: &str) -> Result<(), Erro
     run_on(unsafe { Op::from_raw(op.to_raw()) }, pipeline)
 }
 
-/// Runs a part of MLIR that reports errors to the context. Nothing is an error if it gives something.
+/// Runs a part of MLIR that reports errors to the context. If it returns a value, its diagnostics are ignored.
 pub fn diagnosed<T>(context: ContextRef<'_>, work: impl FnOnce() -> Option<T>) -> Result<T, Errors> {
     unsafe extern "C" fn handle(diagnostic: MlirDiagnostic, errors: *mut c_void) -> MlirLogicalResult {
-        // SAFETY: both live during the call, and nothing else holds the errors.
+        // SAFETY: both pointers are valid during the call, and no other code accesses the errors.
         unsafe {
             if mlirDiagnosticGetSeverity(diagnostic) == MlirDiagnosticSeverity_MlirDiagnosticError {
                 (*errors.cast::<Errors>()).push(error(diagnostic));
@@ -86,7 +86,7 @@ pub fn diagnosed<T>(context: ContextRef<'_>, work: impl FnOnce() -> Option<T>) -
         MlirLogicalResult { value: 1 }
     }
     let mut errors = Errors::new();
-    // SAFETY: the context is live. The handler is detached before the errors are gone.
+    // SAFETY: the context is live. The handler is detached before the errors are dropped.
     let result = unsafe {
         let context = context.to_ref();
         let to = (&raw mut errors).cast();
@@ -107,7 +107,7 @@ unsafe fn error(diagnostic: MlirDiagnostic) -> Diagnostic {
         let notes = notes.map(|note| message(note).lines().next().unwrap_or_default().trim_end().to_owned());
         (notes.collect::<Vec<_>>(), ir::file_location(Location::from_raw(mlirDiagnosticGetLocation(diagnostic))))
     };
-    // MLIR cites nothing where the op is too large.
+    // MLIR cites no op if the op is too large.
     let notes = notes.into_iter().filter(|note| note != "see current operation:").collect();
     Diagnostic { location, notes, ..Diagnostic::new(unsafe { message(diagnostic) }) }
 }
@@ -118,7 +118,7 @@ unsafe fn error(diagnostic: MlirDiagnostic) -> Diagnostic {
 /// The diagnostic is live.
 unsafe fn message(diagnostic: MlirDiagnostic) -> String {
     unsafe extern "C" fn append(text: MlirStringRef, to: *mut c_void) {
-        // SAFETY: both live during the call.
+        // SAFETY: both pointers are valid during the call.
         unsafe { (*to.cast::<String>()).push_str(&ir::text(text)) };
     }
     let mut text = String::new();

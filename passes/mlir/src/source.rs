@@ -1,4 +1,4 @@
-//! Reading a module: text or bytecode.
+//! Parsing of a module from text or bytecode.
 
 use melior::{
     Context, ContextRef,
@@ -15,7 +15,7 @@ use crate::{diagnostic::error_at, ir, run::diagnosed};
 /// The first bytes of MLIR's bytecode.
 pub const BYTECODE: &[u8] = b"ML\xefR";
 
-/// The dialects of what is built, which must be loaded before.
+/// The dialects of the ops that the pass builds. They must be loaded first.
 pub const BUILT: [fn() -> DialectHandle; 5] = [
     DialectHandle::arith,
     DialectHandle::gpu,
@@ -25,7 +25,7 @@ pub const BUILT: [fn() -> DialectHandle; 5] = [
     DialectHandle::scf,
 ];
 
-/// A context that knows every dialect of MLIR, and works in one thread.
+/// A context that knows every dialect of MLIR, and uses one thread.
 pub fn context() -> Context {
     let registry = DialectRegistry::new();
     register_all_dialects(&registry);
@@ -37,10 +37,10 @@ pub fn context() -> Context {
     context
 }
 
-/// Reads and verifies a module.
+/// Parses and verifies a module.
 ///
 /// # Errors
-/// What MLIR says is wrong with it.
+/// MLIR's errors about the module.
 pub fn read<'c>(context: &'c Context, input: &Input) -> Result<Module<'c>, Errors> {
     let bytes = input.bytes();
     if bytes.is_empty() {
@@ -71,7 +71,7 @@ pub fn read<'c>(context: &'c Context, input: &Input) -> Result<Module<'c>, Error
     })
 }
 
-/// What helps where MLIR itself does not know an op.
+/// The help for an op that MLIR itself does not know.
 fn lower_first() -> String {
     format!("lower it to the dialects of MLIR {LLVM_VERSION} itself first")
 }
@@ -80,7 +80,7 @@ fn parse<'c>(context: &'c Context, bytes: &[u8]) -> Result<Module<'c>, Errors> {
     // SAFETY: the context is live.
     let reference = unsafe { ContextRef::from_raw(context.to_raw()) };
     diagnosed(reference, || {
-        // SAFETY: context and bytes are live, and the result is ours.
+        // SAFETY: context and bytes are live, and the caller owns the result.
         unsafe {
             let text = MlirStringRef { data: bytes.as_ptr().cast(), length: bytes.len() };
             let module = mlirModuleCreateParse(context.to_raw(), text);
@@ -89,7 +89,7 @@ fn parse<'c>(context: &'c Context, bytes: &[u8]) -> Result<Module<'c>, Errors> {
     })
 }
 
-/// The ops of which MLIR has no dialect, in a module that can be read in spite of them.
+/// An error for each op without a registered dialect, in a module that MLIR can parse otherwise.
 fn unregistered(context: &Context, bytes: &[u8]) -> Errors {
     context.set_allow_unregistered_dialects(true);
     let parsed = parse(context, bytes);
@@ -110,7 +110,7 @@ fn unknown(op: &str) -> String {
     format!("{op} is of the dialect {dialect}, which MLIR {LLVM_VERSION} does not have")
 }
 
-/// The op of which MLIR's parser says that it has no dialect.
+/// The op in a message of MLIR's parser about an unknown dialect.
 fn unknown_syntax(message: &str) -> Option<&str> {
     let (dialect, rest) = message.strip_prefix("Dialect `")?.split_once("' not found for custom op '")?;
     let (op, _) = rest.split_once('\'').filter(|_| !dialect.is_empty())?;

@@ -1,4 +1,4 @@
-//! The SPIR-V dialect: its atomics and barriers, and the modules that they stand in.
+//! The SPIR-V dialect: its atomics and barriers, and the modules that contain them.
 
 mod atomics;
 mod module;

@@ -1,36 +1,36 @@
-//! A row of the table of ops that stay as the NVVM dialect has them.
+//! The row type of the table of NVVM ops that the pass keeps.
 
 use ptx_atomics_common::needs::Needs;
 
-/// A variant of an op: what tells it from the others, and what its instruction requires.
+/// A variant of an op: the condition that selects it, and the requirements of its instruction.
 #[derive(Debug)]
 pub struct Variant {
     /// The name of the op, without the dialect.
     pub op: &'static str,
     pub when: Condition,
     pub needs: Needs,
-    /// The instruction, without the qualifiers that change nothing about what it requires.
+    /// The instruction, without the modifiers that do not change its requirements.
     pub ptx: &'static str,
     pub conversion: Conversion,
 }
 
-/// What MLIR converts a variant to.
+/// The form to which MLIR converts a variant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Conversion {
-    /// An intrinsic, whose attributes say what it does to memory.
+    /// An intrinsic whose attributes describe its memory effects.
     Intrinsic,
-    /// An intrinsic of which LLVM believes that it touches less memory than it orders: only its arguments, or none that
-    /// a program sees.
+    /// An intrinsic for which LLVM assumes fewer memory effects than it orders: only its arguments, or no memory that a
+    /// program can access.
     NarrowIntrinsic,
-    /// Inline assembly that does not clobber memory. It is `convert-nvvm-to-llvm` that writes it: without this pass the
+    /// Inline assembly that does not clobber memory. `convert-nvvm-to-llvm` writes it: without that pass, the
     /// translation to LLVM IR fails, or drops the op's predicate.
     Asm,
 }
 
-/// What tells the variants of an op apart.
+/// The condition that selects a variant of an op.
 #[derive(Debug)]
 pub enum Condition {
-    /// Nothing: it is what the other variants of the op leave over.
+    /// No condition: the variant applies if no other variant of the op does.
     Always,
     /// An attribute has this value.
     Attribute(&'static str, &'static str),
@@ -51,7 +51,7 @@ impl Variant {
         Self { conversion, ..self }
     }
 
-    /// Whether LLVM may move accesses of memory across it that it orders.
+    /// Whether LLVM may move memory accesses that the variant orders across it.
     pub fn is_transparent(&self) -> bool {
         self.conversion != Conversion::Intrinsic
     }

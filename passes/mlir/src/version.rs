@@ -1,11 +1,11 @@
-//! What differs between the versions of MLIR.
+//! The differences between the versions of MLIR.
 
 #[cfg(feature = "llvm22")]
 use crate::variant::Conversion;
 use crate::variant::{Condition, Variant, since, variant};
 
-/// The ops whose inline assembly is not convergent: LLVM copies it into both sides of a branch, although all threads of a warp
-/// must execute it together. Each with an intrinsic, which is convergent and gives the same instruction.
+/// The ops whose inline assembly is not convergent: LLVM copies it into both sides of a branch, although all threads of
+/// a warp must execute it together. Each has an intrinsic that is convergent and becomes the same instruction.
 pub const DIVERGENT: &[(&str, &str)] = if cfg!(feature = "llvm23") {
     &[]
 } else {
@@ -20,7 +20,7 @@ const POPC: Condition = reduction("#nvvm.reduction<popc>");
 const AND: Condition = reduction("#nvvm.reduction<and>");
 const OR: Condition = reduction("#nvvm.reduction<or>");
 
-/// The barriers of a block, as rows of the table in `nvvm.rs`.
+/// The barriers of a CTA, as rows of the table in `nvvm.rs`.
 #[cfg(feature = "llvm22")]
 #[rustfmt::skip]
 pub const BARRIERS: &[Variant] = {
@@ -35,8 +35,8 @@ pub const BARRIERS: &[Variant] = {
     ]
 };
 
-/// The barriers of a block, as rows of the table in `nvvm.rs`. MLIR 23 has them without `.aligned` too, for threads that do
-/// not come together.
+/// The barriers of a CTA, as rows of the table in `nvvm.rs`. MLIR 23 also has them without `.aligned`, for threads that
+/// do not arrive together.
 #[cfg(feature = "llvm23")]
 #[rustfmt::skip]
 pub const BARRIERS: &[Variant] = {

@@ -1,5 +1,5 @@
-//! The words of MLIR's LLVM dialect: the names of its atomics, the numbers that it has for LLVM's orderings and operations, and
-//! what its types are to the model.
+//! The encodings of MLIR's LLVM dialect: the names of its atomics, its numbers for LLVM's orderings and operations, and
+//! the conversion of its types to the types of the lowering.
 
 use melior::ir::{Type, TypeLike, r#type::IntegerType};
 use mlir_sys::*;
@@ -9,15 +9,16 @@ use strum::IntoEnumIterator;
 
 use crate::ir;
 
-/// The attribute of a read-modify-write that need not write what is there.
+/// The attribute of a read-modify-write that may skip its write if the value in memory would not change.
 pub const MAY_SKIP_WRITE: &str = "ptx_atomics.may_skip_write";
 
-/// Whether an op of this name is one of the dialect that may be atomic, or a fence.
+/// Whether an op of this name belongs to the dialect and may be an atomic or a fence.
 pub fn is_atomic(name: &str) -> bool {
     matches!(name, "llvm.fence" | "llvm.load" | "llvm.store" | "llvm.atomicrmw" | "llvm.cmpxchg")
 }
 
-/// The operations of LLVM's `atomicrmw`, by the numbers of MLIR (`LLVMEnums.td`). What an MLIR lacks is at the end.
+/// The operations of LLVM's `atomicrmw`, by the numbers of MLIR (`LLVMEnums.td`). Operations that a version of MLIR
+/// lacks are at the end.
 const BIN_OPS: [RmwOp; 23] = {
     use RmwOp::*;
     [
@@ -47,7 +48,7 @@ const BIN_OPS: [RmwOp; 23] = {
     ]
 };
 
-/// LLVM's orderings of atomics, and the numbers that MLIR has for them.
+/// LLVM's orderings of atomics, each with its number in MLIR.
 const ORDERINGS: [(Ordering, i64); 6] = [
     (Ordering::Unordered, 1),
     (Ordering::Relaxed, 2),
@@ -57,7 +58,7 @@ const ORDERINGS: [(Ordering, i64); 6] = [
     (Ordering::SeqCst, 7),
 ];
 
-/// The operation of a number of MLIR.
+/// The operation with a number in MLIR.
 pub fn bin_op(number: i64) -> Option<RmwOp> {
     BIN_OPS.get(usize::try_from(number).ok()?).copied()
 }
@@ -67,7 +68,7 @@ pub fn bin_op_number(op: RmwOp) -> i64 {
     BIN_OPS.iter().position(|known| *known == op).unwrap_or_default() as i64
 }
 
-/// The ordering of a number of MLIR; nothing for that of what is not atomic.
+/// The ordering with a number in MLIR; `None` for the number that marks an access as not atomic.
 pub fn ordering(number: i64) -> Option<Ordering> {
     ORDERINGS.iter().find(|(_, known)| *known == number).map(|(ordering, _)| *ordering)
 }
@@ -77,11 +78,11 @@ pub fn ordering_number(ordering: Ordering) -> i64 {
     ORDERINGS.iter().find(|(known, _)| *known == ordering).map_or(0, |(_, number)| *number)
 }
 
-/// The type of the model that is computed with, and the size in bytes. The size of what has none is greater than any that
-/// is accessed atomically.
+/// The type in the lowering on which the GPU computes, and the size in bytes. A type without a size gets one that is
+/// greater than any atomic access.
 pub fn size_and_model(ty: Type<'_>) -> (Option<Model>, u64) {
     const NONE: (Option<Model>, u64) = (None, u64::MAX);
-    // SAFETY: the type is live, and each accessor is called on the kind of type that it is defined for.
+    // SAFETY: the type is live, and each accessor is called on the kind of type for which it is defined.
     let (element, lanes) = unsafe {
         let raw = ty.to_raw();
         if mlirTypeIsAVector(raw) && mlirShapedTypeGetRank(raw) == 1 && !mlirVectorTypeIsScalable(raw) {

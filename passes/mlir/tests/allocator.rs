@@ -1,5 +1,5 @@
-//! No op is looked at after its end, neither in the conversion to LLVM IR nor by the pass in MLIR, with an allocator that overwrites what is
-//! freed.
+//! Neither the conversion to LLVM IR nor the pass in MLIR accesses an op after it was erased. The test uses an
+//! allocator that overwrites freed memory.
 
 use std::{env, fs, path::Path, process::Command};
 
@@ -8,10 +8,10 @@ use ptx_atomics_link as _;
 use ptx_atomics_llvm::inkwell;
 use ptx_atomics_mlir as mlir;
 
-/// glibc's allocator then overwrites all that is freed, at once.
+/// The settings with which glibc's allocator immediately overwrites all freed memory.
 const ALLOCATOR: [(&str, &str); 2] = [("MALLOC_PERTURB_", "165"), ("GLIBC_TUNABLES", "glibc.malloc.tcache_count=0")];
 
-/// Built-in variables go with the ops that take their addresses.
+/// Built-in variables are erased together with the ops that take their addresses.
 const BUILT_IN: &str = r#"spirv.module Logical GLSL450 {
   spirv.GlobalVariable @a built_in("SubgroupSize") : !spirv.ptr<i32, Input>
   spirv.GlobalVariable @b built_in("SubgroupLocalInvocationId") : !spirv.ptr<i32, Input>
@@ -40,7 +40,7 @@ fn no_op_is_looked_at_after_its_end() {
     let mut done = 0;
     for text in texts.chain([BUILT_IN.to_owned()]) {
         for lower in [to_llvm_ir, in_mlir] {
-            // What has no lowering is changed by neither.
+            // An input without a lowering is changed by neither.
             done += usize::from(lower(&text).is_ok());
         }
     }

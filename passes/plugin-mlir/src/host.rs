@@ -6,7 +6,7 @@ use mlir_sys::{MlirDialectRegistry, MlirOperation};
 use ptx_atomics_common::settings::Takes;
 use ptx_atomics_version::plugin::Text;
 
-/// An option of the pass. Fields as in `shim.cpp`.
+/// An option of the pass. The fields are the same as in `shim.cpp`.
 #[repr(C)]
 pub struct Setting {
     pub name: Text,
@@ -14,10 +14,10 @@ pub struct Setting {
     pub takes: Takes,
 }
 
-/// A function of the shim that takes a message, and what it is called with.
+/// A function of the shim that receives a message, with the pointer that the shim passed along with the function.
 pub type Say = unsafe extern "C" fn(*mut c_void, Text);
 
-/// What the shim calls. Fields as in `shim.cpp`.
+/// The functions that the shim calls. The fields are the same as in `shim.cpp`.
 #[repr(C)]
 pub struct Callbacks {
     pub argument: Text,
@@ -30,7 +30,7 @@ pub struct Callbacks {
     pub unchecked: unsafe extern "C" fn(MlirOperation, options: Text) -> Text,
 }
 
-// SAFETY: its texts are constants.
+// SAFETY: the texts are constants.
 unsafe impl Sync for Callbacks {}
 
 /// `MLIR_PLUGIN_API_VERSION` of MLIR 22.

@@ -1,5 +1,5 @@
-// The pass in MLIR's classes, which only C++ has. Everything else is in Rust, which is called through `Callbacks`; no
-// exception and no panic crosses the border.
+// The pass as one of MLIR's classes, which exist only in C++. All other code is in Rust, and is called through
+// `Callbacks`; no exception and no panic crosses the border.
 
 #include "mlir/CAPI/IR.h"
 #include "mlir/Pass/Pass.h"
@@ -35,13 +35,13 @@ struct Callbacks {
   Text argument, description;
   size_t settings;
   Setting (*setting)(size_t);
-  // Names the dialects of what the pass builds.
+  // Inserts the dialects of the ops that the pass builds into a registry.
   void (*insertDialects)(MlirDialectRegistry);
-  // Says what is wrong with options.
+  // Passes the errors of an option list to `say`.
   void (*validate)(Text options, void (*say)(void *, Text), void *to);
-  // The pass itself; whether it succeeded.
+  // The pass itself. Returns whether it succeeded.
   bool (*run)(MlirOperation, Text options);
-  // Why asynchronous operations are not checked; empty if there is nothing to say.
+  // The reason why asynchronous operations are not checked; empty if there is none.
   Text (*unchecked)(MlirOperation, Text options);
 };
 
@@ -49,7 +49,7 @@ const Callbacks *callbacks;
 
 class PtxAtomics : public PassWrapper<PtxAtomics, OperationPass<>> {
   std::vector<std::unique_ptr<llvm::cl::Option>> options;
-  // What each option that is set is in text.
+  // For each option, a function that appends its text if the option is set.
   std::vector<std::function<void(std::string &)>> writers;
 
   static void write(std::string &text, StringRef name, bool value) {
@@ -59,7 +59,7 @@ class PtxAtomics : public PassWrapper<PtxAtomics, OperationPass<>> {
     for (StringRef value : values)
       write(text, name, value);
   }
-  // MLIR prints what is not set as an empty value.
+  // MLIR prints an unset option as an empty value.
   static void write(std::string &text, StringRef name, StringRef value) {
     if (!value.empty())
       text += (name + "=" + value + ";").str();

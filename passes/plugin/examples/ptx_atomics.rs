@@ -1,4 +1,4 @@
-//! The plugin, as the tests load it: in their profile, and built together with them.
+//! The plugin as an example, for the tests: it is built together with them, in their profile.
 
 #[path = "../src/lib.rs"]
 mod plugin;

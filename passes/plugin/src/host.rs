@@ -5,7 +5,7 @@ use std::ffi::{c_uint, c_void};
 use ptx_atomics_llvm::inkwell::llvm_sys::prelude::{LLVMModuleRef, LLVMValueRef};
 use ptx_atomics_version::plugin::Text;
 
-/// What the shim calls. Fields as in `shim.cpp`.
+/// The functions that the shim calls. The fields are the same as in `shim.cpp`.
 #[repr(C)]
 pub struct Callbacks {
     pub resolve: Text,
@@ -16,10 +16,11 @@ pub struct Callbacks {
     pub check: unsafe extern "C" fn(LLVMModuleRef, parameters: Text, gpu: Text, features: Text),
 }
 
-// SAFETY: its texts are constants.
+// SAFETY: the texts are constants.
 unsafe impl Sync for Callbacks {}
 
-/// The two callbacks that a host asks a plugin for, functions of the shim with arguments of LLVM's C++ API.
+/// The two callbacks that a host requests from a plugin. They are functions of the shim with arguments of LLVM's C++
+/// API.
 #[repr(C)]
 pub struct PluginCallbacks {
     pub register_passes: *const c_void,
@@ -29,14 +30,15 @@ pub struct PluginCallbacks {
 /// `LLVM_PLUGIN_API_VERSION` of LLVM 22.
 pub const API_VERSION: u32 = 2;
 
-// Cargo names it for the library alone, not for the example.
+// Cargo passes this library only to the library target, not to the example.
 #[link(name = "shim", kind = "static")]
 unsafe extern "C" {
     pub fn ptx_atomics_connect(callbacks: &'static Callbacks) -> PluginCallbacks;
-    /// Whether the host handles it. The line is one of the function's file; 0 if it is not known. The function has code.
+    /// Reports an error. Returns whether the host handles it. The line is in the file of the function; 0 if it is not
+    /// known. The function has a body.
     pub fn ptx_atomics_error(function: LLVMValueRef, message: Text, line: c_uint, column: c_uint) -> bool;
     pub fn ptx_atomics_module_error(module: LLVMModuleRef, message: Text) -> bool;
-    /// The function has code, or is null.
+    /// Reports a warning. The function has a body, or is null.
     pub fn ptx_atomics_warning(
         module: LLVMModuleRef,
         function: LLVMValueRef,

@@ -1,10 +1,11 @@
-//! `libptx_atomics.so`: the pass, in the hosts that people have.
+//! `libptx_atomics.so`: the pass as a plugin for existing hosts.
 //!
 //! rustc and clang run it at the end of their optimizer, opt there and by name, llc before code generation; `shim.cpp`
-//! knows their extension points. At the start of a pipeline the module is protected from what LLVM's optimizer loses
-//! ([`llvm::begin`]); the pass then resolves address spaces and lowers. A module for another target is not touched.
+//! uses their extension points. At the start of a pipeline, the plugin protects the ordering in the module from LLVM's
+//! optimizer ([`llvm::begin`]); the pass then resolves address spaces and lowers. A module for another target is not
+//! changed.
 //!
-//! LLVM's functions are the host's. Nothing unwinds into it: a panic becomes one of its diagnostics.
+//! LLVM's functions are the host's. No panic unwinds into the host: a panic becomes a diagnostic.
 
 mod host;
 
@@ -31,7 +32,7 @@ use ptx_atomics_version::plugin::{PassPluginLibraryInfo, Plugin, Text};
 use ptx_lowering::{PtxVersion, Sm, Target, UnknownTarget};
 use ptx_optimize::Rewrites;
 
-/// Options in the environment, for hosts that cannot pass any.
+/// The environment variable with options, for hosts that cannot pass any.
 const VARIABLE: &str = "PTX_ATOMICS";
 
 static CALLBACKS: Callbacks =
@@ -39,24 +40,25 @@ static CALLBACKS: Callbacks =
 
 /// The entry point of a pass plugin (`llvm/Plugins/PassPlugin.h`).
 ///
-/// Other versions of LLVM expect another structure and other classes: there this says so and ends the process.
+/// Other versions of LLVM expect another structure and other classes. In such a host the function prints a message and
+/// ends the process.
 #[unsafe(no_mangle)]
 pub extern "C" fn llvmGetPassPluginInfo() -> PassPluginLibraryInfo<PluginCallbacks> {
     let plugin = Plugin { file: "libptx_atomics", package: env!("CARGO_PKG_NAME"), input: "LLVM IR" };
     plugin.require_host();
-    // SAFETY: the callbacks live for ever.
+    // SAFETY: the callbacks are never freed.
     PassPluginLibraryInfo::new(host::API_VERSION, unsafe { host::ptx_atomics_connect(&CALLBACKS) })
 }
 
-// SAFETY of the callbacks: only the shim calls them, with a live module of the host that nothing else uses meanwhile, and with
-// texts that live during the call.
+// SAFETY of the callbacks: only the shim calls them, with a live module of the host that no other code uses during the
+// call, and with texts that live during the call.
 
-/// Before LLVM's passes run: at the start of a host's pipeline, and in front of the pass.
+/// Runs before LLVM's passes: at the start of a host's pipeline, and before the pass.
 unsafe extern "C" fn start(module: LLVMModuleRef, parameters: Text) {
     let work = |module: &Module<'_>| {
         // SAFETY: the shim's text lives during the call.
         let parameters = unsafe { parameters.get() }.unwrap_or_default();
-        // A misspelled option is an error in a module without atomics too.
+        // A misspelled option is an error even in a module without atomics.
         let settings = settings(module, &parameters)?;
         llvm::expand(module)?;
         llvm::relax_cuda(module, || Ok(settings.cuda_atomics != Some(false)))?;
@@ -70,8 +72,8 @@ unsafe extern "C" fn start(module: LLVMModuleRef, parameters: Text) {
     unsafe { guarded(module, work) };
 }
 
-/// Checks asynchronous operations before LLVM's optimizer, or as early as the GPU is known. Once, in all steps from the source
-/// program to the machine code: the module says so.
+/// Checks asynchronous operations before LLVM's optimizer, or as soon as the GPU is known. The module records the
+/// check, so that it runs once on the whole path from the source program to machine code.
 unsafe extern "C" fn asynchronous(module: LLVMModuleRef, parameters: Text, gpu: Text, features: Text) {
     let work = |module: &Module<'_>| {
         if !llvm::has_asynchronous(module) || llvm::is_checked(module) {
@@ -83,7 +85,7 @@ unsafe extern "C" fn asynchronous(module: LLVMModuleRef, parameters: Text, gpu: 
         if settings.asynchronous == Some(AsyncMode::Off) {
             return Ok(());
         }
-        // Without a GPU there is no code generator yet; an unknown one is an error of the pass.
+        // Without a GPU the host has no code generator yet. The pass reports an unknown GPU.
         let Ok(target) = target(&settings, module, machine) else { return Ok(()) };
         let for_host = unsafe { host::ptx_atomics_wants_remarks(module.as_mut_ptr()) };
         let options = Options { remarks: for_host || settings.remarks.is_some(), ..settings.options(target) };
@@ -96,7 +98,7 @@ unsafe extern "C" fn asynchronous(module: LLVMModuleRef, parameters: Text, gpu: 
     unsafe { guarded(module, work) };
 }
 
-/// Whether the pass has anything to do.
+/// Whether the pass would change the module.
 unsafe extern "C" fn pending(module: LLVMModuleRef) -> bool {
     let mut pending = false;
     let work = |module: &Module<'_>| {
@@ -108,8 +110,8 @@ unsafe extern "C" fn pending(module: LLVMModuleRef) -> bool {
     pending
 }
 
-/// The pass, on a module whose address spaces are resolved. Atomics are optimized where the host optimizes, unless somebody says
-/// otherwise.
+/// Runs the pass on a module whose address spaces are resolved. If the host optimizes, atomics are optimized, unless an
+/// option is set explicitly.
 unsafe extern "C" fn lower(module: LLVMModuleRef, parameters: Text, gpu: Text, features: Text, optimize: bool) {
     let work = |module: &Module<'_>| {
         llvm::require_nvptx64(module)?;
@@ -129,7 +131,7 @@ unsafe extern "C" fn lower(module: LLVMModuleRef, parameters: Text, gpu: Text, f
     unsafe { guarded(module, work) };
 }
 
-/// Whether the host's backend can compile a module in which there is nothing to lower. Without a known GPU nobody can say.
+/// Checks that the host's backend can compile a module without operations to lower. The check requires a known GPU.
 unsafe extern "C" fn check(module: LLVMModuleRef, parameters: Text, gpu: Text, features: Text) {
     let work = |module: &Module<'_>| {
         // SAFETY: the shim's texts live during the call.
@@ -145,13 +147,14 @@ unsafe extern "C" fn check(module: LLVMModuleRef, parameters: Text, gpu: Text, f
     unsafe { guarded(module, work) };
 }
 
-/// Runs a part of the pass. Its errors and panics become diagnostics of the host, and the module is emptied, so that the
-/// host's backend does not meet what was not lowered. A host that handles no diagnostics ends, as at any of them.
+/// Runs a part of the pass. Its errors and panics become diagnostics of the host. After an error the module is emptied,
+/// so that the host's backend receives no operation that was not lowered. If the host does not handle the diagnostic,
+/// the process ends, as with any of its errors.
 ///
 /// # Safety
-/// The module is live, and nothing else uses it meanwhile.
+/// The module is live, and no other code uses it during the call.
 unsafe fn guarded(module: LLVMModuleRef, work: impl FnOnce(&Module<'_>) -> Result<(), Errors>) {
-    // SAFETY: the host's module is live, and stays the host's.
+    // SAFETY: the host's module is live, and the host keeps its ownership.
     let module = ManuallyDrop::new(unsafe { Module::new(module) });
     let result = catch_unwind(AssertUnwindSafe(|| work(&module)))
         .unwrap_or_else(|panic| Err(Diagnostic::of_panic(&*panic).into()));
@@ -165,16 +168,17 @@ unsafe fn guarded(module: LLVMModuleRef, work: impl FnOnce(&Module<'_>) -> Resul
     }
     // SAFETY: the module is live.
     unsafe { host::ptx_atomics_empty(module.as_mut_ptr()) };
-    // Nothing is pending any more.
+    // After this, nothing is pending.
     llvm::end(&module);
 }
 
-/// rustc ends at the first error that a thread of code generation reports, before it hears of the next.
+/// Whether rustc generated the module. rustc ends at the first error that a thread of code generation reports, before
+/// it receives the next one.
 fn is_of_rustc(module: &Module<'_>) -> bool {
     module.get_global_metadata("llvm.ident").iter().any(|ident| ident.to_string().contains("rustc version"))
 }
 
-/// All errors as one, of which those behind the first are notes.
+/// All errors as one error, with the later errors as notes.
 fn joined(errors: Errors) -> Errors {
     let mut errors = errors.into_iter();
     let Some(mut first) = errors.next() else { return Errors::new() };
@@ -184,7 +188,7 @@ fn joined(errors: Errors) -> Errors {
     first.into()
 }
 
-/// What is set for the module: by its flag, over that by the environment, over that by the parameters of the pass.
+/// The settings for the module: its flag, overridden by the environment, overridden by the parameters of the pass.
 fn settings(module: &Module<'_>, parameters: &str) -> Result<Settings, Errors> {
     let mut settings = llvm::settings_of(module)?;
     if let Some(list) = env::var_os(VARIABLE) {
@@ -194,9 +198,9 @@ fn settings(module: &Module<'_>, parameters: &str) -> Result<Settings, Errors> {
     Ok(settings)
 }
 
-/// What is compiled for: by the settings, else by the host's code generator, else by the module's functions. Of several
-/// GPUs it is the highest: code for it that meets an older GPU is rejected, while the other way round an ordering that
-/// only the newer one loses might be lost.
+/// The target: from the settings, else from the host's code generator, else from the module's functions. If these name
+/// several GPUs, it is the highest. An older GPU rejects code for a newer one; conversely, code for the older GPU might
+/// lose an ordering on the newer one.
 fn target(settings: &Settings, module: &Module<'_>, machine: Option<(String, String)>) -> Result<Target, Errors> {
     let unknown = |error: UnknownTarget| Diagnostic::new(format!("the host's target: {error}"));
     let (gpu, version) = match machine {
@@ -218,21 +222,21 @@ fn target(settings: &Settings, module: &Module<'_>, machine: Option<(String, Str
     Ok(Target::new(gpu, version).map_err(|error| Diagnostic::new(error.to_string()))?)
 }
 
-/// A function of the module and a line of its file: what a diagnostic of LLVM stands at. Nothing if it has no code.
+/// The function and the line in its file at which LLVM reports a diagnostic. `None` if the function has no body.
 fn place(module: &Module<'_>, function: &str, location: Option<&Location>) -> Option<(LLVMValueRef, c_uint, c_uint)> {
     let named = module.get_function(function).filter(|function| function.count_basic_blocks() > 0)?;
     let (line, column) = location.map_or((0, 0), |at| (at.line, at.column));
     Some((named.as_value_ref(), line, column))
 }
 
-/// Gives remarks to those who want them.
+/// Passes remarks to the host, and to the file in the settings.
 fn remark(module: &Module<'_>, settings: &Settings, remarks: &[Remark]) -> Result<(), Errors> {
     // SAFETY: the module is live.
     if unsafe { host::ptx_atomics_wants_remarks(module.as_mut_ptr()) } {
         for remark in remarks {
             if let Some((function, line, column)) = place(module, &remark.function, remark.location.as_ref()) {
                 let (name, text) = (Text::new(remark.name()), remarks::line(remark));
-                // SAFETY: the function is one of a live module, with code, and the text lives during the call.
+                // SAFETY: the function belongs to a live module and has a body, and the text lives during the call.
                 unsafe {
                     host::ptx_atomics_remark(function, name, remark.is_missed(), Text::new(&text), line, column);
                 }
@@ -242,21 +246,23 @@ fn remark(module: &Module<'_>, settings: &Settings, remarks: &[Remark]) -> Resul
     settings.remarks.as_ref().map_or(Ok(()), |path| remarks::append(path, remarks))
 }
 
-/// Tells the host a warning. rustc takes those of functions for errors.
+/// Reports a warning to the host. rustc treats warnings at functions as errors, so they are reported without a
+/// function.
 fn warn(module: &Module<'_>, warning: &Diagnostic) {
     let place = warning.function.as_ref().filter(|_| !is_of_rustc(module));
     let place = place.and_then(|function| self::place(module, function, warning.location.as_ref()));
     let text =
         if place.is_some() { warning.text() } else { format!("ptx-atomics: {}{}", warning.place(), warning.text()) };
     let (function, line, column) = place.unwrap_or((std::ptr::null_mut(), 0, 0));
-    // SAFETY: module and function are live, the function has code, and the text lives during the call.
+    // SAFETY: module and function are live, the function has a body, and the text lives during the call.
     unsafe { host::ptx_atomics_warning(module.as_mut_ptr(), function, Text::new(&text), line, column) };
 }
 
-/// Whether the host handles an error. One of no function, as of an option, has our name in front.
+/// Reports an error to the host. Returns whether the host handles it. An error without a function, such as an invalid
+/// option, has the prefix `ptx-atomics`.
 fn report(module: &Module<'_>, error: &Diagnostic) -> bool {
     let place = error.function.as_ref().and_then(|function| place(module, function, error.location.as_ref()));
-    // SAFETY: module and function are live, the function has code, and the text lives during the call.
+    // SAFETY: module and function are live, the function has a body, and the text lives during the call.
     unsafe {
         match place {
             Some((function, line, column)) => host::ptx_atomics_error(function, Text::new(&error.text()), line, column),

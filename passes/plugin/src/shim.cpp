@@ -1,5 +1,5 @@
-// What LLVM offers to plugins in C++ only: extension points, and diagnostics of its own. Everything else is in Rust, which
-// is called through `Callbacks`; no exception and no panic crosses the border.
+// The parts of LLVM's plugin interface that exist only in C++: extension points, and LLVM's diagnostics. All other code
+// is in Rust, and is called through `Callbacks`; no exception and no panic crosses the border.
 
 #include "llvm/Analysis/OptimizationRemarkEmitter.h"
 #include "llvm/IR/DebugInfoMetadata.h"
@@ -15,8 +15,9 @@
 
 using namespace llvm;
 
-// LLVM's data that is used here, and a function in a table. A host whose LLVM lacks some of it must get as far as our message:
-// a loader finds functions when they are called, but these at once, and only weak ones may be missing.
+// LLVM's data that the shim uses, and a function in a virtual function table. A host whose LLVM lacks some of them must
+// still reach the plugin's message. A loader resolves functions when they are called, but data symbols immediately, and
+// only weak ones may be missing.
 asm(".weak _ZN4llvm17PreservedAnalyses14AllAnalysesKeyE\n"
     ".weak _ZN4llvm30DiagnosticInfoWithLocationBase6anchorEv\n"
     ".weak _ZTVN4llvm22DroppedVariableStatsIRE\n"
@@ -42,13 +43,15 @@ struct Callbacks {
   Text resolve;
   // Protects a module from the passes that follow.
   void (*start)(LLVMModuleRef, Text parameters);
-  // Checks asynchronous operations, unless that was done. The GPU and its features are null where the host does not tell.
+  // Checks asynchronous operations, unless the module is marked as checked. The GPU and its features are null if the
+  // host does not provide them.
   void (*asynchronous)(LLVMModuleRef, Text parameters, Text gpu, Text features);
-  // Whether there is anything to lower.
+  // Whether the module has operations to lower.
   bool (*pending)(LLVMModuleRef);
-  // The pass itself. The GPU and its features are null where the host does not tell; `optimize` says whether it optimizes.
+  // The pass itself. The GPU and its features are null if the host does not provide them; `optimize` is true if the
+  // host optimizes.
   void (*lower)(LLVMModuleRef, Text parameters, Text gpu, Text features, bool optimize);
-  // Of a module without anything to lower: whether the host's backend can compile it.
+  // For a module without operations to lower: checks that the host's backend can compile it.
   void (*check)(LLVMModuleRef, Text parameters, Text gpu, Text features);
 };
 
@@ -70,7 +73,7 @@ void checkAsynchronous(Module &M, StringRef Parameters, const TargetMachine *TM)
                             TM ? TM->getTargetFeatureString() : StringRef());
 }
 
-// At the start of a pipeline, before LLVM moves anything.
+// The pass at the start of a pipeline, before LLVM moves any instruction.
 class Start : public PassInfoMixin<Start> {
   std::string Parameters;
 
@@ -88,7 +91,7 @@ public:
   }
 };
 
-// Resolves address spaces, then lowers.
+// The pass that resolves address spaces, then lowers.
 class Lower : public PassInfoMixin<Lower> {
   ModulePassManager Resolve;
   std::string Problem, Parameters;
@@ -98,7 +101,7 @@ class Lower : public PassInfoMixin<Lower> {
 public:
   Lower(PassBuilder &PB, StringRef Parameters, bool Optimize = false, const TargetMachine *TM = nullptr)
       : Parameters(Parameters), Optimize(Optimize), TM(TM) {
-    // Fails where the host compiles for another target, whose modules are not touched.
+    // This fails if the host compiles for another target; the modules of such a host are not changed.
     if (Error E = PB.parsePassPipeline(Resolve, callbacks->resolve))
       Problem = toString(std::move(E));
   }
@@ -111,9 +114,9 @@ public:
       check(M, Parameters, TM);
       return PreservedAnalyses::none();
     }
-    // No pipeline may have started before, or one without the plugin.
+    // Possibly no pipeline ran before, or one without the plugin.
     callbacks->start(wrap(&M), StringRef(Parameters));
-    // After an error nothing is left.
+    // After an error the module is empty.
     if (!isPending(M))
       return PreservedAnalyses::none();
     if (Problem.empty())
@@ -126,12 +129,12 @@ public:
   }
 };
 
-// Before linking, the pass waits: the link step knows more of the address spaces.
+// Before linking, the pass does not run: at link time more address spaces are known.
 bool isBeforeLinking(ThinOrFullLTOPhase Phase) {
   return Phase == ThinOrFullLTOPhase::ThinLTOPreLink || Phase == ThinOrFullLTOPhase::FullLTOPreLink;
 }
 
-// For -print-before=ptx-atomics and its like.
+// For -print-before=ptx-atomics and similar options.
 void nameClasses(PassInstrumentationCallbacks &PIC) {
   PIC.addClassToPassName(Lower::name(), "ptx-atomics");
   PIC.addClassToPassName(Start::name(), "ptx-atomics-start");
@@ -161,7 +164,7 @@ void registerPasses(PassBuilder &PB) {
 #if LLVM_VERSION_MAJOR >= 23
     bool Optimize = Level != OptimizationLevel::O0;
 #else
-    // OptimizationLevel::O0 is data of LLVM's library here, without which the plugin could not be loaded.
+    // In this version, OptimizationLevel::O0 is data of LLVM's library, without which the plugin could not be loaded.
     bool Optimize = Level.getSpeedupLevel() > 0;
 #endif
     MPM.addPass(Lower(PB, "", Optimize));
@@ -173,7 +176,7 @@ void registerPasses(PassBuilder &PB) {
   PB.registerFullLinkTimeOptimizationLastEPCallback(lower);
 }
 
-// The only extension point of llc. Where an optimizer ran before, nothing is pending any more.
+// The only extension point of llc. If an optimizer ran before, nothing is pending.
 bool beforeCodeGen(Module &M, TargetMachine &TM, CodeGenFileType, raw_pwrite_stream &) {
   checkAsynchronous(M, "", &TM);
   if (!isPending(M)) {
@@ -185,7 +188,7 @@ bool beforeCodeGen(Module &M, TargetMachine &TM, CodeGenFileType, raw_pwrite_str
   CGSCCAnalysisManager CGAM;
   ModuleAnalysisManager MAM;
   PassInstrumentationCallbacks PIC;
-  // They leave functions that are not to be optimized as they are, and print what -print-before asks for.
+  // The instrumentations skip functions that must not be optimized, and print the IR that -print-before requests.
   StandardInstrumentations SI(M.getContext(), /*DebugLogging=*/false);
   SI.registerCallbacks(PIC, &MAM);
   nameClasses(PIC);
@@ -208,7 +211,8 @@ DiagnosticLocation locate(const Function &F, unsigned Line, unsigned Column) {
   return DiagnosticLocation(DebugLoc(DILocation::get(F.getContext(), Line, Column, Subprogram)));
 }
 
-// An error of no function. Hosts take it for one of a function that they do not know: rustc hears of no other kind.
+// An error without a function. It has the form of an error at a function that the host does not know, because rustc
+// receives no other kind.
 class ModuleError : public DiagnosticInfoUnsupported {
 public:
   using DiagnosticInfoUnsupported::DiagnosticInfoUnsupported;
@@ -216,8 +220,8 @@ public:
   void print(DiagnosticPrinter &Printer) const override { Printer << getMessage(); }
 };
 
-// As `LLVMContext::diagnose` does. Returns whether the host handles the error: opt does not, and LLVM would end it at the
-// first.
+// Reports as `LLVMContext::diagnose` does, and returns whether the host handles the error. opt does not handle it, and
+// LLVM would end opt at the first error.
 bool diagnose(LLVMContext &Context, const DiagnosticInfo &error) {
   auto &handler = const_cast<DiagnosticHandler &>(*Context.getDiagHandlerPtr());
   handler.HasErrors = true;
@@ -234,7 +238,7 @@ bool diagnose(LLVMContext &Context, const DiagnosticInfo &error) {
 
 extern "C" {
 
-// The two callbacks that a host asks a plugin for.
+// The two callbacks that a host requests from a plugin.
 struct PluginCallbacks {
   void (*registerPasses)(PassBuilder &);
   bool (*beforeCodeGen)(Module &, TargetMachine &, CodeGenFileType, raw_pwrite_stream &);
@@ -245,16 +249,16 @@ PluginCallbacks ptx_atomics_connect(const Callbacks *given) {
   return {registerPasses, beforeCodeGen};
 }
 
-// Reports an error of a function through the host, and returns whether the host handles it. The line is one of the
-// function's file; 0 if it is not known.
+// Reports an error at a function through the host, and returns whether the host handles it. The line is in the file of
+// the function; 0 if it is not known.
 bool ptx_atomics_error(LLVMValueRef function, Text message, unsigned line, unsigned column) {
   const Function &F = *unwrap<Function>(function);
-  // The diagnostic only refers to its text.
+  // The diagnostic stores a reference to its text.
   Twine text{StringRef(message)};
   return diagnose(F.getContext(), DiagnosticInfoUnsupported(F, text, locate(F, line, column)));
 }
 
-// The same for an error of the whole module.
+// Reports an error of the whole module in the same way.
 bool ptx_atomics_module_error(LLVMModuleRef module, Text message) {
   LLVMContext &Context = unwrap(module)->getContext();
   Function *none = Function::Create(FunctionType::get(Type::getVoidTy(Context), false), GlobalValue::ExternalLinkage, "ptx-atomics");
@@ -264,11 +268,11 @@ bool ptx_atomics_module_error(LLVMModuleRef module, Text message) {
   return handled;
 }
 
-// Reports a warning of a function, or of the whole module if there is none.
+// Reports a warning at a function, or of the whole module if the function is null.
 void ptx_atomics_warning(LLVMModuleRef module, LLVMValueRef function, Text message, unsigned line, unsigned column) {
   Twine text{StringRef(message)};
   if (!function) {
-    // Of what is no error, rustc hears by this kind only.
+    // This is the only kind of diagnostic other than errors that rustc receives.
     unwrap(module)->getContext().diagnose(DiagnosticInfoPGOProfile(/*FileName=*/nullptr, text, DS_Warning));
     return;
   }
@@ -291,7 +295,7 @@ void ptx_atomics_remark(LLVMValueRef function, Text name, bool missed, Text mess
     emit(OptimizationRemark("ptx-atomics", name, locate(F, line, column), &F.getEntryBlock()));
 }
 
-// Empties a module of which an error was reported, so that the host's backend is asked for nothing that it lacks.
+// Empties a module after an error, so that the host's backend has no instruction to select that it lacks.
 void ptx_atomics_empty(LLVMModuleRef module) {
   for (Function &F : *unwrap(module))
     if (!F.isDeclaration())

@@ -1,4 +1,5 @@
-//! What the plugins for LLVM's hosts and for MLIR's share: the border to C++, and the check of the host's LLVM.
+//! The parts that the plugins for LLVM's hosts and for MLIR's hosts share: the border to C++, and the check of the
+//! host's LLVM.
 
 mod host;
 mod info;

@@ -1,8 +1,8 @@
-/* What the library ptx_atomics_c gives to C and to every language that calls C. Made of the sources by cbindgen;
-   `INSTA_UPDATE=always cargo test -p ptx-atomics-capi` makes it anew. docs/library.md has an example.
+/* The functions of the library ptx_atomics_c, for C and every language that calls C. cbindgen generates this
+   file from the sources; `INSTA_UPDATE=always cargo test -p ptx-atomics-capi` updates it. docs/library.md has an example.
 
-   There is no state but that of sessions and results: every function may be called by any thread, and threads may share a
-   session. All text is UTF-8, with a NUL behind it. Nothing is written to standard output. */
+   Only sessions and results have state: any thread may call every function, and threads may share a session. All text is
+   UTF-8, with a NUL after it. The library writes nothing to standard output. */
 
 #ifndef PTX_ATOMICS_H
 #define PTX_ATOMICS_H
@@ -11,55 +11,55 @@
 #include <stdint.h>
 
 /*
- What came of a call.
+ The status of a call.
  */
 typedef enum ptx_atomics_status {
   /*
-   It was done. There may be diagnostics, of which none is an error.
+   The call succeeded. The result may have diagnostics, but no errors.
    */
   PTX_ATOMICS_STATUS_OK = 0,
   /*
-   There is an error, which a diagnostic says.
+   The input has an error; a diagnostic describes it.
    */
   PTX_ATOMICS_STATUS_FAILED = 1,
   /*
-   An argument is none that the function takes, which a diagnostic says.
+   The function does not accept an argument; a diagnostic names it.
    */
   PTX_ATOMICS_STATUS_MISUSED = 2,
   /*
-   The library has a bug, which a diagnostic says.
+   The library has a bug; a diagnostic describes it.
    */
   PTX_ATOMICS_STATUS_BUG = 3,
 } ptx_atomics_status;
 
 /*
- How bad a diagnostic is.
+ The severity of a diagnostic.
  */
 typedef enum ptx_atomics_level {
   /*
-   It is wrong; of a kernel, in an execution that was seen.
+   An error. For a kernel, an execution shows it.
    */
   PTX_ATOMICS_LEVEL_ERROR = 0,
   /*
-   It cannot be excluded that it is wrong.
+   A possible error, neither shown nor excluded.
    */
   PTX_ATOMICS_LEVEL_POSSIBLE = 1,
   /*
-   The manual asks for it, or LLVM warns.
+   A missing instruction that the manual requires, or a warning of LLVM.
    */
   PTX_ATOMICS_LEVEL_WARNING = 2,
   /*
-   It is right, and more than is needed.
+   Correct code that does more than is needed.
    */
   PTX_ATOMICS_LEVEL_NOTE = 3,
   /*
-   It was not checked, and the message says why.
+   Code that was not checked; the message has the reason.
    */
   PTX_ATOMICS_LEVEL_NOT_CHECKED = 4,
 } ptx_atomics_level;
 
 /*
- What is made of a module.
+ The output for a module.
  */
 typedef enum ptx_atomics_emit {
   /*
@@ -71,17 +71,17 @@ typedef enum ptx_atomics_emit {
    */
   PTX_ATOMICS_EMIT_LLVM_IR = 1,
   /*
-   The same as bitcode.
+   LLVM IR with the PTX of atomics and fences in it, as bitcode.
    */
   PTX_ATOMICS_EMIT_LLVM_BC = 2,
 } ptx_atomics_emit;
 
 /*
- How a table is written.
+ The format of a table.
  */
 typedef enum ptx_atomics_format {
   /*
-   For a terminal.
+   Text for a terminal.
    */
   PTX_ATOMICS_FORMAT_TEXT = 0,
   /*
@@ -95,11 +95,12 @@ typedef enum ptx_atomics_format {
 } ptx_atomics_format;
 
 /*
- What a module is written in.
+ The language of a module.
  */
 typedef enum ptx_atomics_language {
   /*
-   MLIR if its name ends with .mlir or .mlirbc, or if it is bytecode of MLIR; or else LLVM IR.
+   MLIR if the name of the input ends with .mlir or .mlirbc, or if the input is bytecode of MLIR; otherwise LLVM
+   IR.
    */
   PTX_ATOMICS_LANGUAGE_AUTO = 0,
   /*
@@ -117,15 +118,15 @@ typedef enum ptx_atomics_language {
  */
 typedef enum ptx_atomics_part {
   /*
-   What is wrong and why, in one sentence without a period. Each diagnostic has it.
+   The error and its reason, in one sentence without a period. Each diagnostic has a message.
    */
   PTX_ATOMICS_PART_MESSAGE = 0,
   /*
-   What to do.
+   The remedy.
    */
   PTX_ATOMICS_PART_HELP = 1,
   /*
-   The file, as the input's name or debug information calls it.
+   The file, by the name of the input or by its name in the debug information.
    */
   PTX_ATOMICS_PART_FILE = 2,
   /*
@@ -133,31 +134,32 @@ typedef enum ptx_atomics_part {
    */
   PTX_ATOMICS_PART_FUNCTION = 3,
   /*
-   The operation, in LLVM's words.
+   The operation, in the syntax of LLVM.
    */
   PTX_ATOMICS_PART_OPERATION = 4,
   /*
-   What else is known, a sentence a line.
+   Further facts, one sentence on each line.
    */
   PTX_ATOMICS_PART_NOTES = 5,
   /*
-   The rule of docs/async.md, as R4.
+   The rule of docs/async.md, such as R4.
    */
   PTX_ATOMICS_PART_RULE = 6,
 } ptx_atomics_part;
 
 /*
- What came of a call. ptx_atomics_result_free frees it.
+ The result of a call. ptx_atomics_result_free frees it.
  */
 typedef struct ptx_atomics_result ptx_atomics_result;
 
 /*
- A diagnostic of a result, which owns it.
+ A diagnostic. The result that has it owns it.
  */
 typedef struct ptx_atomics_diagnostic ptx_atomics_diagnostic;
 
 /*
- Where jobs for LLVM go. ptx_atomics_open makes it, ptx_atomics_close frees it; threads may share it.
+ The connection to the program that runs LLVM. ptx_atomics_open makes it, ptx_atomics_close frees it; threads may
+ share it.
  */
 typedef struct ptx_atomics_session ptx_atomics_session;
 
@@ -166,15 +168,16 @@ extern "C" {
 #endif // __cplusplus
 
 /*
- The version of the library, as "0.1.0". It lives as long as the program.
+ The version of the library, such as "0.1.0". The text lives as long as the program.
  */
 const char *ptx_atomics_version(void);
 
 /*
- Says which program lowers; it starts with the first job. That is `helper`, a path or a name in PATH; or if it is NULL the
- environment's PTX_ATOMICS_HELPER, or else ../bin/ptx-atomics beside the file that this library is in, or else ptx-atomics in PATH.
+ Opens a session with the program that lowers, which starts with the first job. The program is `helper`, a path or a
+ name in PATH. If `helper` is NULL, the program is the value of the environment variable PTX_ATOMICS_HELPER, or else
+ ../bin/ptx-atomics relative to the folder of this library, or else ptx-atomics in PATH.
 
- Give the session to ptx_atomics_close. NULL comes only of a bug of the library.
+ Close the session by ptx_atomics_close. The result is NULL only if the library has a bug.
 
  # Safety
  `helper` is NULL or ends with a NUL.
@@ -182,7 +185,7 @@ const char *ptx_atomics_version(void);
 struct ptx_atomics_session *ptx_atomics_open(const char *helper);
 
 /*
- Ends the processes of a session, and frees it. No function may be using it. NULL is allowed.
+ Ends the processes of a session, and frees the session. No other function may be using the session. NULL is allowed.
 
  # Safety
  `session` comes from ptx_atomics_open, and is not used again.
@@ -190,19 +193,23 @@ struct ptx_atomics_session *ptx_atomics_open(const char *helper);
 void ptx_atomics_close(struct ptx_atomics_session *session);
 
 /*
- Lowers all atomics and fences of a module in LLVM IR or MLIR, in another process: an input that ends LLVM is an error. Threads may
- share a session; each job that runs at the same time has a process of its own, which stays for the next one.
+ Lowers all atomics and fences of a module in LLVM IR or MLIR, in another process: an input that crashes LLVM yields
+ an error. Threads may share a session. Each job that runs at the same time has its own process, and later jobs reuse
+ the processes.
 
  - `ir`, `length`: text or bitcode.
- - `name`: what messages call it; NULL is "input". It need not be that of a file.
- - `options`: as plugins take them, "mcpu=sm_90,mattr=+ptx86,strategy=fence"; NULL is none. docs/plugin.md lists them.
- - `language`: a ptx_atomics_language. `emit`: a ptx_atomics_emit.
- - `result`: where a pointer to the result is written, which ptx_atomics_result_free frees. NULL is allowed.
 
- The result has an output for each module of GPU code: of LLVM IR one, of MLIR those of each gpu.module.
+ - `name`: the name of the input in messages; NULL is "input". It need not be the name of a file.
+ - `options`: the options of the plugins, such as "mcpu=sm_90,mattr=+ptx86,strategy=fence"; NULL means no options.
+   docs/plugin.md lists them.
+ - `language`: a ptx_atomics_language. `emit`: a ptx_atomics_emit.
+ - `result`: the address for a pointer to the result. Free the result by ptx_atomics_result_free. NULL is allowed.
+
+ The result has an output for each module of GPU code: one for LLVM IR, and one for each gpu.module of MLIR.
 
  # Safety
- `session` is open, `ir` has `length` bytes, `name` and `options` are NULL or end with a NUL, `result` is NULL or can be written.
+ `session` is open, `ir` has `length` bytes, `name` and `options` are NULL or end with a NUL, `result` is NULL or can
+ be written.
  */
 enum ptx_atomics_status ptx_atomics_lower(const struct ptx_atomics_session *session,
                                           const uint8_t *ir,
@@ -214,16 +221,18 @@ enum ptx_atomics_status ptx_atomics_lower(const struct ptx_atomics_session *sess
                                           struct ptx_atomics_result **result);
 
 /*
- Checks the PTX of any compiler: waits and proxy fences that asynchronous operations of its kernels lack, data races, and barriers to
- which not all threads come. Each finding is a diagnostic; there is no output.
+ Checks the PTX of any compiler for waits and proxy fences that asynchronous operations of its kernels lack, for data
+ races, and for barriers that some threads do not reach. Each finding is a diagnostic; the result has no output.
 
  - `ptx`, `length`: the text.
- - `name`: what messages call it; NULL is "input".
- - `options`: what is known of a launch, "block=128x1x1,grid=4,cluster=2,param=n=1024", of which kernel, "kernel=part of its name", and how
-   the manual is read, "profile=strict,reading=A2=strict"; NULL is none.
- - `milliseconds`: the emergency stop of each kernel and question. Budgets count steps, so that it strikes on slow machines alone: 120000
-   is enough. With 0 no execution is looked for, and the only errors are about text that cannot be read.
- - `result`: as of ptx_atomics_lower.
+
+ - `name`: the name of the input in messages; NULL is "input".
+ - `options`: the facts of a launch, "block=128x1x1,grid=4,cluster=2,param=n=1024", the kernel, "kernel=part of its
+   name", and the reading of the manual, "profile=strict,reading=A2=strict"; NULL means no options.
+ - `milliseconds`: the time limit for each kernel and question. Budgets count steps, so that only slow machines reach
+   the limit: 120000 is enough. With 0, the check does not search for executions, and the only errors are about text
+   that cannot be parsed.
+ - `result`: as for ptx_atomics_lower.
 
  # Safety
  `ptx` has `length` bytes, `name` and `options` are NULL or end with a NUL, `result` is NULL or can be written.
@@ -236,17 +245,18 @@ enum ptx_atomics_status ptx_atomics_check(const char *ptx,
                                           struct ptx_atomics_result **result);
 
 /*
- Checks PTX as ptx_atomics_check does, and the order and the scope of its atomics and fences against the IR that it was made of. Each
- lost order is a diagnostic, too, at its place in the IR or in the source of the IR.
+ Checks PTX as ptx_atomics_check does, and compares the order and the scope of its atomics and fences with the IR
+ from which a compiler made it. Each lost order is a diagnostic, too, at its position in the IR or in the source of
+ the IR.
 
- - `session`: of ptx_atomics_open; its helper reads the IR.
+ - `session`: a session of ptx_atomics_open, whose helper reads the IR.
  - `ir`, `ir_length`: LLVM IR as text or bitcode, or MLIR. `ir_name`: its name in messages; NULL is "input".
  - `language`: a ptx_atomics_language.
- - `ptx`, `length`, `name`, `options`, `milliseconds`, `result`: as of ptx_atomics_check.
+ - `ptx`, `length`, `name`, `options`, `milliseconds`, `result`: as for ptx_atomics_check.
 
  # Safety
- `session` is open, `ir` has `ir_length` and `ptx` has `length` bytes, `ir_name`, `name` and `options` are NULL or end with a NUL, `result`
- is NULL or can be written.
+ `session` is open, `ir` has `ir_length` and `ptx` has `length` bytes, `ir_name`, `name` and `options` are NULL or
+ end with a NUL, `result` is NULL or can be written.
  */
 enum ptx_atomics_status ptx_atomics_check_with_ir(const struct ptx_atomics_session *session,
                                                   const uint8_t *ir,
@@ -261,11 +271,11 @@ enum ptx_atomics_status ptx_atomics_check_with_ir(const struct ptx_atomics_sessi
                                                   struct ptx_atomics_result **result);
 
 /*
- The whole mapping as a target gets it. The result has one output, a text.
+ Prints the whole mapping for a target. The result has one output, a text.
 
- - `options`: as of ptx_atomics_lower, of which it takes those of the target and of the strategies; NULL is none.
+ - `options`: the options of ptx_atomics_lower for the target and the strategies; NULL means no options.
  - `format`: a ptx_atomics_format.
- - `result`: as of ptx_atomics_lower.
+ - `result`: as for ptx_atomics_lower.
 
  # Safety
  `options` is NULL or ends with a NUL, `result` is NULL or can be written.
@@ -275,14 +285,15 @@ enum ptx_atomics_status ptx_atomics_table(const char *options,
                                           struct ptx_atomics_result **result);
 
 /*
- Answers a litmus test of PTX. The result has one output: JSON, as `ptx-atomics litmus --format json` prints it. That a condition does
- not hold is no error.
+ Answers a litmus test of PTX. The result has one output: the JSON of `ptx-atomics litmus --format json`. A condition
+ that does not hold is not an error.
 
  - `test`, `length`: the text, which begins with "PTX".
- - `name`: what messages call it; NULL is "input".
- - `options`: how the manual is read, "profile=strict,reading=A2=strict"; NULL is none.
- - `milliseconds`: how long to search; 0 is as long as it takes.
- - `result`: as of ptx_atomics_lower.
+
+ - `name`: the name of the input in messages; NULL is "input".
+ - `options`: the reading of the manual, "profile=strict,reading=A2=strict"; NULL means no options.
+ - `milliseconds`: the time limit of the search; 0 means no limit.
+ - `result`: as for ptx_atomics_lower.
 
  # Safety
  `test` has `length` bytes, `name` and `options` are NULL or end with a NUL, `result` is NULL or can be written.
@@ -295,89 +306,89 @@ enum ptx_atomics_status ptx_atomics_litmus(const char *test,
                                            struct ptx_atomics_result **result);
 
 /*
- What the function returned that made this result.
+ The status that the call with this result returned.
 
  # Safety
- `result` is one, and is not freed. So it is for all functions below.
+ `result` is a result that is not freed. The same condition applies to all functions below.
  */
 enum ptx_atomics_status ptx_atomics_result_status(const struct ptx_atomics_result *result);
 
 /*
- How many outputs there are: none, if there is an error.
+ The number of outputs; 0 if there is an error.
 
  # Safety
- As of ptx_atomics_result_status.
+ As for ptx_atomics_result_status.
  */
 size_t ptx_atomics_result_outputs(const struct ptx_atomics_result *result);
 
 /*
- An output, by its number from 0; NULL if there are fewer. `length` gets how many bytes it has, if it is not NULL; a NUL stands behind
- them. The result owns them.
+ An output, by its number from 0; NULL if there are fewer outputs. If `length` is not NULL, it receives the number of
+ bytes. A NUL follows the bytes. The result owns the output.
 
  # Safety
- As of ptx_atomics_result_status; `length` is NULL or can be written.
+ As for ptx_atomics_result_status; `length` is NULL or can be written.
  */
 const uint8_t *ptx_atomics_result_output(const struct ptx_atomics_result *result,
                                          size_t index,
                                          size_t *length);
 
 /*
- How many diagnostics there are.
+ The number of diagnostics.
 
  # Safety
- As of ptx_atomics_result_status.
+ As for ptx_atomics_result_status.
  */
 size_t ptx_atomics_result_diagnostics(const struct ptx_atomics_result *result);
 
 /*
- A diagnostic, by its number from 0; NULL if there are fewer. The result owns it.
+ A diagnostic, by its number from 0; NULL if there are fewer diagnostics. The result owns the diagnostic.
 
  # Safety
- As of ptx_atomics_result_status.
+ As for ptx_atomics_result_status.
  */
 const struct ptx_atomics_diagnostic *ptx_atomics_result_diagnostic(const struct ptx_atomics_result *result,
                                                                    size_t index);
 
 /*
- Frees a result with all that it owns. NULL is allowed.
+ Frees a result with its outputs and diagnostics. NULL is allowed.
 
  # Safety
- As of ptx_atomics_result_status; neither the result nor what it owns is used again.
+ As for ptx_atomics_result_status; neither the result nor its outputs and diagnostics are used again.
  */
 void ptx_atomics_result_free(struct ptx_atomics_result *result);
 
 /*
- How bad it is.
+ The severity of a diagnostic.
 
  # Safety
- The diagnostic is one of a result that is not freed. So it is for all functions below.
+ The result that owns the diagnostic is not freed. The same condition applies to all functions below.
  */
 enum ptx_atomics_level ptx_atomics_diagnostic_level(const struct ptx_atomics_diagnostic *diagnostic);
 
 /*
- A part of it, a ptx_atomics_part, as text in UTF-8; NULL if it has none. `length` gets how many bytes that are, if it is not NULL; a
- NUL stands behind them. The result owns them.
+ A part of a diagnostic, a ptx_atomics_part, as text in UTF-8; NULL if the diagnostic lacks the part. If `length` is
+ not NULL, it receives the number of bytes. A NUL follows the bytes. The result owns the text.
 
  # Safety
- As of ptx_atomics_diagnostic_level; `length` is NULL or can be written.
+ As for ptx_atomics_diagnostic_level; `length` is NULL or can be written.
  */
 const char *ptx_atomics_diagnostic_text(const struct ptx_atomics_diagnostic *diagnostic,
                                         unsigned int part,
                                         size_t *length);
 
 /*
- The line, from 1; 0 if it is not known.
+ The line of a diagnostic, from 1; 0 if the line is not known.
 
  # Safety
- As of ptx_atomics_diagnostic_level.
+ As for ptx_atomics_diagnostic_level.
  */
 uint32_t ptx_atomics_diagnostic_line(const struct ptx_atomics_diagnostic *diagnostic);
 
 /*
- The column, from 1; 0 if it is not known.
+ The column of a diagnostic, from 1; 0 if the column is not known.
 
  # Safety
- As of ptx_atomics_diagnostic_level.
+ As for ptx_atomics_diagnostic_level.
  */
 uint32_t ptx_atomics_diagnostic_column(const struct ptx_atomics_diagnostic *diagnostic);
 

@@ -1,31 +1,31 @@
-//! What a caller gets: outputs and diagnostics, each text with a NUL behind it.
+//! The result of a call: outputs and diagnostics, as texts that end with a NUL.
 
 use ptx_atomics_common::{Diagnostic, Errors};
 
 use crate::constants::{Part, Standing, Status};
 
-/// What came of a call. ptx_atomics_result_free frees it.
+/// The result of a call. ptx_atomics_result_free frees it.
 #[derive(Default)]
 pub struct Answer {
     pub(crate) outputs: Vec<Text>,
     pub(crate) messages: Vec<Message>,
-    /// What went wrong with the call itself.
+    /// The status of a call that failed by itself: a wrong argument, or a bug of the library.
     pub(crate) wrong: Option<Status>,
 }
 
-/// Bytes with a NUL behind them.
+/// Bytes with a NUL after them.
 pub(crate) struct Text(Vec<u8>);
 
-/// A diagnostic of a result, which owns it.
+/// A diagnostic. The result that has it owns it.
 pub struct Message {
     pub(crate) level: Standing,
     pub(crate) line: u32,
     pub(crate) column: u32,
-    /// By the numbers of [`Part`].
+    /// The texts of the diagnostic, indexed by the numbers of [`Part`].
     parts: [Option<Text>; 7],
 }
 
-/// An argument is none that the function takes; says why.
+/// The message about an argument that the function does not accept.
 pub(crate) struct Misuse(pub String);
 
 impl From<&str> for Misuse {
@@ -47,7 +47,7 @@ impl Text {
 }
 
 impl Answer {
-    /// One text.
+    /// A result with one text as its output.
     pub(crate) fn text(text: String) -> Self {
         Self { outputs: vec![Text::new(text)], ..Self::default() }
     }
@@ -61,7 +61,7 @@ impl Answer {
         Self { wrong: Some(status), ..Self::errors(error.into()) }
     }
 
-    /// What the call returns.
+    /// The status that the call returns.
     pub(crate) fn status(&self) -> Status {
         let has_error = self.messages.iter().any(|message| message.level == Standing::Error);
         self.wrong.unwrap_or(if has_error { Status::Failed } else { Status::Ok })

@@ -1,4 +1,4 @@
-//! Pointers from C and to C.
+//! Pointers that the library receives from C and returns to C.
 
 use std::{
     any::Any,
@@ -15,7 +15,7 @@ use crate::{
     constants::Status,
 };
 
-/// The stack for what calls itself as deep as its input is nested.
+/// The stack for recursive functions, whose depth is the nesting of the input.
 const STACK: usize = 64 << 20;
 
 /// # Safety
@@ -25,7 +25,7 @@ pub unsafe fn path<'a>(text: *const c_char) -> Option<&'a OsStr> {
     (!text.is_null()).then(|| OsStr::from_bytes(unsafe { CStr::from_ptr(text) }.to_bytes()))
 }
 
-/// A text; NULL is an empty one.
+/// Reads a text; NULL is an empty text.
 ///
 /// # Safety
 /// `text` is NULL or ends with a NUL.
@@ -37,7 +37,7 @@ pub unsafe fn text<'a>(text: *const c_char) -> Result<&'a str, Misuse> {
     }
 }
 
-/// The name of an input.
+/// Reads the name of an input; NULL and an empty text are "input".
 ///
 /// # Safety
 /// `name` is NULL or ends with a NUL.
@@ -59,7 +59,7 @@ pub unsafe fn bytes<'a>(bytes: *const u8, length: usize) -> Result<&'a [u8], Mis
 
 pub fn utf8<'a>(bytes: &'a [u8], what: &str) -> Result<&'a str, Misuse> {
     std::str::from_utf8(bytes)
-        .map_err(|error| Misuse(format!("{what} is no UTF-8 from byte {} on", error.valid_up_to())))
+        .map_err(|error| Misuse(format!("{what} is not UTF-8 from byte {} on", error.valid_up_to())))
 }
 
 /// # Safety
@@ -69,7 +69,7 @@ pub unsafe fn owned<T>(owned: *mut T) -> Option<Box<T>> {
     (!owned.is_null()).then(|| unsafe { Box::from_raw(owned) })
 }
 
-/// The bytes of a text, and their number; NULL if there is none.
+/// Returns the bytes of a text, and writes their number to `length`; NULL if `text` is `None`.
 ///
 /// # Safety
 /// `length` is NULL or can be written.
@@ -81,7 +81,8 @@ pub unsafe fn give(text: Option<&Text>, length: *mut usize) -> *const u8 {
     text.map_or(std::ptr::null(), |text| text.bytes().as_ptr())
 }
 
-/// Does the work of a call, and gives its answer. Nothing unwinds into C.
+/// Does the work of a call, and writes its answer to `to`. A panic becomes a diagnostic, so that nothing unwinds into
+/// C.
 ///
 /// # Safety
 /// `to` is NULL or can be written.
@@ -97,7 +98,7 @@ pub unsafe fn write(to: *mut *mut Answer, work: impl FnOnce() -> Result<Answer, 
     status
 }
 
-/// Does work that may go deep, in a thread with the stack for it.
+/// Does work that may recurse deeply, in a thread with a stack for it.
 pub fn deep(work: impl FnOnce() -> Answer + Send) -> Answer {
     thread::scope(|scope| {
         let started = thread::Builder::new().stack_size(STACK).spawn_scoped(scope, work);

@@ -27,7 +27,7 @@ impl Standing {
     }
 }
 
-/// The IR that PTX was made of, and the session whose helper reads it.
+/// The IR from which a compiler made the PTX, and the session whose helper reads the IR.
 pub struct Ir<'i> {
     pub session: &'i Session,
     pub bytes: &'i [u8],
@@ -117,7 +117,7 @@ mod tests {
     use super::*;
     use crate::constants::Part;
 
-    /// As the command has it, in the order of the text.
+    /// The errors of `ptx-atomics check`, in the order of the text.
     #[test]
     fn instructions_that_the_assembler_refuses() {
         let text =

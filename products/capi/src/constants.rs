@@ -1,34 +1,34 @@
-//! The numbers of the interface. A new one goes behind the others, so that programs that are compiled stay right.
+//! The numbers of the interface. A new number follows the existing numbers, so that compiled programs stay correct.
 
 use strum::FromRepr;
 
-/// What came of a call.
+/// The status of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub enum Status {
-    /// It was done. There may be diagnostics, of which none is an error.
+    /// The call succeeded. The result may have diagnostics, but no errors.
     Ok = 0,
-    /// There is an error, which a diagnostic says.
+    /// The input has an error; a diagnostic describes it.
     Failed = 1,
-    /// An argument is none that the function takes, which a diagnostic says.
+    /// The function does not accept an argument; a diagnostic names it.
     Misused = 2,
-    /// The library has a bug, which a diagnostic says.
+    /// The library has a bug; a diagnostic describes it.
     Bug = 3,
 }
 
-/// How bad a diagnostic is.
+/// The severity of a diagnostic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub enum Standing {
-    /// It is wrong; of a kernel, in an execution that was seen.
+    /// An error. For a kernel, an execution shows it.
     Error = 0,
-    /// It cannot be excluded that it is wrong.
+    /// A possible error, neither shown nor excluded.
     Possible = 1,
-    /// The manual asks for it, or LLVM warns.
+    /// A missing instruction that the manual requires, or a warning of LLVM.
     Warning = 2,
-    /// It is right, and more than is needed.
+    /// Correct code that does more than is needed.
     Note = 3,
-    /// It was not checked, and the message says why.
+    /// Code that was not checked; the message has the reason.
     NotChecked = 4,
 }
 
@@ -36,27 +36,28 @@ pub enum Standing {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, FromRepr)]
 #[repr(C)]
 pub enum Part {
-    /// What is wrong and why, in one sentence without a period. Each diagnostic has it.
+    /// The error and its reason, in one sentence without a period. Each diagnostic has a message.
     Message = 0,
-    /// What to do.
+    /// The remedy.
     Help = 1,
-    /// The file, as the input's name or debug information calls it.
+    /// The file, by the name of the input or by its name in the debug information.
     File = 2,
     /// The function or kernel.
     Function = 3,
-    /// The operation, in LLVM's words.
+    /// The operation, in the syntax of LLVM.
     Operation = 4,
-    /// What else is known, a sentence a line.
+    /// Further facts, one sentence on each line.
     Notes = 5,
-    /// The rule of docs/async.md, as R4.
+    /// The rule of docs/async.md, such as R4.
     Rule = 6,
 }
 
-/// What a module is written in.
+/// The language of a module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, FromRepr)]
 #[repr(C)]
 pub enum Language {
-    /// MLIR if its name ends with .mlir or .mlirbc, or if it is bytecode of MLIR; or else LLVM IR.
+    /// MLIR if the name of the input ends with .mlir or .mlirbc, or if the input is bytecode of MLIR; otherwise LLVM
+    /// IR.
     Auto = 0,
     /// LLVM IR, as text or bitcode.
     Llvm = 1,
@@ -64,7 +65,7 @@ pub enum Language {
     Mlir = 2,
 }
 
-/// What is made of a module.
+/// The output for a module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, FromRepr)]
 #[repr(C)]
 pub enum Emit {
@@ -72,15 +73,15 @@ pub enum Emit {
     Ptx = 0,
     /// LLVM IR with the PTX of atomics and fences in it, as text.
     LlvmIr = 1,
-    /// The same as bitcode.
+    /// LLVM IR with the PTX of atomics and fences in it, as bitcode.
     LlvmBc = 2,
 }
 
-/// How a table is written.
+/// The format of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, FromRepr)]
 #[repr(C)]
 pub enum Format {
-    /// For a terminal.
+    /// Text for a terminal.
     Text = 0,
     /// Markdown.
     Markdown = 1,

@@ -1,4 +1,5 @@
-//! The library for C, whose functions `include/ptx_atomics.h` declares. LLVM works in another process, the command `ptx-atomics`.
+//! The library for C. `include/ptx_atomics.h` declares its functions. LLVM runs in another process, the command
+//! `ptx-atomics`.
 //!
 //! A function of this file reads its arguments and writes an [`Answer`]; a file for each kind of call does the work.
 
@@ -22,17 +23,18 @@ pub use {
     session::Session,
 };
 
-/// The version of the library, as "0.1.0". It lives as long as the program.
+/// The version of the library, such as "0.1.0". The text lives as long as the program.
 #[unsafe(no_mangle)]
 pub extern "C" fn ptx_atomics_version() -> *const c_char {
     const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "\0");
     VERSION.as_ptr().cast()
 }
 
-/// Says which program lowers; it starts with the first job. That is `helper`, a path or a name in PATH; or if it is NULL the
-/// environment's PTX_ATOMICS_HELPER, or else ../bin/ptx-atomics beside the file that this library is in, or else ptx-atomics in PATH.
+/// Opens a session with the program that lowers, which starts with the first job. The program is `helper`, a path or a
+/// name in PATH. If `helper` is NULL, the program is the value of the environment variable PTX_ATOMICS_HELPER, or else
+/// ../bin/ptx-atomics relative to the folder of this library, or else ptx-atomics in PATH.
 ///
-/// Give the session to ptx_atomics_close. NULL comes only of a bug of the library.
+/// Close the session by ptx_atomics_close. The result is NULL only if the library has a bug.
 ///
 /// # Safety
 /// `helper` is NULL or ends with a NUL.
@@ -44,7 +46,7 @@ pub unsafe extern "C" fn ptx_atomics_open(helper: *const c_char) -> *mut Session
     session.unwrap_or(std::ptr::null_mut())
 }
 
-/// Ends the processes of a session, and frees it. No function may be using it. NULL is allowed.
+/// Ends the processes of a session, and frees the session. No other function may be using the session. NULL is allowed.
 ///
 /// # Safety
 /// `session` comes from ptx_atomics_open, and is not used again.
@@ -54,19 +56,23 @@ pub unsafe extern "C" fn ptx_atomics_close(session: *mut Session) {
     free(unsafe { arguments::owned(session) });
 }
 
-/// Lowers all atomics and fences of a module in LLVM IR or MLIR, in another process: an input that ends LLVM is an error. Threads may
-/// share a session; each job that runs at the same time has a process of its own, which stays for the next one.
+/// Lowers all atomics and fences of a module in LLVM IR or MLIR, in another process: an input that crashes LLVM yields
+/// an error. Threads may share a session. Each job that runs at the same time has its own process, and later jobs reuse
+/// the processes.
 ///
 /// - `ir`, `length`: text or bitcode.
-/// - `name`: what messages call it; NULL is "input". It need not be that of a file.
-/// - `options`: as plugins take them, "mcpu=sm_90,mattr=+ptx86,strategy=fence"; NULL is none. docs/plugin.md lists them.
-/// - `language`: a ptx_atomics_language. `emit`: a ptx_atomics_emit.
-/// - `result`: where a pointer to the result is written, which ptx_atomics_result_free frees. NULL is allowed.
 ///
-/// The result has an output for each module of GPU code: of LLVM IR one, of MLIR those of each gpu.module.
+/// - `name`: the name of the input in messages; NULL is "input". It need not be the name of a file.
+/// - `options`: the options of the plugins, such as "mcpu=sm_90,mattr=+ptx86,strategy=fence"; NULL means no options.
+///   docs/plugin.md lists them.
+/// - `language`: a ptx_atomics_language. `emit`: a ptx_atomics_emit.
+/// - `result`: the address for a pointer to the result. Free the result by ptx_atomics_result_free. NULL is allowed.
+///
+/// The result has an output for each module of GPU code: one for LLVM IR, and one for each gpu.module of MLIR.
 ///
 /// # Safety
-/// `session` is open, `ir` has `length` bytes, `name` and `options` are NULL or end with a NUL, `result` is NULL or can be written.
+/// `session` is open, `ir` has `length` bytes, `name` and `options` are NULL or end with a NUL, `result` is NULL or can
+/// be written.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ptx_atomics_lower(
     session: *const Session,
@@ -94,16 +100,18 @@ pub unsafe extern "C" fn ptx_atomics_lower(
     unsafe { write(result, work) }
 }
 
-/// Checks the PTX of any compiler: waits and proxy fences that asynchronous operations of its kernels lack, data races, and barriers to
-/// which not all threads come. Each finding is a diagnostic; there is no output.
+/// Checks the PTX of any compiler for waits and proxy fences that asynchronous operations of its kernels lack, for data
+/// races, and for barriers that some threads do not reach. Each finding is a diagnostic; the result has no output.
 ///
 /// - `ptx`, `length`: the text.
-/// - `name`: what messages call it; NULL is "input".
-/// - `options`: what is known of a launch, "block=128x1x1,grid=4,cluster=2,param=n=1024", of which kernel, "kernel=part of its name", and how
-///   the manual is read, "profile=strict,reading=A2=strict"; NULL is none.
-/// - `milliseconds`: the emergency stop of each kernel and question. Budgets count steps, so that it strikes on slow machines alone: 120000
-///   is enough. With 0 no execution is looked for, and the only errors are about text that cannot be read.
-/// - `result`: as of ptx_atomics_lower.
+///
+/// - `name`: the name of the input in messages; NULL is "input".
+/// - `options`: the facts of a launch, "block=128x1x1,grid=4,cluster=2,param=n=1024", the kernel, "kernel=part of its
+///   name", and the reading of the manual, "profile=strict,reading=A2=strict"; NULL means no options.
+/// - `milliseconds`: the time limit for each kernel and question. Budgets count steps, so that only slow machines reach
+///   the limit: 120000 is enough. With 0, the check does not search for executions, and the only errors are about text
+///   that cannot be parsed.
+/// - `result`: as for ptx_atomics_lower.
 ///
 /// # Safety
 /// `ptx` has `length` bytes, `name` and `options` are NULL or end with a NUL, `result` is NULL or can be written.
@@ -125,17 +133,18 @@ pub unsafe extern "C" fn ptx_atomics_check(
     unsafe { write(result, work) }
 }
 
-/// Checks PTX as ptx_atomics_check does, and the order and the scope of its atomics and fences against the IR that it was made of. Each
-/// lost order is a diagnostic, too, at its place in the IR or in the source of the IR.
+/// Checks PTX as ptx_atomics_check does, and compares the order and the scope of its atomics and fences with the IR
+/// from which a compiler made it. Each lost order is a diagnostic, too, at its position in the IR or in the source of
+/// the IR.
 ///
-/// - `session`: of ptx_atomics_open; its helper reads the IR.
+/// - `session`: a session of ptx_atomics_open, whose helper reads the IR.
 /// - `ir`, `ir_length`: LLVM IR as text or bitcode, or MLIR. `ir_name`: its name in messages; NULL is "input".
 /// - `language`: a ptx_atomics_language.
-/// - `ptx`, `length`, `name`, `options`, `milliseconds`, `result`: as of ptx_atomics_check.
+/// - `ptx`, `length`, `name`, `options`, `milliseconds`, `result`: as for ptx_atomics_check.
 ///
 /// # Safety
-/// `session` is open, `ir` has `ir_length` and `ptx` has `length` bytes, `ir_name`, `name` and `options` are NULL or end with a NUL, `result`
-/// is NULL or can be written.
+/// `session` is open, `ir` has `ir_length` and `ptx` has `length` bytes, `ir_name`, `name` and `options` are NULL or
+/// end with a NUL, `result` is NULL or can be written.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ptx_atomics_check_with_ir(
     session: *const Session,
@@ -169,11 +178,11 @@ pub unsafe extern "C" fn ptx_atomics_check_with_ir(
     unsafe { write(result, work) }
 }
 
-/// The whole mapping as a target gets it. The result has one output, a text.
+/// Prints the whole mapping for a target. The result has one output, a text.
 ///
-/// - `options`: as of ptx_atomics_lower, of which it takes those of the target and of the strategies; NULL is none.
+/// - `options`: the options of ptx_atomics_lower for the target and the strategies; NULL means no options.
 /// - `format`: a ptx_atomics_format.
-/// - `result`: as of ptx_atomics_lower.
+/// - `result`: as for ptx_atomics_lower.
 ///
 /// # Safety
 /// `options` is NULL or ends with a NUL, `result` is NULL or can be written.
@@ -185,14 +194,15 @@ pub unsafe extern "C" fn ptx_atomics_table(options: *const c_char, format: c_uin
     unsafe { write(result, work) }
 }
 
-/// Answers a litmus test of PTX. The result has one output: JSON, as `ptx-atomics litmus --format json` prints it. That a condition does
-/// not hold is no error.
+/// Answers a litmus test of PTX. The result has one output: the JSON of `ptx-atomics litmus --format json`. A condition
+/// that does not hold is not an error.
 ///
 /// - `test`, `length`: the text, which begins with "PTX".
-/// - `name`: what messages call it; NULL is "input".
-/// - `options`: how the manual is read, "profile=strict,reading=A2=strict"; NULL is none.
-/// - `milliseconds`: how long to search; 0 is as long as it takes.
-/// - `result`: as of ptx_atomics_lower.
+///
+/// - `name`: the name of the input in messages; NULL is "input".
+/// - `options`: the reading of the manual, "profile=strict,reading=A2=strict"; NULL means no options.
+/// - `milliseconds`: the time limit of the search; 0 means no limit.
+/// - `result`: as for ptx_atomics_lower.
 ///
 /// # Safety
 /// `test` has `length` bytes, `name` and `options` are NULL or end with a NUL, `result` is NULL or can be written.
@@ -214,31 +224,31 @@ pub unsafe extern "C" fn ptx_atomics_litmus(
     unsafe { write(result, work) }
 }
 
-/// What the function returned that made this result.
+/// The status that the call with this result returned.
 ///
 /// # Safety
-/// `result` is one, and is not freed. So it is for all functions below.
+/// `result` is a result that is not freed. The same condition applies to all functions below.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ptx_atomics_result_status(result: *const Answer) -> Status {
     // SAFETY: the caller promises it.
     unsafe { result.as_ref() }.map_or(Status::Misused, Answer::status)
 }
 
-/// How many outputs there are: none, if there is an error.
+/// The number of outputs; 0 if there is an error.
 ///
 /// # Safety
-/// As of ptx_atomics_result_status.
+/// As for ptx_atomics_result_status.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ptx_atomics_result_outputs(result: *const Answer) -> usize {
     // SAFETY: the caller promises it.
     unsafe { result.as_ref() }.map_or(0, |answer| answer.outputs.len())
 }
 
-/// An output, by its number from 0; NULL if there are fewer. `length` gets how many bytes it has, if it is not NULL; a NUL stands behind
-/// them. The result owns them.
+/// An output, by its number from 0; NULL if there are fewer outputs. If `length` is not NULL, it receives the number of
+/// bytes. A NUL follows the bytes. The result owns the output.
 ///
 /// # Safety
-/// As of ptx_atomics_result_status; `length` is NULL or can be written.
+/// As for ptx_atomics_result_status; `length` is NULL or can be written.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ptx_atomics_result_output(
     result: *const Answer,
@@ -249,20 +259,20 @@ pub unsafe extern "C" fn ptx_atomics_result_output(
     unsafe { arguments::give(result.as_ref().and_then(|answer| answer.outputs.get(index)), length) }
 }
 
-/// How many diagnostics there are.
+/// The number of diagnostics.
 ///
 /// # Safety
-/// As of ptx_atomics_result_status.
+/// As for ptx_atomics_result_status.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ptx_atomics_result_diagnostics(result: *const Answer) -> usize {
     // SAFETY: the caller promises it.
     unsafe { result.as_ref() }.map_or(0, |answer| answer.messages.len())
 }
 
-/// A diagnostic, by its number from 0; NULL if there are fewer. The result owns it.
+/// A diagnostic, by its number from 0; NULL if there are fewer diagnostics. The result owns the diagnostic.
 ///
 /// # Safety
-/// As of ptx_atomics_result_status.
+/// As for ptx_atomics_result_status.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ptx_atomics_result_diagnostic(result: *const Answer, index: usize) -> *const Message {
     // SAFETY: the caller promises it.
@@ -270,31 +280,31 @@ pub unsafe extern "C" fn ptx_atomics_result_diagnostic(result: *const Answer, in
     message.map_or(std::ptr::null(), std::ptr::from_ref)
 }
 
-/// Frees a result with all that it owns. NULL is allowed.
+/// Frees a result with its outputs and diagnostics. NULL is allowed.
 ///
 /// # Safety
-/// As of ptx_atomics_result_status; neither the result nor what it owns is used again.
+/// As for ptx_atomics_result_status; neither the result nor its outputs and diagnostics are used again.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ptx_atomics_result_free(result: *mut Answer) {
     // SAFETY: the caller promises it.
     free(unsafe { arguments::owned(result) });
 }
 
-/// How bad it is.
+/// The severity of a diagnostic.
 ///
 /// # Safety
-/// The diagnostic is one of a result that is not freed. So it is for all functions below.
+/// The result that owns the diagnostic is not freed. The same condition applies to all functions below.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ptx_atomics_diagnostic_level(diagnostic: *const Message) -> Standing {
     // SAFETY: the caller promises it.
     unsafe { diagnostic.as_ref() }.map_or(Standing::Error, |message| message.level)
 }
 
-/// A part of it, a ptx_atomics_part, as text in UTF-8; NULL if it has none. `length` gets how many bytes that are, if it is not NULL; a
-/// NUL stands behind them. The result owns them.
+/// A part of a diagnostic, a ptx_atomics_part, as text in UTF-8; NULL if the diagnostic lacks the part. If `length` is
+/// not NULL, it receives the number of bytes. A NUL follows the bytes. The result owns the text.
 ///
 /// # Safety
-/// As of ptx_atomics_diagnostic_level; `length` is NULL or can be written.
+/// As for ptx_atomics_diagnostic_level; `length` is NULL or can be written.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ptx_atomics_diagnostic_text(
     diagnostic: *const Message,
@@ -305,27 +315,27 @@ pub unsafe extern "C" fn ptx_atomics_diagnostic_text(
     unsafe { arguments::give(diagnostic.as_ref().and_then(|message| message.part(part)), length).cast() }
 }
 
-/// The line, from 1; 0 if it is not known.
+/// The line of a diagnostic, from 1; 0 if the line is not known.
 ///
 /// # Safety
-/// As of ptx_atomics_diagnostic_level.
+/// As for ptx_atomics_diagnostic_level.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ptx_atomics_diagnostic_line(diagnostic: *const Message) -> u32 {
     // SAFETY: the caller promises it.
     unsafe { diagnostic.as_ref() }.map_or(0, |message| message.line)
 }
 
-/// The column, from 1; 0 if it is not known.
+/// The column of a diagnostic, from 1; 0 if the column is not known.
 ///
 /// # Safety
-/// As of ptx_atomics_diagnostic_level.
+/// As for ptx_atomics_diagnostic_level.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ptx_atomics_diagnostic_column(diagnostic: *const Message) -> u32 {
     // SAFETY: the caller promises it.
     unsafe { diagnostic.as_ref() }.map_or(0, |message| message.column)
 }
 
-/// Frees what was given back. Nothing unwinds into C.
+/// Frees an object of the library. A panic is dropped, so that nothing unwinds into C.
 fn free<T>(owned: Option<Box<T>>) {
     let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| drop(owned)));
 }

@@ -9,7 +9,7 @@ use crate::{
     session::Session,
 };
 
-/// The language of an input; nothing where the input says it.
+/// The language of an input; `None` if the input determines it.
 pub fn language(language: u32) -> Result<Option<Written>, Misuse> {
     match Language::from_repr(language as usize) {
         Some(Language::Auto) => Ok(None),
@@ -34,7 +34,7 @@ pub fn lower(
         Some(Emit::Ptx) => Made::Ptx,
         Some(Emit::LlvmIr) => Made::LlvmIr,
         Some(Emit::LlvmBc) => Made::LlvmBc,
-        None => return Err(Misuse(format!("{emit} is no ptx_atomics_emit"))),
+        None => return Err(Misuse(format!("expected a ptx_atomics_emit, found {emit}"))),
     };
     let mut warnings = Vec::new();
     let lowered = helper.lower(&job, |warning| warnings.push(Diagnostic::new(warning)));

@@ -7,27 +7,27 @@ use ptx_execute::Given;
 use ptx_isa::Dim3;
 use ptx_memory_model::ptx::readings::{self, Readings};
 
-/// What somebody set.
+/// The options that a caller set.
 #[derive(Default)]
 pub struct Options {
-    /// What is known of a launch.
+    /// The facts of a launch that the caller gives.
     pub given: Given,
     /// A part of the name of each kernel that is checked.
     pub kernel: String,
-    /// How the manual is read.
+    /// The reading of the manual.
     pub readings: Readings,
 }
 
-/// An option: its name, and what it sets.
+/// An option: its name, and a function that sets its value.
 pub type Known = (&'static str, fn(&mut Options, &str) -> Result<(), String>);
 
-/// How the manual is read where it leaves room.
+/// The options that choose the reading of the manual where it is ambiguous.
 pub const READINGS: [Known; 2] = [
     ("profile", |to, value| {
         to.readings = match value {
             "default" => Readings::DEFAULT,
             "strict" => Readings::STRICT,
-            _ => return Err(format!("unknown profile '{value}'; the known ones are default, strict")),
+            _ => return Err(format!("unknown profile '{value}'; the known profiles are default, strict")),
         };
         Ok(())
     }),
@@ -38,14 +38,16 @@ pub const READINGS: [Known; 2] = [
     }),
 ];
 
-/// What is known of a kernel, and which it is.
+/// The options that select kernels and describe their launch.
 pub const KERNELS: [Known; 5] = [
     ("block", |to, value| sizes(value).map(|sizes| to.given.size.block = Some(sizes))),
     ("grid", |to, value| sizes(value).map(|sizes| to.given.size.grid = Some(sizes))),
     ("cluster", |to, value| sizes(value).map(|sizes| to.given.size.cluster = Some(sizes))),
     ("param", |to, value| {
-        let (name, number) = value.split_once('=').ok_or_else(|| format!("'{value}' is no parameter, as n=1024"))?;
-        let number = number.parse().map_err(|error: ParseIntError| format!("'{number}' is no number: {error}"))?;
+        let (name, number) =
+            value.split_once('=').ok_or_else(|| format!("expected a parameter, such as n=1024, found '{value}'"))?;
+        let number =
+            number.parse().map_err(|error: ParseIntError| format!("expected a number, found '{number}': {error}"))?;
         to.given.numbers.push((name.to_owned(), number));
         Ok(())
     }),
@@ -56,10 +58,10 @@ pub const KERNELS: [Known; 5] = [
 ];
 
 impl Options {
-    /// What a list says: `name=value` between commas or semicolons, of known options.
+    /// Reads a list of `name=value`, separated by commas or semicolons, in which each name is in `known`.
     ///
     /// # Errors
-    /// All items that mean nothing.
+    /// Every item that is not a valid option.
     pub fn read(list: &str, known: &[&[Known]]) -> Result<Self, Errors> {
         let (mut options, mut errors) = (Self::default(), Errors::new());
         let known = || known.iter().copied().flatten();
@@ -69,7 +71,7 @@ impl Options {
                 Some((_, read)) => read(&mut options, value),
                 None => {
                     let names = known().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
-                    Err(format!("unknown option '{name}'; the known ones are {names}"))
+                    Err(format!("unknown option '{name}'; the known options are {names}"))
                 }
             };
             errors.extend(done.err().map(|reason| Diagnostic::new(format!("in the options: {reason}"))));
@@ -78,9 +80,9 @@ impl Options {
     }
 }
 
-/// One to three sizes, as `32x4`; the others are 1.
+/// Reads one to three sizes, such as `32x4`; missing sizes are 1.
 fn sizes(text: &str) -> Result<Dim3, String> {
-    let wrong = || format!("'{text}' is none of one to three sizes, as 256 or 16x16x4");
+    let wrong = || format!("expected one to three sizes, such as 256 or 16x16x4, found '{text}'");
     let mut sizes = [1; 3];
     let mut left = sizes.iter_mut();
     for size in text.split('x') {

@@ -1,4 +1,4 @@
-//! Which program lowers.
+//! The session: the program that lowers.
 
 use std::{
     env,
@@ -13,7 +13,8 @@ use ptx_atomics_common::helper::Helper;
 /// The command.
 const COMMAND: &str = "ptx-atomics";
 
-/// Where jobs for LLVM go. ptx_atomics_open makes it, ptx_atomics_close frees it; threads may share it.
+/// The connection to the program that runs LLVM. ptx_atomics_open makes it, ptx_atomics_close frees it; threads may
+/// share it.
 pub struct Session(pub(crate) Helper);
 
 impl Session {
@@ -24,10 +25,10 @@ impl Session {
     }
 }
 
-/// The command of the installation that this library is from, if it is there.
+/// The command in the installation of this library, if the command is there.
 fn beside() -> Option<PathBuf> {
     let mut known = MaybeUninit::uninit();
-    // SAFETY: the address is one of this library, and what is known of it is read only where there is something.
+    // SAFETY: the address is in this library, and the facts about it are read only if `dladdr` succeeds.
     let file = unsafe {
         if libc::dladdr(beside as *const () as *const libc::c_void, known.as_mut_ptr()) == 0 {
             return None;

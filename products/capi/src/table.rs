@@ -10,8 +10,8 @@ use crate::{
 
 pub fn table(options: &str, format: u32) -> Result<Answer, Misuse> {
     let mut settings = Settings::default();
-    let format =
-        Format::from_repr(format as usize).ok_or_else(|| Misuse(format!("{format} is no ptx_atomics_format")))?;
+    let format = Format::from_repr(format as usize)
+        .ok_or_else(|| Misuse(format!("expected a ptx_atomics_format, found {format}")))?;
     if let Err(errors) = settings.override_with(options, "the options") {
         return Ok(Answer::errors(errors));
     }

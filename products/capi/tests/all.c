@@ -88,7 +88,7 @@ int main(int count, char **arguments) {
   EXPECT(ptx_atomics_lower(session, NULL, 1, NULL, NULL, 0, 0, &result), MISUSED, "is NULL");
   EXPECT(ptx_atomics_lower(session, NULL, 0, NULL, "\xff", 0, 0, &result), MISUSED, "UTF-8");
   EXPECT(ptx_atomics_lower(session, NULL, 0, NULL, NULL, 9, 0, &result), MISUSED, "found 9");
-  EXPECT(ptx_atomics_lower(session, NULL, 0, NULL, NULL, 0, 9, &result), MISUSED, "9 is no ptx_atomics_emit");
+  EXPECT(ptx_atomics_lower(session, NULL, 0, NULL, NULL, 0, 9, &result), MISUSED, "a ptx_atomics_emit, found 9");
   assert(lower(GOOD, NULL, NULL) == OK);
 
   EXPECT(ptx_atomics_table("mcpu=sm_60", PTX_ATOMICS_FORMAT_JSON, &result), OK, "\"target\": \"sm_60");

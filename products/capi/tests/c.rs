@@ -1,5 +1,5 @@
-//! The library as C has it: the header is that of the sources, and programs in C and in Python call it. Under the address sanitizer,
-//! nothing leaks.
+//! Tests of the library from C: the header is up to date with the sources, and programs in C and in Python call the
+//! library. Under the address sanitizer, no program leaks memory.
 
 use std::{
     collections::BTreeSet,
@@ -18,7 +18,7 @@ fn main() {
         env::current_exe().is_ok_and(|test| test.parent().is_some_and(|to| to.with_file_name("ptx-atomics").is_file()));
     let helper = if command { missing(&["cc"]) } else { Some("program ptx-atomics in the target folder") };
     let tests = vec![
-        Trial::test("the header is that of the sources", header),
+        Trial::test("the header is up to date with the sources", header),
         trial("the versions of symbols".into(), missing(&["cc", "readelf"]), symbols),
         trial("C, shared".into(), helper, || program(&["lib"])),
         trial("C, static".into(), helper, || program(&[])),
@@ -45,7 +45,7 @@ fn archive() -> PathBuf {
     files.filter(is_own).max_by_key(made).expect("cargo makes an archive")
 }
 
-/// An installation as scripts/c-library makes it, with the archive alone in one more folder.
+/// An installation by scripts/c-library, with an additional folder that has the archive alone.
 static INSTALLED: LazyLock<tempfile::TempDir> = LazyLock::new(|| {
     let folder = tempfile::tempdir().expect("a folder");
     let (lib, include) = (folder.path().join("lib"), folder.path().join("include"));
@@ -80,7 +80,7 @@ fn symbols() -> Result<(), Failed> {
     let library = INSTALLED.path().join("lib/libptx_atomics_c.so.0");
     let said = success(Command::new("readelf").args(["--wide", "--dyn-syms", "--dynamic"]).arg(library))?;
     let given = said.lines().filter(|line| line.contains(" DEFAULT ") && !line.contains(" UND "));
-    // The version itself is a symbol, too, which is absolute.
+    // The version itself is also a symbol, an absolute one.
     let given = given.filter(|line| !line.contains(" ABS ")).filter_map(|line| line.split_whitespace().last());
     let header = fs::read_to_string(own("include/ptx_atomics.h"))?;
     let declared = header.split(|c: char| !c.is_ascii_alphanumeric() && !"_(".contains(c));
@@ -100,7 +100,7 @@ fn run(program: &Path, flags: &[String], arguments: &[&Path]) -> Result<String, 
     success(Command::new(made).args(arguments).env("LD_LIBRARY_PATH", INSTALLED.path().join("lib")))
 }
 
-/// The test of all functions, with the shared library or with the archive.
+/// Runs the test of all functions, with the shared library or with the archive.
 fn program(shared: &[&str]) -> Result<(), Failed> {
     let folder = INSTALLED.path();
     let search = shared.iter().copied().chain(["archive"]).next().unwrap_or_default();
@@ -115,7 +115,7 @@ fn program(shared: &[&str]) -> Result<(), Failed> {
     if said == "all is right\n" { Ok(()) } else { Err(said.into()) }
 }
 
-/// That of docs/library.md, by pkg-config.
+/// Runs the example of docs/library.md, by pkg-config.
 fn example() -> Result<(), Failed> {
     let book = fs::read_to_string(root().join("docs/library.md"))?;
     let text = book.split("```c\n").nth(1).and_then(|rest| rest.split("```").next()).ok_or("no example")?;

@@ -1,4 +1,4 @@
-//! `ptx-atomics check`: every question about the kernels of the inputs, in one report.
+//! `ptx-atomics check`: the answers to every question about the kernels of the inputs, in one report.
 
 mod baseline;
 mod cache;
@@ -57,8 +57,8 @@ fn of_kernels(args: &CheckArgs) -> ExitCode {
     }
     let has_kernel = |program: &Program| program.modules.iter().any(|module| !module.report.kernels.is_empty());
     if !programs.iter().any(has_kernel) && summary.errors.is_empty() {
-        let error = Diagnostic::new("there is no kernel to check");
-        let error = error.help("give PTX with an entry, or a source that becomes such PTX");
+        let error = Diagnostic::new("the input has no kernel to check");
+        let error = error.help("give PTX with an entry, or a source with a kernel");
         render::error(&error, None);
         summary.errors.push(error);
     }

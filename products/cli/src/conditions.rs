@@ -10,20 +10,20 @@ use strum::EnumMessage;
 
 use crate::format::{columns, markdown_table};
 
-/// A condition of the optimizer that is left out, with the field names of JSON.
+/// A condition of the optimizer that is left out for a test, with the field names of JSON.
 #[derive(Serialize)]
 pub struct ShownCondition {
     condition: String,
-    /// What it says.
+    /// The text of the condition.
     says: &'static str,
-    /// The set of the program that shows it, and the program; without one, why there is none.
+    /// The set of the program that shows the error, and the program; without a program, the reason.
     shown_by: Option<String>,
     program: String,
     #[serde(skip)]
     missed: bool,
 }
 
-/// Each condition, left out.
+/// Leaves out each condition in turn, and searches for a program that shows the error.
 pub fn rows() -> Result<Vec<ShownCondition>, NoProgram> {
     let row = |LeftOut { condition, shown }: LeftOut| {
         let (shown_by, program, missed) = match shown {
@@ -44,7 +44,7 @@ fn threads(found: &Found) -> String {
     text.lines().skip(1).filter_map(code).collect::<Vec<_>>().join(" || ")
 }
 
-/// Whether there are conditions, and each is shown that the model has words for.
+/// Whether there are conditions, and a program shows each condition that the model can express.
 pub fn all_shown(rows: &[ShownCondition]) -> bool {
     rows.iter().any(|row| row.shown_by.is_some()) && !rows.iter().any(|row| row.missed)
 }

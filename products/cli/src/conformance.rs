@@ -20,10 +20,10 @@ use crate::{
     output, progress, render,
 };
 
-/// The exit status where nothing was measured.
+/// The exit status of a run that measured no function.
 const NOTHING: u8 = 2;
 
-/// The PTX version where none is given: LLVM 22 and ptxas 12.9 know it, and it has every form that atomics use.
+/// The default PTX version: LLVM 22 and ptxas 12.9 support it, and it has every form that atomics use.
 const PTX: PtxVersion = PtxVersion(8, 8);
 
 pub fn run(args: &ConformanceArgs) -> ExitCode {
@@ -52,28 +52,29 @@ fn wrong(error: String) -> Errors {
     Diagnostic::new(error).into()
 }
 
-/// What compiles, and how many runs there are at once.
+/// The compiler, and the number of compilers that run at once.
 fn compiler(args: &ConformanceArgs) -> Result<(Compiler, usize), Errors> {
     let command = Template::new(args.command.clone()).map_err(|error| {
         Errors::from(
-            Diagnostic::new(error.to_string()).help("for example: -- llc -mcpu={sm} -mattr=+{ptx} {input} -o {output}"),
+            Diagnostic::new(error.to_string())
+                .help("give a command, such as -- llc -mcpu={sm} -mattr=+{ptx} {input} -o {output}"),
         )
     })?;
     if !is_program(command.program()) {
-        return Err(wrong(format!("there is no program '{}'", command.program())));
+        return Err(wrong(format!("cannot find the program '{}'", command.program())));
     }
     let jobs = args.jobs.unwrap_or_else(|| thread::available_parallelism().map_or(1, Into::into));
     Ok((Compiler { command, language: args.language, timeout: args.timeout }, jobs))
 }
 
-/// Measures what a version of LLVM prints, and writes the table.
+/// Measures the output of a version of LLVM, and writes the table.
 fn write_backend(args: &ConformanceArgs, path: &Path) -> Result<(), Errors> {
     let (compiler, jobs) = compiler(args)?;
     let numbers = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
     let numbers: Vec<u32> = numbers.split('.').filter_map(|number| number.parse().ok()).collect();
     let version: [u32; 3] = numbers.try_into().map_err(|_| {
-        let message = format!("'{}' does not have the name of a version", path.display());
-        Diagnostic::new(message).help("for example: --write-backend 23.1.4.txt")
+        let message = format!("expected a file with the name of a version, found '{}'", path.display());
+        Diagnostic::new(message).help("name the version of LLVM, such as --write-backend 23.1.4.txt")
     })?;
     let plain = |sm: &Sm| sm.number() >= backend::FIRST && sm.name().ends_with(|c: char| c.is_ascii_digit());
     let gpus = if args.mcpu.is_empty() { Sm::all().filter(plain).collect() } else { args.mcpu.clone() };
@@ -93,9 +94,9 @@ fn measure(args: &ConformanceArgs) -> Result<(Suite, Vec<Results>), Errors> {
     let baseline = match &args.baseline {
         Some(path) => {
             let text = fs::read_to_string(path).map_err(|error| cannot("read", path, &error))?;
-            let help = "`--write-baseline FILE` writes one, beside any --format";
+            let help = "write a baseline by `--write-baseline FILE`, with any --format";
             let no_baseline =
-                |error| Diagnostic::new(format!("'{}' is no baseline: {error}", path.display())).help(help);
+                |error| Diagnostic::new(format!("'{}' is not a baseline: {error}", path.display())).help(help);
             text.parse().map_err(no_baseline)?
         }
         None => Baseline::default(),
@@ -106,7 +107,7 @@ fn measure(args: &ConformanceArgs) -> Result<(Suite, Vec<Results>), Errors> {
     let chosen: Vec<_> = targets.iter().map(|target| cells(args, target)).collect();
     let count = chosen.iter().map(Vec::len).sum();
     if count == 0 {
-        return Err(wrong("no function is chosen".to_owned()));
+        return Err(wrong("the options choose no function".to_owned()));
     }
     let bar = progress::bar(count, "functions");
     let mut all = Vec::new();
@@ -114,7 +115,7 @@ fn measure(args: &ConformanceArgs) -> Result<(Suite, Vec<Results>), Errors> {
         let known = suite.assemblers.iter().filter(|assembler| assembler.knows(&target));
         let assemblers: Vec<_> = known.map(Assembler::name).collect();
         if assemblers.is_empty() && !args.no_ptxas {
-            render::say(&format!("warning: no ptxas here knows {target}, so that none is asked; {HELP}"));
+            render::say(&format!("warning: no ptxas here knows {target}, so that no ptxas checks the PTX; {HELP}"));
         }
         let outcomes =
             suite.run(&target, &cells, |done| bar.inc(done as u64)).map_err(|error| wrong(error.to_string()))?;
@@ -142,7 +143,7 @@ fn targets(args: &ConformanceArgs) -> Result<Vec<Target>, String> {
     gpus.into_iter().map(|sm| Target::new(sm, Some(version(sm))).map_err(|error| error.to_string())).collect()
 }
 
-/// The functions that are asked for.
+/// The functions that the arguments select.
 fn cells(args: &ConformanceArgs, target: &Target) -> Vec<Cell> {
     let mut cells = args.language.cells(target, args.llvm);
     if let Some(filter) = &args.filter {
@@ -184,7 +185,7 @@ fn counted(results: &Results) -> Vec<[String; 3]> {
     results.counts().into_iter().map(row).collect()
 }
 
-/// What is said of each kind of failure: verdict, kind, number, the smallest function, what is wrong with it.
+/// The data of each kind of failure: verdict, kind, number, the smallest function, and its error.
 fn failures(results: &Results) -> Vec<[String; 5]> {
     let row = |class: &ptx_atomics_conformance::report::Class<'_>| {
         let smallest = class.smallest();
@@ -203,13 +204,13 @@ fn text(args: &ConformanceArgs, results: &Results) -> String {
     text += &columns(counted(results).into_iter().map(Vec::from));
     let failures = failures(results);
     if !failures.is_empty() {
-        let header = ["lost", "kind", "functions", "the smallest", "what is wrong with it"].map(str::to_owned);
+        let header = ["lost", "kind", "functions", "smallest function", "its error"].map(str::to_owned);
         text += "\n";
         text += &columns([header].into_iter().chain(failures).map(Vec::from));
     }
     let notes = results.notes();
     if !notes.is_empty() {
-        text += "\nof functions that are right:\n";
+        text += "\nnotes on functions that are right:\n";
         text += &columns(notes.into_iter().map(|(note, count)| vec![count.to_string(), note.to_owned()]));
     }
     let unknown = results.unknown_values();
@@ -222,11 +223,11 @@ fn text(args: &ConformanceArgs, results: &Results) -> String {
         let of = |wanted: Standing| outcomes.iter().filter(move |(_, standing)| *standing == wanted);
         let known = of(Standing::Known).count();
         text += &format!(
-            "\nbeside the baseline: {known} known failures, {} new, {} mended\n",
+            "\ncompared with the baseline: {known} known failures, {} new, {} fixed\n",
             of(Standing::Failure).count(),
             of(Standing::Mended).count()
         );
-        for (title, wanted) in [("new", Standing::Failure), ("mended", Standing::Mended)] {
+        for (title, wanted) in [("new", Standing::Failure), ("fixed", Standing::Mended)] {
             for (outcome, _) in of(wanted) {
                 let said = outcome.said.join("; ");
                 let said = said.lines().next().unwrap_or_default();
@@ -247,7 +248,7 @@ fn markdown(results: &Results) -> String {
         let escaped = |cell: String| cell.replace('\\', "\\\\").replace('|', "\\|").replace('<', "\\<");
         let rows = failures.into_iter().map(|row| row.map(escaped).to_vec());
         text += "\n";
-        text += &markdown_table(&["lost", "kind", "functions", "the smallest", "what is wrong with it"], rows);
+        text += &markdown_table(&["lost", "kind", "functions", "smallest function", "its error"], rows);
     }
     text + "\n"
 }

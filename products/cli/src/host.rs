@@ -27,7 +27,7 @@ struct Row<'m> {
     host: &'m str,
     rule: String,
     races: String,
-    /// Choices of the host's threads and of a mapping for the others.
+    /// Choices of the host's threads, and of a mapping for the other threads.
     mixtures: u64,
     not_kept: u64,
     unknown: u64,
@@ -38,7 +38,7 @@ struct Row<'m> {
 
 const HEADER: [&str; 4] = ["on the host", "mixtures", "not kept", "unknown"];
 
-/// What is printed, whether every mapping is kept, or every wrong one caught, and what is not kept.
+/// The output, whether every mapping is kept, or every wrong mapping caught, and the counterexamples.
 pub fn work(
     args: &VerifyMappingArgs,
     sets: &[Set],

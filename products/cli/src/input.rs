@@ -1,4 +1,4 @@
-//! What a command is given: a file of any kind, a folder, or standard input.
+//! The inputs of a command: a file of any kind, a folder, or standard input.
 
 mod fatbinary;
 mod kind;
@@ -24,19 +24,19 @@ pub use self::{
 };
 use crate::values::is_asked;
 
-/// What is wrong with a file, and its text where errors point to it.
+/// The errors in a file, and the text of the file if the errors refer to it.
 pub type Failure = (Errors, Option<Input>);
 
-/// A program that a path names: the file itself, or a part of it.
+/// A program in a path: the file itself, or a part of the file.
 pub struct Program {
     pub kind: Kind,
-    /// Its name is that of the file, and of the part.
+    /// The text, with the name of the file and of the part.
     pub input: Input,
-    /// The LLVM IR of which a compiler made the PTX, where that stands beside it.
+    /// The LLVM IR from which a compiler made the PTX, if it is in the same folder.
     pub ir: Option<Input>,
     /// The file.
     pub path: PathBuf,
-    /// The GPU that a binary has it for, as 90 for sm_90; or else 0.
+    /// The GPU for which a binary has the program, such as 90 for sm_90; otherwise 0.
     pub gpu: u32,
 }
 
@@ -56,8 +56,8 @@ pub fn cannot(what: &str, path: &Path, error: &io::Error) -> Errors {
     Diagnostic::new(format!("cannot {what} '{}': {error}", path.display())).into()
 }
 
-/// Reads what a path names: of a folder, each PTX in it, of a binary, each that is embedded. What is in a file that does not say
-/// is `usual`. In the `language` that a user names, it is IR.
+/// Reads the programs of a path: each PTX of a folder, or each PTX that is embedded in a binary. A file without a
+/// recognizable kind has the kind `usual`. With a `language`, the file is IR.
 pub fn programs(path: &Path, language: Option<Language>, usual: Kind) -> Result<Vec<Program>, Errors> {
     if path.is_dir() {
         return of_folder(path);
@@ -72,23 +72,22 @@ pub fn programs(path: &Path, language: Option<Language>, usual: Kind) -> Result<
             Err(Diagnostic::new(format!("'{}' is empty", path.display())).into())
         }
         None if is_named => {
-            let message =
-                format!("cannot tell what '{}' is, neither by what it has in it nor by its name", path.display());
+            let message = format!("cannot determine the kind of '{}' by its content or its name", path.display());
             Err(Diagnostic::new(message).help(KNOWN_HELP).into())
         }
         None => Ok(vec![program(usual, input)]),
     }
 }
 
-/// The ending of LLVM IR in the cache of Triton.
+/// The extension of LLVM IR in the cache of Triton.
 pub const IR_OF_TRITON: &str = "llir";
 
-/// The file with the same name and the first of some endings.
+/// The file with the same name and the first existing extension of a list.
 pub fn beside(path: &Path, endings: &[&str]) -> Option<PathBuf> {
     endings.iter().map(|ending| path.with_extension(ending)).find(|path| path.is_file())
 }
 
-/// The PTX in a folder, with the LLVM IR that stands beside it in the cache of Triton.
+/// The PTX in a folder, with its LLVM IR in the same folder, as in the cache of Triton.
 fn of_folder(folder: &Path) -> Result<Vec<Program>, Errors> {
     let (mut programs, mut errors) = (Vec::new(), Errors::new());
     for entry in WalkDir::new(folder).sort_by_file_name() {
@@ -112,9 +111,8 @@ fn of_folder(folder: &Path) -> Result<Vec<Program>, Errors> {
     }
     if programs.is_empty() && errors.is_empty() {
         let message = format!("'{}' has no PTX", folder.display());
-        errors.push(
-            Diagnostic::new(message).help("files of PTX are looked for by the ending .ptx, in folders in it, too"),
-        );
+        errors
+            .push(Diagnostic::new(message).help("give a folder with files that end with .ptx, also in its subfolders"));
     }
     errors.or(programs)
 }
@@ -122,8 +120,8 @@ fn of_folder(folder: &Path) -> Result<Vec<Program>, Errors> {
 fn of_binary(path: &Path, input: &Input) -> Result<Vec<Program>, Errors> {
     let images = fatbinary::images(input.bytes());
     if images.is_empty() {
-        let message = format!("'{}' has no PTX in it", path.display());
-        let help = "machine code alone is not read: keep the PTX by nvcc's -gencode arch=compute_90,code=compute_90, or give the source";
+        let message = format!("'{}' has no embedded PTX", path.display());
+        let help = "give the source, or keep the PTX by nvcc's -gencode arch=compute_90,code=compute_90, since machine code is not read";
         return Err(Diagnostic::new(message).help(help).into());
     }
     let (mut programs, mut errors) = (Vec::new(), Errors::new());
@@ -138,25 +136,26 @@ fn of_binary(path: &Path, input: &Input) -> Result<Vec<Program>, Errors> {
                 path: path.to_owned(),
                 gpu: image.sm,
             }),
-            None => errors.push(Diagnostic::new(format!("{name} is damaged: it cannot be uncompressed"))),
+            None => errors.push(Diagnostic::new(format!("{name} is damaged, and cannot be uncompressed"))),
         }
     }
     errors.or(programs)
 }
 
-/// Whether a file is a kernel of any kind, and no litmus test.
+/// Whether a file is a kernel of any kind, and not a litmus test.
 pub fn is_kernel(path: &Path) -> bool {
     let of_content = || if path.is_file() { Kind::of(&read(path).ok()?) } else { None };
     let kind = Kind::of_name(path).or_else(of_content);
     kind.is_some_and(|kind| kind != Kind::Litmus)
 }
 
-/// Whether a compiler makes a program of a file.
+/// Whether the file is a source that must be compiled.
 pub fn is_compiled(path: &Path) -> bool {
     Kind::of_name(path) == Some(Kind::Source)
 }
 
-/// The one program of a path that has a kernel with `kernel` in its name; of several for different GPUs, that for the newest one.
+/// The only program of a path that has a kernel with `kernel` in its name. Of several programs for different GPUs, the
+/// program for the newest GPU.
 pub fn program(path: &Path, kernel: Option<&str>, language: Option<Language>, usual: Kind) -> Result<Program, Errors> {
     let all = programs(path, language, usual)?;
     let is_alone = all.len() == 1;
@@ -176,7 +175,7 @@ pub fn program(path: &Path, kernel: Option<&str>, language: Option<Language>, us
         Some(_) => {
             let names: Vec<_> = names.iter().map(|name| format!("'{name}'")).collect();
             let message = format!("'{}' has several programs, with the kernels {}", path.display(), names.join(", "));
-            Err(Diagnostic::new(message).help("choose one by --kernel").into())
+            Err(Diagnostic::new(message).help("choose a kernel by --kernel").into())
         }
         None => {
             let of = kernel.map(|kernel| format!(" with '{kernel}' in its name")).unwrap_or_default();

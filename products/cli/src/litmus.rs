@@ -37,10 +37,10 @@ use failure::diagnostic;
 /// The tests of a file.
 type Subjects = Result<Vec<Subject>, Failure>;
 
-/// Deep conditions and many threads are recursions of the search.
+/// The search recurses for deep conditions and many threads.
 const STACK: usize = 64 << 20;
 
-/// The last line where a condition does not hold, and the exit status does not tell.
+/// The last line if a condition does not hold, and the exit status is still 0.
 const MUST_HOLD: &str = "with --must-hold, the exit status would be 1\n";
 
 pub use from_source::read as read_sources;
@@ -66,7 +66,7 @@ pub fn run(args: &LitmusArgs) -> ExitCode {
     };
 
     let bar = progress::bar(paths.len(), "tests");
-    // LLVM works in another process, which a process of one thread can start.
+    // LLVM works in another process. Only a process with a single thread can start it.
     let prepared: Vec<(&PathBuf, Option<Subjects>)> =
         paths.iter().map(|path| (path, input::is_kernel(path).then(|| kernels(args, path)))).collect();
     let one = |(path, subjects): (&PathBuf, Option<Subjects>)| {
@@ -76,7 +76,7 @@ pub fn run(args: &LitmusArgs) -> ExitCode {
     let pool = rayon::ThreadPoolBuilder::new().stack_size(STACK).build();
     let judged: Vec<Result<Vec<TestReport>, Failure>> = match pool {
         Ok(pool) => pool.install(|| prepared.into_par_iter().progress_with(bar).map(one).collect()),
-        // Where threads cannot be had, one goes through all.
+        // If threads cannot be started, this thread judges all tests.
         Err(_) => prepared.into_iter().map(one).collect(),
     };
 
@@ -112,7 +112,7 @@ pub fn run(args: &LitmusArgs) -> ExitCode {
     let has_summary = args.format == LitmusFormat::Text && !explain;
     let hint = if fails && has_summary && !args.must_hold { MUST_HOLD } else { "" };
     let text = text + hint;
-    // A drawing on standard output has it for itself.
+    // A drawing on standard output replaces the text.
     let drawn_there = [&args.dot, &args.svg].into_iter().flatten().any(|path| path == Path::new("-"));
     let text = if drawn_there { String::new() } else { text };
     let errors: Vec<_> = [drawn, write(Path::new("-"), &text)].into_iter().filter_map(Result::err).flatten().collect();
@@ -139,7 +139,7 @@ fn limits(args: &LitmusArgs) -> Limits {
     Limits { rounds: args.rounds as usize, choices: args.choices, time: args.time_limit, ..Limits::default() }
 }
 
-/// The files in the order of the arguments; those of folders by name.
+/// The files in the order of the arguments; the files of a folder by name.
 fn files(arguments: &[PathBuf]) -> (Vec<PathBuf>, Errors) {
     let (mut files, mut errors) = (Vec::new(), Errors::new());
     for argument in arguments {
@@ -159,18 +159,18 @@ fn files(arguments: &[PathBuf]) -> (Vec<PathBuf>, Errors) {
         }
         if files.len() + errors.len() == before {
             let message = format!("'{}' has no litmus tests", argument.display());
-            errors.push(Diagnostic::new(message).help("their names end with .litmus"));
+            errors.push(Diagnostic::new(message).help("give a folder with files that end with .litmus"));
         }
     }
     (files, errors)
 }
 
-/// How many outcomes are shown.
+/// The number of outcomes to print.
 fn shown(args: &LitmusArgs) -> Option<usize> {
     if args.all_outcomes { Some(usize::MAX) } else { args.outcomes.then_some(OUTCOMES) }
 }
 
-/// Options that do not go together.
+/// The error about incompatible options.
 fn wrong_usage(args: &LitmusArgs, files: &[PathBuf]) -> Option<String> {
     let drawing = args.dot.is_some() || args.svg.is_some();
     let json = args.format == LitmusFormat::Json;
@@ -180,7 +180,7 @@ fn wrong_usage(args: &LitmusArgs, files: &[PathBuf]) -> Option<String> {
             Some("--outcomes, --all-outcomes and --explain are for --format text".into())
         }
         () if !args.source.flags.is_empty() && !files.iter().any(|file| input::is_compiled(file)) => {
-            Some("the flags behind -- are for a compiler, and none of the files is compiled by one".into())
+            Some("the flags after -- are for a compiler, and no file is a source".into())
         }
         () => None,
     }
@@ -211,7 +211,7 @@ fn conventions(args: &LitmusArgs) -> (Conventions, Dialect) {
 fn litmus(args: &LitmusArgs, path: &Path) -> Result<Subject, Failure> {
     let input = read(path).map_err(|errors| (errors, None))?;
     let Ok(text) = std::str::from_utf8(input.bytes()) else {
-        let message = format!("'{}' is no text", input.name());
+        let message = format!("'{}' is not text", input.name());
         return Err((Diagnostic::new(message).help("give a litmus test, which begins with `PTX`").into(), None));
     };
     let litmus::Read { litmus, warnings, lines } = match Litmus::read_with_lines(text, conventions(args).1) {
@@ -225,7 +225,7 @@ fn litmus(args: &LitmusArgs, path: &Path) -> Result<Subject, Failure> {
     Ok(Subject { file: input.name().to_owned(), litmus, compiled: None, lines, warnings })
 }
 
-/// Draws the one test; nothing is drawn where there is none.
+/// Draws the only test; draws no file without a test.
 fn draw(args: &LitmusArgs, judged: &[TestReport]) -> Result<(), Errors> {
     let [judged] = judged else { return Ok(()) };
     let drawings = [(&args.dot, dot as fn(&Diagram) -> String), (&args.svg, svg)];

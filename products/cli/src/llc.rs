@@ -1,7 +1,7 @@
-//! LLVM's llc with the plugin, for toolchains that take the name of an llc. Each flag is llc's own.
+//! LLVM's llc with the plugin, for toolchains that expect the name of an llc. Each flag is llc's own.
 //!
-//! It is `ptx-atomics llc`, and a program of its own, `ptx-atomics-llc`, which loads no LLVM before it becomes llc: this module asks for
-//! nothing of this crate.
+//! This module is `ptx-atomics llc`, and also a separate program, `ptx-atomics-llc`, which loads no LLVM before it
+//! executes llc. The module therefore does not use the rest of this crate.
 
 use std::{
     env,
@@ -11,20 +11,20 @@ use std::{
     process::{Command, ExitCode},
 };
 
-/// The LLVM of this build.
+/// The version of LLVM in this build.
 const LLVM: u32 = if cfg!(feature = "only-llvm23") { 23 } else { 22 };
 /// LLVM's program.
 const LLC: &str = "llc";
 /// The file of the plugin.
 const PLUGIN: &str = "libptx_atomics.so";
 
-/// What is missing, and how to get it.
+/// A missing program or file, and the way to get it.
 struct Missing {
     what: String,
     help: String,
 }
 
-/// Becomes llc. Returns only where that cannot be.
+/// Executes llc in this process. Returns only if that fails.
 pub fn run(arguments: &[OsString]) -> ExitCode {
     let (llc, plugin) = match (llc(), plugin()) {
         (Ok(llc), Ok(plugin)) => (llc, plugin),
@@ -42,8 +42,8 @@ pub fn run(arguments: &[OsString]) -> ExitCode {
     ExitCode::FAILURE
 }
 
-/// An llc of the LLVM that the plugin is built for: the one that `PTX_ATOMICS_LLC` names, or one of the `PATH`. That of a version's own name
-/// is not asked, which takes as long as a small module.
+/// An llc of the LLVM that the plugin is built for: the program that `PTX_ATOMICS_LLC` names, or one of the `PATH`. The
+/// version of a program whose name has the version is not checked, because the check takes as long as a small module.
 fn llc() -> Result<PathBuf, Missing> {
     if let Some(named) = env::var_os("PTX_ATOMICS_LLC") {
         return Ok(named.into());
@@ -51,19 +51,19 @@ fn llc() -> Result<PathBuf, Missing> {
     if let Some(numbered) = found(&format!("{LLC}-{LLVM}")) {
         return Ok(numbered);
     }
-    // A program that is called llc may be this one.
+    // A program with the name llc may be this program.
     let is_own = |path: &PathBuf| env::current_exe().is_ok_and(|own| is_same(path, &own));
     let has_version = |path: &PathBuf| {
         let said = Command::new(path).arg("--version").output();
         said.is_ok_and(|output| String::from_utf8_lossy(&output.stdout).contains(&format!("LLVM version {LLVM}.")))
     };
     found(LLC).filter(|path| !is_own(path) && has_version(path)).ok_or_else(|| Missing {
-        what: format!("there is no llc of LLVM {LLVM} in the PATH"),
-        help: format!("the package llvm-{LLVM} has it; PTX_ATOMICS_LLC names another one"),
+        what: format!("the PATH has no llc of LLVM {LLVM}"),
+        help: format!("install the package llvm-{LLVM}, or name an llc by PTX_ATOMICS_LLC"),
     })
 }
 
-/// A program of the `PATH`.
+/// Finds a program in the `PATH`.
 fn found(name: &str) -> Option<PathBuf> {
     env::split_paths(&env::var_os("PATH")?).map(|folder| folder.join(name)).find(|path| path.is_file())
 }
@@ -72,7 +72,8 @@ fn is_same(a: &Path, b: &Path) -> bool {
     a.canonicalize().is_ok_and(|a| b.canonicalize().is_ok_and(|b| a == b))
 }
 
-/// The plugin: the one that `PTX_ATOMICS_PLUGIN` names, or one where this program is, or where packages put it.
+/// The plugin: the file that `PTX_ATOMICS_PLUGIN` names, or a file in the folder of this program, or in the folder for
+/// packages.
 fn plugin() -> Result<PathBuf, Missing> {
     if let Some(named) = env::var_os("PTX_ATOMICS_PLUGIN") {
         return Ok(named.into());
@@ -81,9 +82,7 @@ fn plugin() -> Result<PathBuf, Missing> {
     let folder = own.ok().and_then(|own| Some(own.parent()?.to_owned())).unwrap_or_default();
     let folders = [folder.clone(), folder.join("../lib"), folder.join("../lib/ptx-atomics"), folder.join("../release")];
     folders.iter().map(|folder| folder.join(PLUGIN)).find(|plugin| plugin.is_file()).ok_or_else(|| Missing {
-        what: format!("there is no {PLUGIN} beside '{}', nor in ../lib", folder.display()),
-        help:
-            "`cargo build --release -p ptx-atomics-plugin` makes it; PTX_ATOMICS_PLUGIN names one that stands elsewhere"
-                .to_owned(),
+        what: format!("cannot find {PLUGIN} in '{}' or in ../lib", folder.display()),
+        help: "build it by `cargo build --release -p ptx-atomics-plugin`, or name it by PTX_ATOMICS_PLUGIN".to_owned(),
     })
 }

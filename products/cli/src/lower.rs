@@ -20,7 +20,7 @@ use crate::{
     render::{self, Lost},
 };
 
-/// Everything of one input that is written.
+/// The output files of one input.
 struct Done {
     input: PathBuf,
     files: Vec<(PathBuf, Vec<u8>)>,
@@ -28,7 +28,7 @@ struct Done {
 }
 
 pub fn run(args: &LowerArgs) -> ExitCode {
-    // They come first, so that a reader at the other end of a pipe sees its end whatever happens.
+    // The outputs are opened first, so that a reader at the other end of a pipe sees its end in every case.
     let open = |path: &Path| Output::open(path).map_err(|error| cannot("write", path, &error));
     let opened = open(&args.output).and_then(|output| Ok((output, args.remarks.as_deref().map(open).transpose()?)));
     let (output, remarks_output) = match opened {
@@ -36,8 +36,8 @@ pub fn run(args: &LowerArgs) -> ExitCode {
         Err(errors) => return failed(&errors, 1),
     };
     if remarks_output.as_ref().is_some_and(|remarks| remarks.is_same(&output)) {
-        let message = format!("-o and --remarks are the same: '{}'", args.output.display());
-        return failed(&[Diagnostic::new(message).help("give the remarks a file of their own")], 2);
+        let message = format!("-o and --remarks name the same file: '{}'", args.output.display());
+        return failed(&[Diagnostic::new(message).help("give --remarks another file")], 2);
     }
     if args.paths.len() > 1 && !matches!(output, Output::Folder(_)) {
         let message = format!("there are {} inputs and one output: '{}'", args.paths.len(), args.output.display());
@@ -74,7 +74,7 @@ pub fn run(args: &LowerArgs) -> ExitCode {
     }
 }
 
-/// How many processes are at work at once.
+/// The number of processes that work at once.
 fn at_once(args: &LowerArgs) -> usize {
     args.jobs.unwrap_or_else(|| thread::available_parallelism().map_or(1, Into::into))
 }
@@ -88,10 +88,10 @@ fn failed(errors: &[Diagnostic], status: u8) -> ExitCode {
     ExitCode::from(status)
 }
 
-/// Errors, with the input, where it could be read.
+/// Errors, with the input if it could be read.
 type Failed = (Errors, Option<Input>);
 
-/// Begins to lower one input.
+/// Starts the lowering of one input.
 fn begin(args: &LowerArgs, path: &Path) -> Result<(Job, Started), Failed> {
     let (mut input, language) = ir(args, path).map_err(|errors| (errors, None))?;
     input.keep_lines = args.verbose || args.remarks.is_some();
@@ -102,7 +102,7 @@ fn begin(args: &LowerArgs, path: &Path) -> Result<(Job, Started), Failed> {
     job.options = args.options();
     job.level = args.level;
     job.codegen_level = args.codegen_level;
-    // Several inputs keep all processors busy by themselves.
+    // Several inputs keep all processors busy without further processes.
     job.processes = if args.paths.len() > 1 { 1 } else { at_once(args) };
     match isolated::start(&job) {
         Ok(started) => Ok((job, started)),
@@ -110,14 +110,14 @@ fn begin(args: &LowerArgs, path: &Path) -> Result<(Job, Started), Failed> {
     }
 }
 
-/// Waits for an input to be lowered.
+/// Waits for the lowering of an input.
 fn end(args: &LowerArgs, path: &Path, into_folder: bool, job: Job, started: Started) -> Result<Done, Failed> {
     let mut warn = |text: &str| render::say(&format!("warning: {text}"));
     let lowered = started.wait(&job, &mut warn).and_then(|lowered| {
         if !into_folder && lowered.len() > 1 {
             let names: Vec<_> = lowered.iter().filter_map(|lowered| lowered.name.as_deref()).collect();
-            let message = format!("the input has several modules, and there is one output: {}", names.join(", "));
-            let help = "give a folder by -o FOLDER/, or one of them by --module NAME";
+            let message = format!("the input has several modules, and the output is one file: {}", names.join(", "));
+            let help = "give a folder by -o FOLDER/, or choose a module by --module NAME";
             return Err(Diagnostic::new(message).help(help).into());
         }
         Ok(lowered)
@@ -147,21 +147,21 @@ fn ir(args: &LowerArgs, path: &Path) -> Result<(Input, Language), Errors> {
         Some(Program { kind: Kind::Ir(language), input, .. }) => Ok((input, language)),
         Some(Program { kind: Kind::Source, path, .. }) => Ok((how.made(&path, Made::LlvmIr)?, Language::Llvm)),
         _ => {
-            let message = format!("'{}' is no IR and no source of one", path.display());
-            let help = "PTX is what is made here: give what it is made of, or look at it by `ptx-atomics check`";
+            let message = format!("'{}' is neither IR nor a source", path.display());
+            let help = "give LLVM IR, MLIR or a source; `ptx-atomics check` reads PTX";
             Err(Diagnostic::new(message).help(help).into())
         }
     }
 }
 
-/// The name of an output's file in a folder.
+/// The name of the output file in a folder.
 fn file_name(args: &LowerArgs, path: &Path, lowered: &Lowered) -> String {
     let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
     let stem = lowered.name.clone().or(stem.filter(|stem| stem != "-")).unwrap_or_else(|| "device".to_owned());
     format!("{}.{}", stem.replace(['/', '\0'], "_"), args.emit.extension())
 }
 
-/// Takes out the inputs of which a file has the same name as one of another input, each with its error.
+/// Removes the inputs whose output file has the same name as a file of another input, each with its error.
 fn clashes(done: &mut Vec<Done>) -> Vec<(PathBuf, Diagnostic)> {
     let mut inputs: HashMap<PathBuf, Vec<PathBuf>> = HashMap::new();
     for one in done.iter() {
@@ -174,8 +174,8 @@ fn clashes(done: &mut Vec<Done>) -> Vec<(PathBuf, Diagnostic)> {
         if let Some((name, inputs)) = clash {
             let inputs = inputs.iter().map(|input| format!("'{}'", input.display())).collect::<Vec<_>>().join(" and ");
             let message = format!("cannot write '{}': another output has the same name", name.display());
-            let error = Diagnostic { notes: vec![format!("it is that of {inputs}")], ..Diagnostic::new(message) };
-            found.push((one.input.clone(), error.help("lower one of them into another folder")));
+            let error = Diagnostic { notes: vec![format!("the inputs are {inputs}")], ..Diagnostic::new(message) };
+            found.push((one.input.clone(), error.help("lower them into different folders")));
         }
         clash.is_none()
     });
@@ -197,7 +197,7 @@ fn write(args: &LowerArgs, output: Output, remarks: Option<Output>, done: Vec<Do
         }
     } else {
         let (name, bytes) =
-            files.into_iter().next().ok_or_else(|| Diagnostic::new("ptx-atomics has a bug: nothing was made"))?;
+            files.into_iter().next().ok_or_else(|| Diagnostic::new("ptx-atomics has a bug: it made no output"))?;
         contents.push(Content { name, output, bytes });
     }
     output::publish(contents).map_err(|(name, error)| cannot("write", &name, &error))

@@ -14,11 +14,11 @@ use lsp_server::Connection;
 
 use crate::{cli::LspArgs, render};
 
-/// Exit 0: the editor has ended it, as the protocol has it. 1: any other end.
+/// Exit status 0: the editor has ended the server by the protocol's shutdown and exit. 1: any other end.
 pub fn run(args: &LspArgs) -> ExitCode {
     let (connection, threads) = Connection::stdio();
     let served = server::serve(args, &connection);
-    // The writer ends when nobody can send any more.
+    // The writer ends when all senders are dropped.
     drop(connection);
     let ended = threads.join().map_err(|error| error.to_string());
     match served.and_then(|is_right| ended.map(|()| is_right)) {

@@ -35,12 +35,12 @@ use ptx_atomics::isolated;
 
 use crate::cli::{Cli, Command};
 
-/// LLVM allocates through it too: a fifth of the time of a run is saved.
+/// LLVM also allocates through this allocator, which saves a fifth of the time of a run.
 #[global_allocator]
 static ALLOCATOR: MiMalloc = MiMalloc;
 
 unsafe extern "C" {
-    /// Of the allocator: says which handler learns that an allocation failed.
+    /// Of the allocator: sets the handler for failed allocations.
     fn mi_register_error(handler: extern "C" fn(i32, *mut libc::c_void), argument: *mut libc::c_void);
 }
 
@@ -50,7 +50,8 @@ extern "C" fn no_memory(error: i32, _: *mut libc::c_void) {
     }
 }
 
-/// The arguments of llc, if this program is called for it, by a subcommand or by its name. They are not read: none is ours.
+/// The arguments of llc, if this program is called as llc, by a subcommand or by its name. They are not parsed, because
+/// all of them are llc's.
 fn llc_arguments() -> Option<Vec<OsString>> {
     let mut arguments = env::args_os();
     if Path::new(&arguments.next()?).file_name()? == "ptx-atomics-llc" {
@@ -60,14 +61,14 @@ fn llc_arguments() -> Option<Vec<OsString>> {
         return None;
     }
     let arguments: Vec<_> = arguments.collect();
-    // Of the subcommand the help is ours, which says where llc's is.
+    // The help of the subcommand is ours, and explains how to get llc's help.
     (!matches!(&arguments[..], [only] if only == "--help" || only == "-h")).then_some(arguments)
 }
 
-/// Exit 0: done. 1: an error in the input or its lowering, or a check that fails. 2: wrong usage.
+/// Exit status 0: success. 1: an error in the input or its lowering, or a check that fails. 2: wrong usage.
 fn main() -> ExitCode {
-    // LLVM ends the process where memory runs out, and its parent says so.
-    // SAFETY: the handler needs no argument, and does what it may in an allocator.
+    // If memory runs out, LLVM ends the process, and the parent process reports it.
+    // SAFETY: the handler needs no argument, and uses only operations that are allowed in an allocator.
     unsafe { mi_register_error(no_memory, std::ptr::null_mut()) };
     isolated::serve();
     if let Some(arguments) = llc_arguments() {

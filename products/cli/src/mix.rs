@@ -24,12 +24,12 @@ struct Pair<'m> {
     mappings: Vec<&'m str>,
     rule: String,
     races: String,
-    /// Defined programs with parts of both.
+    /// Defined programs with operations of both mappings.
     programs: u64,
-    /// Choices of one of the two for each thread, or for each operation.
+    /// Choices of one of the two mappings for each thread, or for each operation.
     mixtures: u64,
     not_kept: u64,
-    /// Those of which each of the two alone keeps the program.
+    /// Mixtures that are not kept although each of the two mappings alone keeps the program.
     not_kept_only_together: u64,
     unknown: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -51,13 +51,13 @@ impl Shown {
     }
 }
 
-/// The names that are asked for; all of them for `all`.
+/// The names of the mappings; `all` stands for all names.
 pub fn names(list: &[String]) -> Vec<String> {
     let all = || mix::names().into_iter().map(ToOwned::to_owned);
     list.iter().flat_map(|name| if name == "all" { all().collect() } else { vec![name.clone()] }).collect()
 }
 
-/// What is printed, whether every mixture is kept, and what is not.
+/// The output, whether every mixture is kept, and the counterexamples.
 pub fn work(
     args: &VerifyMappingArgs,
     sets: &[Set],
@@ -113,7 +113,7 @@ fn of<'m>(args: &VerifyMappingArgs, names: &'m [String], (a, b): (usize, usize),
     }
 }
 
-/// What came of each two mappings.
+/// The results for each pair of mappings.
 struct Cells<'n> {
     names: &'n [String],
     cells: Vec<((usize, usize), Cell)>,
@@ -125,7 +125,7 @@ impl Cells<'_> {
         self.cells.iter().find(|(other, _)| *other == pair).map(|(_, cell)| cell)
     }
 
-    /// Whether a mapping is kept by itself.
+    /// Whether a mapping alone is kept.
     fn is_right(&self, mapping: usize) -> bool {
         self.of(mapping, mapping).is_none_or(|cell| cell.not_kept == 0)
     }
@@ -141,7 +141,7 @@ impl Cells<'_> {
         }
     }
 
-    /// A line and a column for each mapping. On the diagonal, a mapping is alone.
+    /// A row and a column for each mapping. The diagonal has the mappings alone.
     fn matrix(&self) -> Vec<Vec<String>> {
         let header = [String::new()].into_iter().chain(self.names.iter().cloned()).collect();
         let all = 0..self.names.len();
@@ -151,7 +151,7 @@ impl Cells<'_> {
         [header].into_iter().chain(all.clone().map(line)).collect()
     }
 
-    /// An example for each mapping that is wrong by itself, and for each two that are wrong only together.
+    /// An example for each mapping that is wrong alone, and for each pair that is wrong only together.
     fn examples(&self) -> String {
         let says_more = |((a, b), cell): &&((usize, usize), Cell)| {
             a == b || self.is_right(*a) && self.is_right(*b) && cell.not_kept > 0

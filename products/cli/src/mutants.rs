@@ -20,16 +20,16 @@ pub struct MutantCounts {
     strategy: String,
     target: String,
     mutants: usize,
-    /// Those that are known to be right.
+    /// Mutants that are known to be right.
     superfluous: usize,
     caught: usize,
-    /// Those that programs with plain data catch, without any others.
+    /// Mutants that programs with plain data catch, without other programs.
     caught_by_plain_data: usize,
-    /// Those that are not known to be right, and not caught.
+    /// Mutants that are not known to be right, and that no program catches.
     missed: Vec<String>,
 }
 
-/// All mutants with these expansions.
+/// The counts for all mutants with these expansions.
 pub fn rows(expansions: &[&'static Expansion]) -> Result<Vec<MutantCounts>, NoProgram> {
     let mut rows: Vec<MutantCounts> = Vec::new();
     for expansion in expansions {
@@ -78,12 +78,12 @@ impl MutantCounts {
     }
 }
 
-/// Whether there are mutants, and all are caught that are not known to be right.
+/// Whether there are mutants, and each mutant that is not known to be right is caught.
 pub fn all_caught(rows: &[MutantCounts]) -> bool {
     rows.iter().any(|row| row.caught > 0) && rows.iter().all(|row| row.missed.is_empty())
 }
 
-/// Two tables, by expansion and by target; why mutants are superfluous; and what is missed.
+/// Two tables, by expansion and by target; the reasons why mutants are superfluous; and the missed mutants.
 pub fn text(rows: &[MutantCounts], markdown: bool) -> String {
     let expansions = EXPANSIONS.iter().map(|expansion| expansion.name.to_owned());
     let expansions: Vec<_> = expansions.filter(|name| rows.iter().any(|row| row.expansion == name)).collect();
@@ -112,7 +112,7 @@ pub fn text(rows: &[MutantCounts], markdown: bool) -> String {
 
 type Of<'o> = &'o dyn Fn(&MutantCounts, &str) -> bool;
 
-/// For each name, how many wrong mutants there are of each strategy, and how many of them are caught.
+/// For each name, the number of wrong mutants of each strategy, and the number of caught mutants.
 fn table(title: &str, names: &[String], rows: &[MutantCounts], of: Of<'_>, markdown: bool) -> String {
     let strategies: Vec<String> = Strategy::iter().map(|strategy| strategy.to_string()).collect();
     let header: Vec<&str> = [title]

@@ -91,10 +91,10 @@ fn name(path: &Path, program: &Program) -> PathBuf {
 fn one(args: &OptimizeArgs, program: &Program) -> Result<Rewritten, Errors> {
     let input = &program.input;
     if !matches!(program.kind, Kind::Ptx | Kind::Binary) {
-        let help = "compile it, and give the PTX; `ptx-atomics lower -O2` optimizes what it lowers";
-        return Err(Diagnostic::new(format!("'{}' is no PTX", input.name())).help(help).into());
+        let help = "compile it, and give the PTX, or lower and optimize it by `ptx-atomics lower -O2`";
+        return Err(Diagnostic::new(format!("'{}' is not PTX", input.name())).help(help).into());
     }
-    let text = input.text().ok_or_else(|| Diagnostic::new(format!("'{}' is no text", input.name())))?;
+    let text = input.text().ok_or_else(|| Diagnostic::new(format!("'{}' is not text", input.name())))?;
     let size = LaunchSize { grid: args.grid, ..LaunchSize::default() };
     let options = Options {
         rewrites: args.rewrites,
@@ -138,16 +138,16 @@ fn errors(input: &Input, error: Error) -> Errors {
     }
 }
 
-/// Checks the rewritten PTX as any other PTX. The result names the kernels whose executions were cut: the rules and the judge alone say
-/// that they are right.
+/// Checks the rewritten PTX like any other PTX. Returns the kernels whose executions were cut: for these, only the
+/// rules and the judge show that the rewrite is right.
 fn verify(size: LaunchSize, time: Duration, input: &Input, before: &str, after: &str) -> Result<Vec<String>, Errors> {
     let bug = |text: String| Errors::from(Diagnostic::new(format!("ptx-atomics has a bug: '{}' {text}", input.name())));
     let read =
         |text: &str| text.parse::<Module>().map_err(|errors| bug(format!("becomes PTX that cannot be read: {errors}")));
     rewritten::compare(&read(before)?, &read(after)?, size, &Stop::after(time)).map_err(|worse| {
         bug(match worse {
-            Worse::Lacks(kernel) => format!("lacks a wait or fence in '{kernel}' that it had"),
-            Worse::Race(kernel) => format!("has a data race in '{kernel}' that it had not"),
+            Worse::Lacks(kernel) => format!("loses a wait or fence in '{kernel}'"),
+            Worse::Race(kernel) => format!("gains a data race in '{kernel}'"),
         })
     })
 }
@@ -174,8 +174,8 @@ fn write(args: &OptimizeArgs, output: Output, done: Vec<Done>) -> Result<(), Err
     if let Output::Folder(folder) = &output {
         fs::create_dir_all(folder).map_err(|error| cannot("write", folder, &error))?;
         let twice = done.iter().map(|one| &one.name).duplicates().map(|name| {
-            Diagnostic::new(format!("two inputs would be '{}'", folder.join(name).display()))
-                .help("give them one by one")
+            Diagnostic::new(format!("two inputs have the output '{}'", folder.join(name).display()))
+                .help("optimize them one by one")
         });
         let twice: Errors = twice.collect();
         if !twice.is_empty() {
@@ -218,7 +218,7 @@ ret;
 }
 ";
 
-    /// The words of the error where a kernel loses something, or nothing.
+    /// The message of the error for a kernel that loses an instruction; empty without an error.
     fn check(before: &str, lost: &str) -> String {
         let after = before.replace(lost, "");
         let verified = verify(LaunchSize::default(), Duration::from_secs(60), &Input::new("k.ptx", ""), before, &after);
@@ -227,13 +227,13 @@ ret;
 
     #[test]
     fn what_is_lost_is_an_error() {
-        // Nothing of it is asynchronous: an execution shows the race.
+        // No instruction is asynchronous: an execution shows the race.
         let plain: String =
             BEFORE.lines().filter(|line| !line.contains("async")).map(|line| line.to_owned() + "\n").collect();
         for (before, lost, words) in [
-            (BEFORE, "fence.proxy.async.shared::cta;", "lacks a wait or fence in 'k' that it had"),
-            (BEFORE, "bar.sync 0;", "has a data race in 'k' that it had not"),
-            (&plain, "bar.sync 0;", "has a data race in 'k' that it had not"),
+            (BEFORE, "fence.proxy.async.shared::cta;", "loses a wait or fence in 'k'"),
+            (BEFORE, "bar.sync 0;", "gains a data race in 'k'"),
+            (&plain, "bar.sync 0;", "gains a data race in 'k'"),
             (&plain, "ret;\n}", "becomes PTX that cannot be read"),
         ] {
             let said = check(before, lost);
@@ -242,7 +242,7 @@ ret;
         assert_eq!(check(BEFORE, "none of it") + &check(&plain, "none of it"), "");
     }
 
-    /// Kernels whose loops never end use up the steps, long before the time.
+    /// Kernels with endless loops use up the steps long before the time limit.
     #[test]
     fn steps_end_executions() {
         let kernel = |name: &str, order: &str| {

@@ -1,9 +1,9 @@
-//! Outputs: a regular file appears whole or not at all; links are followed, and what is a pipe or a device is written to.
+//! Outputs. A regular file appears whole or not at all; links are followed; pipes and devices are written to directly.
 //!
-//! Until [`publish`], nothing is made or touched. A file is then filled where it has no name, and linked when it is whole, so
-//! that no end of this process leaves a part of one. To replace a file, Linux has but a rename, for which the new one needs a
-//! second name between two system calls; signals wait for these, and only SIGKILL does not. Where the file system has no files
-//! without names (`O_TMPFILE`), this lasts as long as the file is written.
+//! Until [`publish`], no output is created or changed. A file is then filled without a name, and linked when it is
+//! complete, so that no crash of this process leaves a partial file. To replace a file, Linux has only `rename`, for
+//! which the new file needs a second name between two system calls. Signals are blocked meanwhile; only SIGKILL can
+//! interrupt. If the file system has no unnamed files (`O_TMPFILE`), the second name exists while the file is written.
 
 use std::{
     collections::HashSet,
@@ -25,14 +25,14 @@ use ptx_atomics::pass::Diagnostic;
 
 use crate::render;
 
-/// Where something will be written.
+/// The destination of an output.
 pub enum Output {
-    /// A pipe, a device, or a descriptor that this process was given. It is open from the start, so that whoever reads from it
-    /// sees its end on an error, too.
+    /// A pipe, a device, or a descriptor that this process inherited. It is open from the start, so that its reader
+    /// sees the end on an error, too.
     Stream(File),
-    /// A regular file, which need not be there.
+    /// A regular file, which may not exist yet.
     File(PathBuf),
-    /// A folder, which need not be there.
+    /// A folder, which may not exist yet.
     Folder(PathBuf),
 }
 
@@ -40,7 +40,7 @@ pub enum Output {
 pub type Unwritable = (PathBuf, io::Error);
 
 impl Output {
-    /// Opens an output; `-` is standard output. What is a folder, or ends with a slash, is one.
+    /// Opens an output; `-` is standard output. A path is a folder if the folder exists or the path ends with a slash.
     pub fn open(path: &Path) -> io::Result<Self> {
         if path == Path::new("-") {
             return given(libc::STDOUT_FILENO);
@@ -51,14 +51,14 @@ impl Output {
             _ if path.as_os_str().as_bytes().ends_with(b"/") => return Ok(Self::Folder(path.to_owned())),
             _ => {}
         }
-        // A link stays a link: what it leads to is written.
+        // A link stays a link: its target is written.
         let mut path = path.to_owned();
         loop {
             if let Some(descriptor) = descriptor(&path) {
                 return given(descriptor);
             }
             let Ok(to) = fs::read_link(&path).map(|to| folder(&path).join(to)) else { break };
-            // Links below /proc lead to what need not have the name that they say.
+            // Links below /proc may lead to files without the name that they show.
             if path.exists() && !to.exists() {
                 break;
             }
@@ -77,7 +77,7 @@ impl Output {
         Ok(Self::File(path))
     }
 
-    /// Whether two outputs are the same file or pipe, which can take but one of them.
+    /// Whether two outputs are the same file or pipe, which only one of them can use.
     pub fn is_same(&self, other: &Self) -> bool {
         let place = |path: &Path| (fs::canonicalize(folder(path)).ok(), path.file_name().map(OsString::from));
         match (self, other) {
@@ -93,15 +93,15 @@ impl Output {
     }
 }
 
-/// What is to be written.
+/// The content of an output.
 pub struct Content {
-    /// The output, in the user's words.
+    /// The name of the output, as the user gave it.
     pub name: PathBuf,
     pub output: Output,
     pub bytes: Vec<u8>,
 }
 
-/// Writes all of this. No file appears before all of them are complete.
+/// Writes all outputs. No file appears before all files are complete.
 ///
 /// # Errors
 /// The first output that fails.
@@ -144,12 +144,12 @@ pub fn write(path: &Path, bytes: Vec<u8>) -> io::Result<()> {
     publish(vec![Content { name: path.to_owned(), output, bytes }]).map_err(|(_, error)| error)
 }
 
-/// Writes text to standard output, and says why if it cannot be. Whether it was.
+/// Writes text to standard output, and reports an error. Returns whether the text was written.
 pub fn print(text: &str) -> bool {
     match write(Path::new("-"), text.as_bytes().to_vec()) {
         Ok(()) => true,
         Err(error) => {
-            // A reader that has stopped knows it.
+            // A reader that has closed the pipe needs no error.
             if error.kind() != io::ErrorKind::BrokenPipe {
                 render::error(&Diagnostic::new(format!("cannot write to standard output: {error}")), None);
             }
@@ -158,7 +158,7 @@ pub fn print(text: &str) -> bool {
     }
 }
 
-/// The content of a file that has not appeared.
+/// The complete content of a file that has not appeared.
 enum Whole {
     Unnamed(Unnamed),
     /// For a file system that has no unnamed files.
@@ -169,14 +169,14 @@ enum Whole {
 struct Unnamed(File);
 
 impl Unnamed {
-    /// One that can be given a name in this folder, if the system has such.
+    /// Creates an unnamed file that can get a name in this folder, if the system supports it.
     fn new(folder: &Path) -> Option<Self> {
         let mut options = OpenOptions::new();
         let file = options.write(true).custom_flags(libc::O_TMPFILE).mode(0o666).open(folder).ok().map(Self)?;
         file.link().exists().then_some(file)
     }
 
-    /// Its name among the descriptors.
+    /// The path of the file among the descriptors.
     fn link(&self) -> PathBuf {
         format!("/proc/self/fd/{}", self.0.as_raw_fd()).into()
     }
@@ -186,7 +186,7 @@ impl Unnamed {
         keep_mode(&self.0, path)
     }
 
-    /// Gives it a name, which another file may have.
+    /// Gives the file a name, and replaces an existing file of that name.
     fn appear(&self, path: &Path) -> io::Result<()> {
         match self.name(path) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
@@ -200,7 +200,7 @@ impl Unnamed {
     fn name(&self, path: &Path) -> io::Result<()> {
         let (from, to) =
             (CString::new(self.link().as_os_str().as_bytes())?, CString::new(path.as_os_str().as_bytes())?);
-        // SAFETY: both are strings that live during the call.
+        // SAFETY: both pointers are strings that live during the call.
         let done = unsafe {
             libc::linkat(libc::AT_FDCWD, from.as_ptr(), libc::AT_FDCWD, to.as_ptr(), libc::AT_SYMLINK_FOLLOW)
         };
@@ -208,7 +208,7 @@ impl Unnamed {
     }
 }
 
-/// Writes a file beside its place, and lets it take that.
+/// Writes a file in the folder of its destination, and renames it to the destination.
 fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut file = beside().permissions(Permissions::from_mode(0o666)).tempfile_in(folder(path))?;
     file.write_all(bytes)?;
@@ -222,7 +222,7 @@ fn beside() -> tempfile::Builder<'static, 'static> {
     builder
 }
 
-/// What replaces a file has its permissions.
+/// Gives a file the permissions of the file that it replaces.
 fn keep_mode(file: &File, path: &Path) -> io::Result<()> {
     fs::metadata(path).map_or(Ok(()), |replaced| file.set_permissions(replaced.permissions()))
 }
@@ -231,19 +231,19 @@ fn folder(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// Whether something is there that is neither a file nor a folder.
+/// Whether the path exists and is neither a file nor a folder.
 fn is_stream(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir())
 }
 
-/// The number of a descriptor of this process, if the path is its name, as `/dev/fd/63`.
+/// The number of a descriptor of this process, if the path is its name, such as `/dev/fd/63`.
 fn descriptor(path: &Path) -> Option<RawFd> {
     let own = fs::canonicalize("/proc/self/fd").ok()?;
     let descriptor = path.file_name()?.to_str()?.parse::<u32>().ok()?.try_into().ok()?;
     (fs::canonicalize(folder(path)).ok()? == own).then_some(descriptor)
 }
 
-/// A descriptor that this process was given, with its place in the file and its flags: to open its name anew would lose both.
+/// A descriptor that this process inherited. The copy keeps its position and its flags, which a second open would lose.
 fn given(descriptor: RawFd) -> io::Result<Output> {
     // SAFETY: the descriptor is only copied; if it is not open, that fails.
     Ok(Output::Stream(unsafe { BorrowedFd::borrow_raw(descriptor) }.try_clone_to_owned()?.into()))
@@ -257,7 +257,7 @@ fn writable(folder: &Path) -> io::Result<()> {
     if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// While this lives, signals wait that can.
+/// A guard that blocks signals. SIGKILL and SIGSTOP cannot be blocked.
 struct Undisturbed(libc::sigset_t);
 
 impl Undisturbed {
@@ -274,7 +274,7 @@ impl Undisturbed {
 
 impl Drop for Undisturbed {
     fn drop(&mut self) {
-        // SAFETY: the set is the one that was in force.
+        // SAFETY: the set is the previous signal mask.
         unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &self.0, std::ptr::null_mut()) };
     }
 }
@@ -285,7 +285,7 @@ mod tests {
 
     type Write = fn(&Path, &[u8]) -> io::Result<()>;
 
-    /// With and without files that have no name; over nothing, and over a file.
+    /// With and without unnamed files; for a new file and for an existing file.
     #[test]
     fn a_file_appears_alone() -> io::Result<()> {
         let folder = tempfile::tempdir()?;

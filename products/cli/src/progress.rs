@@ -1,11 +1,11 @@
-//! A bar that says how much is done, where somebody looks.
+//! Progress bars on a terminal.
 
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
 use ptx_atomics::execute::Progress;
 
-/// A bar for so many things; of one alone there is none.
+/// A bar for a number of items; hidden for a single item.
 pub fn bar(count: usize, things: &str) -> ProgressBar {
     if count < 2 {
         return ProgressBar::hidden();
@@ -15,7 +15,7 @@ pub fn bar(count: usize, things: &str) -> ProgressBar {
     ProgressBar::new(count as u64).with_style(style).with_finish(ProgressFinish::AndClear)
 }
 
-/// A sign of life while one thing goes on that has no parts.
+/// A spinner during a single task without parts.
 pub fn spinner(what: &str) -> ProgressBar {
     let style = ProgressStyle::with_template("{spinner} {msg}, {elapsed}");
     let style = style.unwrap_or_else(|_| ProgressStyle::default_spinner());
@@ -25,7 +25,7 @@ pub fn spinner(what: &str) -> ProgressBar {
     spinner
 }
 
-/// How far a launch has come.
+/// The progress of a launch.
 pub fn of_launch(title: &str, Progress { steps, ended, ctas }: Progress) -> String {
     format!(
         "{title}: {}.{} million instructions, {ended} of {ctas} CTAs ended",

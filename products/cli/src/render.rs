@@ -1,4 +1,4 @@
-//! Diagnostics as rustc prints them.
+//! Diagnostics in the format of rustc.
 
 use std::{
     borrow::Cow,
@@ -14,17 +14,17 @@ use std::{
 use annotate_snippets::{Annotation, AnnotationKind, Group, Level, Origin, Renderer, Snippet};
 use ptx_atomics::pass::{Diagnostic, Input, Location};
 
-/// How many errors are shown.
+/// The limit of printed errors.
 static LIMIT: AtomicUsize = AtomicUsize::new(usize::MAX);
-/// How many there were.
+/// The number of errors.
 static ERRORS: AtomicUsize = AtomicUsize::new(0);
 
-/// Sets how many errors this process shows; 0 is no limit.
+/// Sets the limit of printed errors of this process; 0 means no limit.
 pub fn limit(errors: usize) {
     LIMIT.store(if errors == 0 { usize::MAX } else { errors }, Relaxed);
 }
 
-/// Says how many errors were not shown, if any.
+/// Prints the number of errors beyond the limit, if there are any.
 pub fn omitted() {
     let errors = ERRORS.swap(0, Relaxed);
     if let Some(omitted @ 1..) = errors.checked_sub(LIMIT.load(Relaxed)) {
@@ -35,15 +35,15 @@ pub fn omitted() {
     }
 }
 
-/// What is not written on an error.
+/// The output that is missing because of an error.
 #[derive(Clone, Copy)]
 pub enum Lost<'a> {
     All,
-    /// What this input would have become.
+    /// The output of this input.
     Of(&'a Path),
 }
 
-/// Prints errors to standard error, in color where that is a terminal and `NO_COLOR` is not set, and how many they are.
+/// Prints errors to standard error, with colors if it is a terminal and `NO_COLOR` is not set, and their number.
 pub fn errors(diagnostics: &[Diagnostic], input: Option<&Input>, lost: Lost<'_>) {
     diagnostics.iter().for_each(|diagnostic| error(diagnostic, input));
     omitted();
@@ -55,7 +55,7 @@ pub fn errors(diagnostics: &[Diagnostic], input: Option<&Input>, lost: Lost<'_>)
     }
 }
 
-/// A name that a line has room for: without what is between angle brackets, where it is long.
+/// A name for a single line: a long name without its text in angle brackets.
 fn brief(name: &str) -> Cow<'_, str> {
     const LONG: usize = 80;
     if name.len() <= LONG {
@@ -89,20 +89,20 @@ pub fn warning(diagnostic: &Diagnostic, input: Option<&Input>) {
     message(&Message { level: Level::WARNING, id: None, diagnostic, first: None }, input);
 }
 
-/// What is said about a place.
+/// A message about a location.
 pub struct Message<'a> {
     pub level: Level<'static>,
-    /// What is behind the level, in brackets.
+    /// The identifier in brackets after the level.
     pub id: Option<&'a str>,
     pub diagnostic: &'a Diagnostic,
-    /// The place of the access that comes before the one at the place of the diagnostic.
+    /// The location of the access that precedes the access of the diagnostic.
     pub first: Option<&'a Location>,
 }
 
-/// Lines that stand so far from each other are shown in one piece.
+/// The distance of lines up to which they are shown in one piece.
 const NEAR: u32 = 1000;
 
-/// Prints a message to standard error; of errors, as many as the limit says.
+/// Prints a message to standard error; errors only up to the limit.
 pub fn message(Message { level, id, diagnostic, first }: &Message<'_>, input: Option<&Input>) {
     let is_error = level.clone() == Level::ERROR;
     if is_error && ERRORS.fetch_add(1, Relaxed) >= LIMIT.load(Relaxed) {
@@ -146,7 +146,7 @@ pub fn message(Message { level, id, diagnostic, first }: &Message<'_>, input: Op
         }
         (None, _) => notes.extend(in_function),
     }
-    // The line of an `.ll` file shows the operation already.
+    // The shown line of an `.ll` file already has the operation.
     let shown = diagnostic.location.as_ref().is_some_and(|location| input.is_some_and(|i| i.name() == location.file));
     notes.extend(
         diagnostic.operation.iter().filter(|_| !shown).map(|operation| format!("the operation is `{operation}`")),
@@ -162,12 +162,13 @@ fn print(group: Group<'_>) {
     say(&Renderer::styled().render(&[group]));
 }
 
-/// Prints a line to standard error. anstream removes styles where they are not wanted; if nobody listens, so be it.
+/// Prints a line to standard error. anstream removes unwanted styles. An error is ignored, because no channel remains
+/// to report it.
 pub fn say(text: &str) {
     let _ = writeln!(anstream::stderr(), "{text}");
 }
 
-/// What a column points to: the word there, or the whole line if the column is 0.
+/// The span of a column: the word at the column, or the whole line if the column is 0.
 fn span(line: &str, column: u32) -> Range<usize> {
     let Some(column) = column.checked_sub(1) else {
         let start = line.len() - line.trim_start().len();
@@ -180,7 +181,7 @@ fn span(line: &str, column: u32) -> Range<usize> {
     start..start + word.max(first)
 }
 
-/// What points to a place in a text that begins with a line.
+/// The annotation of a location, in a text whose first line has the number `from`.
 fn annotation(
     kind: AnnotationKind,
     text: &str,
@@ -201,7 +202,7 @@ fn annotation(
 /// The lines of a file.
 struct Lines {
     text: String,
-    /// Where each begins, and the end.
+    /// The offsets of the lines, and the end of the text.
     starts: Vec<usize>,
 }
 
@@ -212,7 +213,7 @@ impl Lines {
         Self { text, starts }
     }
 
-    /// By their numbers, from 1, without the end of the last line.
+    /// The lines with these numbers, from 1, without the end of the last line.
     fn get(&self, numbers: RangeInclusive<u32>) -> Option<&str> {
         let (first, last) = (numbers.start().checked_sub(1)? as usize, *numbers.end() as usize);
         let lines = self.text.get(*self.starts.get(first)?..*self.starts.get(last)?)?;
@@ -221,16 +222,17 @@ impl Lines {
     }
 }
 
-/// Lines of the input or of a file that the debug information names.
+/// The source lines in the input, or in a file that the debug information names.
 fn source(location: &Location, numbers: RangeInclusive<u32>, input: Option<&Input>) -> Option<String> {
     thread_local! {
-        /// Errors come in thousands; their files are read once. By name, and whether it is that of the input.
+        /// The files by name, and by whether the file is the input. There may be thousands of errors; each file is read
+        /// once.
         static FILES: RefCell<HashMap<(String, bool), Option<Lines>>> = RefCell::default();
     }
     let input = input.filter(|input| input.name() == location.file);
     let read = || match input {
         Some(input) => Some(input.text()?.to_owned()),
-        // The module says which file; what is no file (a device, a pipe) is not read.
+        // The module chooses the file; paths that are not regular files (a device, a pipe) are not read.
         None if !fs::metadata(&location.file).ok()?.is_file() => None,
         None => fs::read_to_string(&location.file).ok(),
     };

@@ -35,7 +35,7 @@ use crate::{
     progress, render,
 };
 
-/// What did not run to its end.
+/// The exit status of a run that did not end.
 const NOT_RUN: u8 = 2;
 
 pub fn run(args: &RunArgs) -> ExitCode {
@@ -99,7 +99,7 @@ fn execute(args: &RunArgs, module: &Module, plan: Plan) -> Found {
     Found::new(plan, outcomes, Showing { races_are_warnings: args.races == RaceMode::Warn, in_order: args.like_check })
 }
 
-/// What is written of a plan, and where.
+/// The output files of a plan, with their contents.
 fn outputs(found: &Found) -> Vec<(PathBuf, Vec<u8>)> {
     let of = |(name, path): &(String, PathBuf)| {
         let (ty, bytes) = found.memory.get(name)?;

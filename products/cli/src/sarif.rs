@@ -1,4 +1,4 @@
-//! Logs in SARIF 2.1.0, the format of viewers and of code hosts.
+//! Logs in SARIF 2.1.0, the format of code viewers and code hosts.
 
 use ptx_atomics::pass::{Diagnostic, Location};
 use serde_json::{Value, json};
@@ -7,15 +7,15 @@ use crate::format;
 
 /// A log of one run.
 pub struct Log {
-    /// What there is to be found.
+    /// The possible findings.
     pub rules: Vec<Value>,
     pub results: Vec<Value>,
-    /// What else is to be known of the run.
+    /// Further properties of the run.
     pub properties: Value,
 }
 
 impl Log {
-    /// The log, with what kept the run from being complete.
+    /// The log, with the errors that made the run incomplete.
     pub fn text(&self, errors: &[Diagnostic]) -> String {
         let notifications: Vec<_> = errors.iter().map(notification).collect();
         format::json(&json!({
@@ -62,7 +62,7 @@ pub fn whole(file: &str) -> Value {
     json!({ "physicalLocation": { "artifactLocation": { "uri": uri(file) } } })
 }
 
-/// A path as a URI, relative where the path is.
+/// A path as a URI, relative if the path is relative.
 pub fn uri(path: &str) -> String {
     let encoded: String = path
         .bytes()

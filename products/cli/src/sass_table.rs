@@ -1,4 +1,4 @@
-//! `ptx-atomics table --sass`: what ptxas was measured to make of the mapping, by the rules in `lowering/src/sass`.
+//! `ptx-atomics table --sass`: the measured output of ptxas for the mapping, by the rules in `lowering/src/sass`.
 
 use std::iter::once;
 
@@ -18,11 +18,11 @@ use crate::{
     format::{columns, json, markdown_table},
 };
 
-/// Everything that a format prints.
+/// The data of all formats.
 #[derive(Serialize)]
 struct SassTable {
     families: Vec<FamilyTable>,
-    /// What shared memory does by itself.
+    /// The operations that shared memory performs natively.
     shared: Vec<Native>,
     combined: CombinedTable,
 }
@@ -52,15 +52,15 @@ struct OperationSass {
     #[serde(rename = "type")]
     ty: String,
     space: String,
-    /// The opcodes if relaxed, at scope gpu.
+    /// The opcodes of the relaxed operation at scope gpu.
     relaxed: String,
-    /// The barriers that each ordering adds, at scope gpu. `None` where no language has it.
+    /// The barriers that each ordering adds at scope gpu. `None` if no language has the ordering.
     orderings: [(&'static str, Option<Barriers>); 4],
-    /// Whether one lane of a warp may execute barriers of some ordering for all.
+    /// Whether one lane of a warp may execute the barriers of some ordering for all lanes.
     leader: bool,
 }
 
-/// The operations whose lanes ptxas combines where they share an address.
+/// The operations whose lanes ptxas combines if they share an address.
 #[derive(Serialize)]
 struct CombinedTable {
     known: &'static str,
@@ -96,11 +96,11 @@ const ROWS: [&str; 6] = ["row", "scope", "MEMBAR", "ERRBAR", "CCTL", "barriers"]
 const OPERATIONS: [&str; 9] =
     ["operation", "type", "space", "acquire", "release", "acq_rel", "seq_cst", "leader", "relaxed, at scope gpu"];
 const COMBINES: [&str; 4] = ["operations", "types", "operand", "result"];
-const KNOWN: &str = "Of lanes of a warp that share an address, ptxas 12.9 and 13.5 have one, the leader, execute these operations \
-    for all. Before sm_90 all lanes execute the barriers. From sm_90 on the leader alone executes those of an atom or red that \
-    orders by itself (yes in the column leader); those of fences are in all lanes.";
-const UNKNOWN: &str = "Whether the leader's barriers order what the other lanes wrote and read is not documented, and has not been \
-    tried on a GPU. The strategies auto and fence, with PTX 8.6, do not depend on it.";
+const KNOWN: &str = "If lanes of a warp share an address, ptxas 12.9 and 13.5 let one lane, the leader, execute these operations for \
+    all. Before sm_90, all lanes execute the barriers. From sm_90 on, only the leader executes the barriers of an atom or red \
+    with an ordering (yes in the column leader); all lanes execute the barriers of fences.";
+const UNKNOWN: &str = "NVIDIA does not document whether the leader's barriers order the accesses of the other lanes, and no test ran \
+    on a GPU. The strategies auto and fence, with PTX 8.6, do not depend on it.";
 const NATIVE: [&str; 3] = ["opcode", "sizes", "effect"];
 const COUNTS: &str = "acquire to seq_cst: MEMBAR/ERRBAR/CCTL";
 
@@ -131,7 +131,7 @@ pub fn print(args: &TableArgs) -> Result<String, UnknownTarget> {
 type Rows<'t> = Box<dyn Iterator<Item = Vec<String>> + 't>;
 
 impl SassTable {
-    /// The sections, each with a title behind a mark and a table behind a gap.
+    /// The sections, each with a title after `mark` and a table after `gap`.
     fn print(&self, mark: &str, gap: &str, table: impl Fn(Vec<String>, Rows) -> String) -> String {
         let section = |title: String, header: &[&str], rows: Rows| {
             let header = header.iter().map(ToString::to_string).collect();
@@ -142,7 +142,7 @@ impl SassTable {
             let rows = Box::new(rows.iter().map(RowBarriers::cells));
             let operations = Box::new(operations.iter().map(OperationSass::cells));
             [
-                section(format!("SASS for {target}, as ptxas {ptxas} makes it for {measured}: barriers"), &ROWS, rows),
+                section(format!("SASS for {target}, by ptxas {ptxas} for {measured}: barriers"), &ROWS, rows),
                 section(format!("SASS for {target}: operations ({COUNTS})"), &OPERATIONS, operations),
             ]
         });
@@ -156,7 +156,7 @@ impl SassTable {
 }
 
 impl FamilyTable {
-    /// `None` where nothing was measured.
+    /// `None` if the family was not measured.
     fn new(policy: &Policy, target: &Target) -> Option<Self> {
         let family = Family::of(target.sm)?;
         let scopes = [Scope::Cta, Scope::Gpu, Scope::Sys];
@@ -190,7 +190,7 @@ impl RowBarriers {
 }
 
 impl OperationSass {
-    /// `None` for a fence, which has no type, and for what the target lacks.
+    /// `None` for a fence, which has no type, and for operations that the target lacks.
     fn new(operation: Operation, policy: &Policy, target: &Target, family: Family) -> Option<Self> {
         let access = operation.access()?;
         let name = match operation {
@@ -199,7 +199,7 @@ impl OperationSass {
             Operation::Store(_) => "store",
             Operation::Rmw(op, _) => op.into(),
             Operation::CmpXchg { failure: Ordering::Relaxed, .. } => "cmpxchg",
-            // Joined to the ordering of success, and then the same.
+            // The failure ordering is joined to the success ordering, so that the result is the same.
             Operation::CmpXchg { .. } => return None,
         };
         let lowered = |ordering| {

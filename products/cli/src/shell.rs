@@ -1,4 +1,4 @@
-//! What shells and `man` need: `ptx-atomics completions` and `ptx-atomics man`.
+//! Support for shells and `man`: `ptx-atomics completions` and `ptx-atomics man`.
 
 use std::{fs, io, path::Path, process::ExitCode};
 
@@ -12,7 +12,7 @@ use crate::{
     render::{self, Lost},
 };
 
-/// What the pages say that they belong to.
+/// The name of the product in the pages.
 const SOURCE: &str = concat!("ptx-atomics ", env!("CARGO_PKG_VERSION"));
 
 pub fn completions(args: &CompletionsArgs) -> ExitCode {
@@ -37,7 +37,7 @@ pub fn man(args: &ManArgs) -> ExitCode {
 /// A page for the command, and one for each of its commands.
 fn pages(folder: &Path) -> Result<Vec<Content>, output::Unwritable> {
     let mut all = Cli::command();
-    // A page names one version, and wants no lines in it.
+    // A page shows only the short version, without the lines about the build.
     all = all.long_version(None).disable_help_subcommand(true);
     all.build();
     let commands = [&all].into_iter().chain(all.get_subcommands()).cloned();

@@ -1,4 +1,4 @@
-//! How the values of arguments are read.
+//! Parsers for the values of arguments.
 
 use std::{path::PathBuf, str::FromStr, time::Duration};
 
@@ -11,9 +11,9 @@ use ptx_atomics::{
 };
 use strum::VariantNames;
 
-/// A file that cannot be standard output, which the PTX has.
+/// Parses a file that cannot be standard output, to which the PTX is written.
 pub fn file(path: &str) -> Result<PathBuf, String> {
-    if path == "-" { Err("the remarks need a file".to_owned()) } else { Ok(path.into()) }
+    if path == "-" { Err("expected a file, found standard output".to_owned()) } else { Ok(path.into()) }
 }
 
 /// `R4`
@@ -21,7 +21,7 @@ pub fn rule(name: &str) -> Result<Rule, String> {
     Rule::by_name(name).ok_or_else(|| "expected a rule from R1 to R27".to_owned())
 }
 
-/// Whether `--kernel` asks for a kernel: a part of its symbol, or of its name in the source.
+/// Whether `--kernel` selects a kernel: by a part of its symbol, or of its name in the source.
 pub fn is_asked(part: Option<&str>, symbol: &str) -> bool {
     part.is_none_or(|part| symbol.contains(part) || shown(symbol).contains(part))
 }
@@ -29,18 +29,18 @@ pub fn is_asked(part: Option<&str>, symbol: &str) -> bool {
 /// `out=x.npy`
 pub fn named_file(text: &str) -> Result<(String, PathBuf), String> {
     let parts = text.split_once('=').filter(|(name, path)| !name.is_empty() && !path.is_empty());
-    parts.map(|(name, path)| (name.into(), path.into())).ok_or_else(|| "it is NAME=FILE".to_owned())
+    parts.map(|(name, path)| (name.into(), path.into())).ok_or_else(|| "expected NAME=FILE".to_owned())
 }
 
 /// `n=1024`
 pub fn parameter(text: &str) -> Result<(String, u64), String> {
-    let (name, number) = text.split_once('=').filter(|(name, _)| !name.is_empty()).ok_or("it is NAME=VALUE")?;
+    let (name, number) = text.split_once('=').filter(|(name, _)| !name.is_empty()).ok_or("expected NAME=VALUE")?;
     let digits = number.trim_start_matches('-');
     let value = match digits.strip_prefix("0x") {
         Some(digits) => u64::from_str_radix(digits, 16),
         None => digits.parse(),
     };
-    let value: u64 = value.map_err(|_| format!("'{number}' is no integer"))?;
+    let value: u64 = value.map_err(|_| format!("expected an integer, found '{number}'"))?;
     Ok((name.to_owned(), if number.starts_with('-') { value.wrapping_neg() } else { value }))
 }
 
@@ -48,10 +48,10 @@ pub fn parameter(text: &str) -> Result<(String, u64), String> {
 pub fn first_elements(text: &str) -> Result<(String, Option<usize>), String> {
     let Some((name, range)) = text.split_once('[') else { return Ok((text.into(), None)) };
     let count = range.strip_prefix("..").and_then(|range| range.strip_suffix(']')?.parse().ok());
-    count.map(|count| (name.into(), Some(count))).ok_or_else(|| "it is NAME or NAME[..N]".to_owned())
+    count.map(|count| (name.into(), Some(count))).ok_or_else(|| "expected NAME or NAME[..N]".to_owned())
 }
 
-/// The values of an enum, by their names.
+/// Parses a name of a variant of an enum.
 pub fn one_of<T>() -> impl TypedValueParser<Value = T>
 where
     T: FromStr + VariantNames + Clone + Send + Sync + 'static,
@@ -61,31 +61,31 @@ where
 }
 
 pub fn named<T: FromStr>(name: &str) -> Result<T, String> {
-    name.parse().map_err(|_| "see --help for what there is".to_owned())
+    name.parse().map_err(|_| "expected a name that --help lists".to_owned())
 }
 
 pub fn shard(text: &str) -> Result<(usize, usize), String> {
     let numbers = text.split_once('/').and_then(|(k, n)| Some((k.parse().ok()?, n.parse().ok()?)));
-    numbers.filter(|(k, n)| (1..=*n).contains(k)).ok_or_else(|| "it is K/N, with K from 1 to N".to_owned())
+    numbers.filter(|(k, n)| (1..=*n).contains(k)).ok_or_else(|| "expected K/N, with K from 1 to N".to_owned())
 }
 
-/// What a host may be.
+/// Parses the processor of a host.
 pub fn processor(text: &str) -> Result<Processor, String> {
     let known = text.parse().ok().filter(|processor: &Processor| processor.is_host());
-    known.ok_or_else(|| "it is x86 or aarch64".to_owned())
+    known.ok_or_else(|| "expected x86 or aarch64".to_owned())
 }
 
-/// The name of a mapping, or all of them.
+/// Parses the name of a mapping, or `all`.
 pub fn mapping(text: &str) -> Result<String, String> {
     let known = mix::names();
     if text == "all" || known.contains(&text) {
         return Ok(text.to_owned());
     }
-    Err(format!("the mappings are {}, and all", known.join(", ")))
+    Err(format!("expected a mapping ({}) or all", known.join(", ")))
 }
 
 pub fn positive(text: &str) -> Result<usize, String> {
-    text.parse().ok().filter(|number| *number > 0).ok_or_else(|| "it is a number from 1 on".to_owned())
+    text.parse().ok().filter(|number| *number > 0).ok_or_else(|| "expected a number from 1 on".to_owned())
 }
 
 pub fn strategies(list: &str) -> Result<String, String> {

@@ -20,7 +20,7 @@ use crate::{
     render::{self, Lost},
 };
 
-/// What came of a set of programs, with the field names of JSON.
+/// The result for a set of programs, with the field names of JSON.
 #[derive(Serialize)]
 struct SetVerdict {
     programs_of: String,
@@ -28,26 +28,27 @@ struct SetVerdict {
     rule: String,
     races: String,
     programs: u64,
-    /// Programs with an operation that the expansion does.
+    /// Programs with an operation that the expansion replaces.
     expanded: u64,
     /// Programs that race.
     racing: u64,
     undefined: u64,
     /// Pairs of a program and a strategy on a target.
     mapped: u64,
-    /// Different PTX programs among these.
+    /// Distinct PTX programs of these pairs.
     ptx_programs: u64,
-    /// Executions that were looked at, of both models.
+    /// Candidate executions of both models.
     candidates: u64,
     not_kept: u64,
-    /// Pairs whose PTX accesses overlap in part: they are kept if an access of a word is one of all its bytes.
+    /// Pairs whose PTX accesses overlap in part. They are kept under the assumption that an access of a word accesses
+    /// all its bytes.
     bytes_of_one_word: u64,
     unknown: u64,
     seconds: f64,
     /// The defined programs that each rewrite of the optimizer applies to.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     rewritten: BTreeMap<String, u64>,
-    /// The mappings that some program shows not to be kept.
+    /// The mappings for which some program is not kept.
     mappings: Vec<String>,
 }
 
@@ -70,7 +71,7 @@ pub fn run(args: &VerifyMappingArgs) -> ExitCode {
     }
 }
 
-/// What is printed, and whether every mapping is kept, or every mutant caught.
+/// The output, and whether every mapping is kept, or every mutant is caught.
 fn work(args: &VerifyMappingArgs) -> Result<(String, bool), Errors> {
     if args.host.is_some() {
         let (text, right, found) = host::work(args, &sets(args), |set| shard(args, set))?;
@@ -125,20 +126,20 @@ fn work(args: &VerifyMappingArgs) -> Result<(String, bool), Errors> {
             mappings: report.found.iter().map(|found| found.mapping.clone()).collect(),
         });
     }
-    // On all sets, each rewrite is seen to apply.
+    // Over all sets, each rewrite must apply to a program.
     let all = args.optimize && args.files.is_empty() && args.sets.is_empty();
     let checked = !all || Rewrite::iter().all(|rewrite| rewritten(&rows, rewrite) > 0);
     Ok((text(args, &rows), checked && rows.iter().all(|row| row.not_kept == 0 && row.unknown == 0)))
 }
 
-/// How many programs a rewrite applies to.
+/// The number of programs that a rewrite applies to.
 fn rewritten(rows: &[SetVerdict], rewrite: Rewrite) -> u64 {
     rows.iter().filter_map(|row| row.rewritten.get(&rewrite.to_string())).sum()
 }
 
 type Task<'a> = (String, Expansion, Box<dyn Fn() -> Result<Report, NoProgram> + 'a>);
 
-/// What is to be done: each set with each expansion.
+/// The tasks: each set with each expansion.
 fn tasks(args: &VerifyMappingArgs) -> Result<Vec<Task<'_>>, Errors> {
     let rules = Rules { sequences: args.rule, races: args.races };
     let mut tasks: Vec<Task<'_>> = Vec::new();
@@ -155,7 +156,7 @@ fn tasks(args: &VerifyMappingArgs) -> Result<Vec<Task<'_>>, Errors> {
     }
     for set in sets(args) {
         let of_rmws = set.has_updates() || set.has_exchanges();
-        // Behind the optimizer, of the others only one differs.
+        // With the optimizer, only one further expansion differs: `MAXIMUM`.
         let others = if args.optimize { 0..0 } else { 1..EXPANSIONS.len() };
         let all = [0].into_iter().chain(others.filter(|&number| of_rmws && EXPANSIONS[number].is_in(set)));
         let mut all = expansions(args, &all.collect::<Vec<_>>());
@@ -173,20 +174,20 @@ fn tasks(args: &VerifyMappingArgs) -> Result<Vec<Task<'_>>, Errors> {
     Ok(tasks)
 }
 
-/// The sets that are asked for.
+/// The selected sets.
 fn sets(args: &VerifyMappingArgs) -> Vec<Set> {
     let all = || Set::iter().filter(|set| args.optimize || !set.is_for_the_optimizer_alone()).collect();
     if args.sets.is_empty() { all() } else { args.sets.clone() }
 }
 
-/// The expansions that are asked for.
+/// The selected expansions.
 fn chosen(args: &VerifyMappingArgs, default: &[usize]) -> Vec<&'static Expansion> {
     let given: Vec<_> = args.expansions.iter().map(|number| usize::from(*number)).collect();
     let numbers = if given.is_empty() { default } else { &given };
     numbers.iter().map(|number| &EXPANSIONS[*number]).collect()
 }
 
-/// The same, behind the optimizer if that is asked for.
+/// The selected expansions, with the optimizer before the lowering if the arguments ask for it.
 fn expansions(args: &VerifyMappingArgs, default: &[usize]) -> Vec<Expansion> {
     let optimized = |expansion: &Expansion| if args.optimize { expansion.optimized() } else { *expansion };
     chosen(args, default).into_iter().map(optimized).collect()
@@ -197,15 +198,15 @@ fn shard(args: &VerifyMappingArgs, set: Set) -> (usize, usize) {
     let (k, n) = args.shard;
     let every = match args.all {
         true => set.whole(),
-        // The optimizer leaves most programs as they are that are not made for it.
+        // The optimizer does not change most programs of sets that were not made for it.
         false if args.optimize && !set.is_for_the_optimizer() => 5 * set.sample(),
         false => set.sample(),
     };
-    // The sample of an offset of `every` is the first one again.
+    // An offset of `every` would be the first sample again.
     (1 + (k - 1) * every + args.offset % every, n * every)
 }
 
-/// Writes the first program that each mapping does not keep, and its PTX, if that is asked for.
+/// Writes the first counterexample of each mapping, and its PTX, if the arguments name a folder.
 fn write(args: &VerifyMappingArgs, found: &[Found]) -> Result<(), Errors> {
     let Some(folder) = &args.counterexamples else { return Ok(()) };
     let at = |path: &Path| {
@@ -226,7 +227,7 @@ fn write(args: &VerifyMappingArgs, found: &[Found]) -> Result<(), Errors> {
 
 const REWRITTEN: [&str; 2] = ["rewrite", "programs"];
 
-/// How many programs each rewrite applies to.
+/// The number of programs that each rewrite applies to.
 fn rewrites(rows: &[SetVerdict]) -> impl Iterator<Item = Vec<String>> {
     Rewrite::iter().map(|rewrite| vec![rewrite.to_string(), rewritten(rows, rewrite).to_string()])
 }

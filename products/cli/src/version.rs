@@ -1,12 +1,12 @@
-//! What `--version` says.
+//! The text of `--version`.
 
-/// The version, and those of what is compiled with.
+/// The version of this program, and the versions of its components.
 #[cfg(not(feature = "llvm"))]
 pub fn long_version() -> String {
     format!("{}\nwithout LLVM", env!("CARGO_PKG_VERSION"))
 }
 
-/// The version, and those of what is compiled with.
+/// The version of this program, and the versions of its components.
 #[cfg(feature = "llvm")]
 pub fn long_version() -> String {
     let (major, minor, patch) = ptx_atomics::llvm::inkwell::support::get_llvm_version();

@@ -1,4 +1,4 @@
-//! What a version of LLVM prints for every atomic and fence, as a table for `embed = native`.
+//! The measured output of a version of LLVM for every atomic and fence, as a table for `embed = native`.
 
 use ptx_atomics_common::backend::{Asked, Backend, Measured, Plain};
 use ptx_lowering::{
@@ -12,14 +12,14 @@ use crate::{
     compile::{Compiled, Compiler, Patience},
 };
 
-/// The number of the first GPU that is measured: before it, LLVM has no semantics and no scopes.
+/// The number of the first GPU that is measured: for earlier GPUs, LLVM has no semantics and no scopes.
 pub const FIRST: u32 = 70;
 
-/// Compiles every function with an operation that is lowered in a straight line, for each target, and makes a table of what comes out.
-/// `done` learns how many more functions are done.
+/// Compiles every function with an operation that is lowered without branches, for each target, and makes a table of
+/// the output. The function calls `done` with the number of functions that were finished since the last call.
 ///
 /// # Errors
-/// If there is no folder for files, or there are no threads.
+/// If the folder for files or the threads cannot be created.
 pub fn measure(
     compiler: &Compiler,
     version: [u32; 3],
@@ -46,7 +46,7 @@ pub fn measure(
         for (op, printed) in printed {
             let Some(asked) = Asked::of(&op) else { continue };
             let by_target = measured.entry(asked).or_default();
-            // Values of several types are the same to the lowering, and must be printed alike.
+            // Values of several types are the same for the lowering, and the table needs the same output for them.
             by_target
                 .entry((target.sm.number(), target.ptx))
                 .and_modify(|all| *all = all.take().filter(|all| Some(all) == printed.as_ref()))
@@ -65,25 +65,25 @@ pub fn functions(target: &Target, llvm: u32) -> Vec<Cell> {
     })
 }
 
-/// Whether the compiler took the target: some print another version than they were asked for.
+/// Whether the compiler compiled for the target. Some compilers print another PTX version than the command asks for.
 fn is_for(compiled: &Compiled, target: &Target) -> bool {
     let head = format!(".version {}\n.target {}\n", target.ptx, target.sm.name());
     compiled.head.starts_with(&head)
 }
 
-/// The operation of a function in a straight line.
+/// The operation of a function without branches.
 pub fn printed(op: &AtomicOp, function: &Function) -> Option<Plain> {
     Plain::of_instructions(of_operation(function), op)
 }
 
-/// What surrounds the access of a function, if it is that of our lowering.
+/// The instructions before and after the access of a function, if the access is the same as in our lowering.
 fn order(op: &AtomicOp, function: &Function, target: &Target) -> Option<String> {
     let printed = printed(op, function)?;
     let ours = Plain::of(&lower(op, &Policy::default(), target).ok()?.sequence, op)?;
     (printed.access == ours.access).then_some(printed.order)
 }
 
-/// The instructions of a function but for those that fetch its parameters, return its result and move values.
+/// The instructions of a function, except those that fetch its parameters, return its result and move values.
 fn of_operation(function: &Function) -> impl Iterator<Item = Option<&Instruction>> {
     function.body.iter().flatten().filter_map(|line| match &line.code {
         Code::Label(_) => Some(None),

@@ -1,4 +1,4 @@
-//! What failed before.
+//! Baselines: the known failures of a compiler.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -15,31 +15,33 @@ use crate::{
 };
 use ptx_lowering::Target;
 
-/// The functions that failed before, and how. In its text a line stands for several functions, where braces stand for each of the
-/// words in them: `sm_90 ptx86 rmw-{add,sub}-i32-acquire-{gpu,sys}-global ordering`.
+/// The functions that failed before, with their verdicts. In the text of a baseline, a line stands for several
+/// functions: braces stand for each of the words in them, as in `sm_90 ptx86 rmw-{add,sub}-i32-acquire-{gpu,sys}-global
+/// ordering`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Baseline(BTreeMap<(String, String), Grade>);
 
-/// A line that is none of a baseline.
+/// A line that does not have the format of a baseline.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {text:?} is not `sm_90 ptx86 NAME VERDICT`")]
 pub struct BaselineError {
-    /// From 1.
+    /// The number of the line, from 1.
     pub line: usize,
-    /// The line, or how it begins.
+    /// The line, or its beginning.
     pub text: String,
 }
 
-/// How much of a line that is none of a baseline is shown, in characters.
+/// The length of the beginning of a wrong line in a message, in characters.
 const SHOWN: usize = 60;
 
-const HEAD: &str = "# What fails in `ptx-atomics conformance`: target, function, verdict.";
+const HEAD: &str = "# Failures of `ptx-atomics conformance`: target, function, verdict.";
 
-/// So many functions of a target stand in a line at most. No suite has as many.
+/// The limit of the functions of a target in a line. No suite has as many functions.
 const FUNCTIONS: usize = 100_000;
 
 impl Baseline {
-    /// The functions that fail in these results. A form of a function stands in it only if it fails worse than the function.
+    /// The functions that fail in these results. A form of a function is listed only if it fails worse than the
+    /// function.
     pub fn of(results: &[Results]) -> Self {
         let failing = results.iter().flat_map(|results| {
             let failing = results.outcomes.iter().filter(|(outcome, _)| outcome.verdict != Grade::Right);
@@ -57,7 +59,7 @@ impl Baseline {
         Self(own.map(|(results, one)| ((results.name(), one.cell.name.clone()), one.verdict)).collect())
     }
 
-    /// How a function stands. A form may fail as the function does.
+    /// The standing of a function. A form may fail as badly as its function.
     pub fn standing(&self, target: &Target, outcome: &Outcome) -> Standing {
         let of = |name: &str| self.0.get(&(target_name(target), name.to_owned()));
         let own = of(&outcome.cell.name);
@@ -92,7 +94,7 @@ impl fmt::Display for Baseline {
     }
 }
 
-/// Names of equally many words in few lines, each of which has some words for each place.
+/// Folds names with the same number of words into few lines. Each line has a set of words for each position.
 fn folded<'n>(names: &BTreeSet<&[&'n str]>) -> Vec<Vec<Vec<&'n str>>> {
     if names.first().is_none_or(|name| name.is_empty()) {
         return vec![Vec::new()];
@@ -109,7 +111,7 @@ fn folded<'n>(names: &BTreeSet<&[&'n str]>) -> Vec<Vec<Vec<&'n str>>> {
     lines.sorted().collect()
 }
 
-/// The names that a line stands for.
+/// The names of a line with braces.
 fn unfolded(text: &str) -> Option<Vec<String>> {
     let mut places: Vec<Vec<&str>> = Vec::new();
     let mut rest = text;
@@ -186,7 +188,7 @@ mod tests {
         check("scope", Grade::Volatile, Standing::Known);
         check("scope", Grade::Ordering, Standing::Failure);
         check("scope", Grade::Right, Standing::Mended);
-        // A form fails as the function does, or worse.
+        // A form may fail as badly as its function, but not worse.
         let form = Language::Llvm.cells(&target, 22).into_iter().find(|cell| cell.plain_name().is_some()).expect("one");
         let plain = form.plain_name().expect("a name");
         let baseline: Baseline = format!("{} {plain} scope\n", target_name(&target)).parse().expect(plain);
@@ -196,7 +198,7 @@ mod tests {
         assert_eq!(standing(Grade::Value), Standing::Failure);
     }
 
-    /// What is kept of LLVM's versions: functions of the suite alone, as they are written.
+    /// The committed baselines of LLVM's versions have functions of the suite alone, in the format of the writer.
     #[test]
     fn kept() {
         let folder = std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/baselines")).expect("the baselines");
@@ -212,7 +214,7 @@ mod tests {
             assert_eq!(lines(&text), lines(&baseline.to_string()), "{path}");
             assert!(baseline.0.len() > 300, "{path}: {}", baseline.0.len());
             let targets: BTreeSet<&String> = baseline.0.keys().map(|(target, _)| target).collect();
-            // LLVM 24 fails at nothing on sm_52.
+            // LLVM 24 has no failures on sm_52.
             assert_eq!(targets.len(), if version == 24 { 5 } else { 6 }, "{path}: {targets:?}");
             for name in targets {
                 let (sm, ptx) = name.split_once(' ').expect("a GPU and a version");

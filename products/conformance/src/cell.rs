@@ -14,27 +14,27 @@ use crate::llvm_ir;
 /// A function with one atomic or fence: `T name(T *p, T b, T c)`, which returns the old value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cell {
-    /// What it says of itself, as `rmw-add-i32-acq_rel-gpu-global`: kind, operation, type, ordering (of success, and of
-    /// failure), scope, and memory. It stays the same when others join the suite.
+    /// The name, such as `rmw-add-i32-acq_rel-gpu-global`: kind, operation, type, ordering (of success, and of
+    /// failure), scope, and memory. The name stays the same when the suite grows.
     pub name: String,
-    /// What it asks for.
+    /// The operation that the function asks for.
     pub op: AtomicOp,
     /// The type of the value.
     pub ty: ValueType,
-    /// How the function uses it.
+    /// The way in which the function uses its operation.
     pub form: Form,
 }
 
-/// How a function uses its operation.
+/// The way in which a function uses its operation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, EnumIter, IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
 pub enum Form {
-    /// Address and operands are parameters, and the old value is returned.
+    /// Address and operands are parameters, and the function returns the old value.
     #[default]
     Plain,
-    /// Nothing reads the result.
+    /// The function does not read the result.
     Unread,
-    /// Whether a compare and exchange has written is returned, as 1 or 0.
+    /// The function returns whether a compare and exchange has written, as 1 or 0.
     Success,
     /// The operands are constants: [`CONSTANTS`].
     Constant,
@@ -47,11 +47,12 @@ pub enum Form {
 /// The offset of an address, in bytes.
 pub const OFFSET: i64 = 16;
 
-/// Constant operands. The sign bit of the first one stands in a word where an operand of 8 or 16 bits has none.
+/// Constant operands. The first operand, extended to a word, has its sign bit where an operand of 8 or 16 bits has
+/// none.
 pub const CONSTANTS: [i8; 2] = [-2, 1];
 
 impl Form {
-    /// Whether a function of an operation can use it so.
+    /// Whether the form is possible for an operation.
     pub fn is_of(self, op: &AtomicOp) -> bool {
         let Some(access) = op.operation.access() else { return self == Self::Plain };
         match self {
@@ -59,26 +60,27 @@ impl Form {
             Self::Unread => op.operation.reads() && op.operation.writes(),
             Self::Success => matches!(op.operation, Operation::CmpXchg { .. }),
             Self::Constant => op.operation.writes(),
-            // A variable of a thread that nothing else reads is a register.
+            // A variable of a thread that no other code reads becomes a register.
             Self::Variable => access.space != Space::Local,
         }
     }
 
-    /// Of how many functions, which differ in nothing except ordering and scope, one has the form besides. What is returned is made by
-    /// the code for each ordering.
+    /// The period of a form in a group of functions that differ only in ordering and scope. Every fourth function has
+    /// the form [`Self::Success`], because the code for each ordering computes its result. Of any other form, a group
+    /// has one function.
     fn one_of(self) -> usize {
         if self == Self::Success { 4 } else { usize::MAX }
     }
 }
 
-/// A type in LLVM's words, and as the lowering sees it when it computes.
+/// A type in the syntax of LLVM, and the type by which the lowering computes with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ValueType {
-    /// As `<2 x half>`.
+    /// The type in LLVM IR, such as `<2 x half>`.
     pub llvm: &'static str,
-    /// As `2xhalf`.
+    /// The type in the name of a function, such as `2xhalf`.
     pub word: &'static str,
-    /// Of arithmetic.
+    /// The type of the arithmetic.
     pub ty: Type,
 }
 
@@ -109,7 +111,7 @@ const VECTORS: [ValueType; 3] = [
 
 const POINTER: ValueType = ty("ptr", "ptr", Type::I64);
 
-/// The types of values that are moved, but not computed with.
+/// The types of values that loads and stores move, without arithmetic.
 const MOVED: [ValueType; 10] = {
     let [i8, i16, i32, i64, i128] = INTEGERS;
     let [half, bfloat, float, double] = FLOATS;
@@ -122,7 +124,7 @@ const RMW_ORDERS: [Ordering; 5] =
 /// The orderings of a failing compare and exchange.
 const FAILURES: [Ordering; 3] = [Ordering::Relaxed, Ordering::Acquire, Ordering::SeqCst];
 
-/// In the order of the suite.
+/// The scopes, in the order of the suite.
 const SCOPES: [SyncScope; 5] = [
     SyncScope::Threads(Scope::Sys),
     SyncScope::Threads(Scope::Gpu),
@@ -144,7 +146,7 @@ enum CellKind {
 }
 
 impl CellKind {
-    /// What LLVM has, with the type of the value.
+    /// The operations of LLVM, each with a type of its value.
     fn all(llvm: u32) -> impl Iterator<Item = (Self, ValueType)> {
         let moved = [Self::Load, Self::Store].into_iter().cartesian_product(MOVED);
         let (float, integer): (Vec<_>, Vec<_>) =
@@ -185,7 +187,8 @@ impl CellKind {
         }
     }
 
-    /// What is only moved is an integer of its width, but for float and double, which have registers of their own.
+    /// The type of the value. A value that is only moved has the integer type of its width; float and double have
+    /// registers of their own.
     fn value(self, ty: ValueType) -> Type {
         if matches!(self, Self::Rmw(op) if op != RmwOp::Xchg) || matches!(ty.ty, Type::F32 | Type::F64) {
             return ty.ty;
@@ -193,7 +196,7 @@ impl CellKind {
         INTEGERS.iter().find(|integer| integer.ty.bits() == ty.ty.bits()).map_or(ty.ty, |integer| integer.ty)
     }
 
-    /// Whether a volatile one is asked for: a sample.
+    /// Whether the suite has a volatile access of this kind: a sample of the accesses is volatile.
     fn has_volatile(self, ty: ValueType, space: Space, scope: SyncScope) -> bool {
         let kinds = [Self::Load, Self::Store, Self::Rmw(RmwOp::Add), Self::Rmw(RmwOp::Nand), Self::CmpXchg];
         kinds.contains(&self)
@@ -203,9 +206,9 @@ impl CellKind {
     }
 }
 
-/// Every function for an LLVM and a target. In global memory there is every scope; in generic and shared memory the widest
-/// and a narrow one; in local memory, which belongs to a thread, the weakest ordering and the strongest. What the target
-/// has no instructions for is left out.
+/// Every function for an LLVM and a target. Global memory has every scope; generic and shared memory have the widest
+/// and a narrow scope; local memory, which belongs to a thread, has the weakest and the strongest ordering. Operations
+/// without instructions on the target are left out.
 pub fn of_llvm(target: &Target, llvm: u32) -> Vec<Cell> {
     let wanted = |op: &AtomicOp| match op.operation.access().map(|access| access.space) {
         Some(Space::Generic | Space::Shared) => matches!(op.scope, SyncScope::Threads(Scope::Sys | Scope::Cta)),
@@ -213,7 +216,7 @@ pub fn of_llvm(target: &Target, llvm: u32) -> Vec<Cell> {
         _ => true,
     };
     let mut cells = with_forms(cells(target, llvm, &SPACES, wanted));
-    // What is new stands last.
+    // The operations of newer versions come last.
     cells.sort_by_key(|cell| match cell.op.operation {
         Operation::Rmw(op, _) => op.since_llvm(),
         _ => 22,
@@ -221,7 +224,7 @@ pub fn of_llvm(target: &Target, llvm: u32) -> Vec<Cell> {
     cells
 }
 
-/// Every function for a target in some memory, if it is wanted and the target has instructions for it.
+/// Every function for a target in some state spaces, if `wanted` selects it and the target has instructions for it.
 pub fn cells(target: &Target, llvm: u32, spaces: &[Space], wanted: impl Fn(&AtomicOp) -> bool) -> Vec<Cell> {
     let mut cells = Vec::new();
     for (kind, ty) in CellKind::all(llvm) {
@@ -232,7 +235,8 @@ pub fn cells(target: &Target, llvm: u32, spaces: &[Space], wanted: impl Fn(&Atom
             }
             let operation = kind.operation(Access::new(space, kind.value(ty)), failure);
             let op = AtomicOp { operation, ordering, scope };
-            // An operation that the target has in global memory as one atomic operation: elsewhere plain accesses may do.
+            // The operation is in the suite if the target has it as one atomic operation in global memory. In other
+            // memory, plain accesses may suffice.
             let in_global =
                 AtomicOp { operation: kind.operation(Access::new(Space::Global, kind.value(ty)), failure), ..op };
             let whole = Policy { fp_atomics: FpAtomics::Ieee, ..Policy::default() };
@@ -248,8 +252,8 @@ pub fn cells(target: &Target, llvm: u32, spaces: &[Space], wanted: impl Fn(&Atom
     cells
 }
 
-/// The functions, and after them the functions of other forms. Every operation has each form with every type and memory; ordering and scope take
-/// turns.
+/// The functions, followed by functions of other forms. Every operation has each form with each type and memory;
+/// ordering and scope alternate.
 pub fn with_forms(mut cells: Vec<Cell>) -> Vec<Cell> {
     let kind = |cell: &Cell| (cell.kind(), cell.rmw(), cell.ty, cell.space());
     let mut groups: Vec<Vec<Cell>> = Vec::new();
@@ -261,7 +265,7 @@ pub fn with_forms(mut cells: Vec<Cell>) -> Vec<Cell> {
     }
     for (number, group) in groups.iter().enumerate() {
         for (turn, form) in Form::iter().filter(|form| *form != Form::Plain && form.is_of(&group[0].op)).enumerate() {
-            // As many functions lie between the turns of two forms as between the turns of two groups, and no scope is passed over.
+            // The first function differs between forms and between groups, so that every scope occurs.
             let first = (number * 7 + turn * 3) % group.len().min(form.one_of());
             let of_form = group.iter().skip(first).step_by(form.one_of());
             cells.extend(of_form.map(|cell| Cell {
@@ -279,12 +283,12 @@ impl Cell {
         Self { name: name(&op, ty), op, ty, form: Form::Plain }
     }
 
-    /// The name of the function in its plain form.
+    /// The name of the function with the same operation in the plain form; `None` for a plain form.
     pub fn plain_name(&self) -> Option<&str> {
         (self.form != Form::Plain).then(|| self.name.rsplit_once('-').map(|(plain, _)| plain)).flatten()
     }
 
-    /// The bits of the operands, where these are constants.
+    /// The bits of the operands, if the operands are constants.
     pub fn constants(&self) -> Option<[u128; 2]> {
         let element = self.ty.ty.scalar();
         let bits = |value: i8| {
@@ -300,7 +304,7 @@ impl Cell {
         (self.form == Form::Constant).then(|| CONSTANTS.map(bits))
     }
 
-    /// The width of the result in bits; nothing, if the function returns nothing.
+    /// The width of the result in bits; `None` if the function returns no value.
     pub fn returns(&self) -> Option<u32> {
         match self.form {
             Form::Unread => None,
@@ -314,12 +318,12 @@ impl Cell {
         (self.form == Form::Variable).then(|| format!("{}_variable", self.symbol()))
     }
 
-    /// The function's name.
+    /// The symbol of the function.
     pub fn symbol(&self) -> String {
         self.name.replace('-', "_")
     }
 
-    /// The operation in LLVM's words: `fence`, `load`, `store`, `atomicrmw`, `cmpxchg`.
+    /// The kind of the operation, in the syntax of LLVM IR: `fence`, `load`, `store`, `atomicrmw`, `cmpxchg`.
     pub fn kind(&self) -> &'static str {
         kind(&self.op.operation)
     }
@@ -332,7 +336,7 @@ impl Cell {
         }
     }
 
-    /// The ordering in LLVM's words; of a `cmpxchg` that of success and that of failure.
+    /// The ordering in the syntax of LLVM IR; for a `cmpxchg`, the orderings of success and of failure.
     pub fn ordering(&self) -> String {
         let success = llvm_ir::ordering(self.op.ordering);
         match self.op.operation {
@@ -341,12 +345,12 @@ impl Cell {
         }
     }
 
-    /// The type in LLVM's words; a fence has none.
+    /// The type in the syntax of LLVM IR; empty for a fence.
     pub fn llvm_type(&self) -> &'static str {
         if self.op.operation == Operation::Fence { "" } else { self.ty.llvm }
     }
 
-    /// The memory; a fence has none of its own.
+    /// The state space; `None` for a fence.
     pub fn space(&self) -> Option<Space> {
         self.op.operation.access().map(|access| access.space)
     }

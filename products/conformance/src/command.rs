@@ -1,4 +1,4 @@
-//! One run of a compiler, whatever it does.
+//! One run of a compiler, with a time limit and a limit of its output.
 
 use std::{
     fs::{self, File},
@@ -15,38 +15,38 @@ use ptx_lowering::Target;
 
 use crate::verdict::Grade;
 
-/// A compiler's command line, in which words in braces stand for something.
+/// A compiler's command line with placeholders in braces.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Template(Vec<String>);
 
-/// Why words are no command line of a compiler.
+/// The reasons why words are not a command line of a compiler.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TemplateError {
     /// There are no words.
-    #[error("there is no command")]
+    #[error("the command is empty")]
     Empty,
-    /// The compiler would not learn what to compile.
+    /// The command line does not name the input.
     #[error("the command has no {{input}}")]
     NoInput,
-    /// A word in braces stands for nothing.
-    #[error("{0} stands for nothing; known are {known}", known = known())]
+    /// A placeholder is unknown.
+    #[error("expected a placeholder ({known}), found {0}", known = known())]
     Unknown(String),
 }
 
-/// The words in braces.
+/// The placeholders.
 const PLACEHOLDERS: [&str; 5] = ["{input}", "{output}", "{sm}", "{number}", "{ptx}"];
 
 fn known() -> String {
     PLACEHOLDERS.join(", ")
 }
 
-/// What a run gave that is not its PTX, and what was said.
+/// The reason why a run gave no PTX, and the messages of the run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
-    /// One of those that speak of a compiler.
+    /// A verdict about the compiler.
     pub verdict: Grade,
-    /// For users.
+    /// The message for users.
     pub said: String,
 }
 
@@ -59,19 +59,21 @@ impl Failure {
 /// The longest output that is read, in bytes. The longest one known is a thousandth of it.
 const OUTPUT: u64 = 64 << 20;
 
-/// How much of what a compiler says is kept, in bytes: its beginning. Warnings on many functions may stand in front of an error.
+/// The number of bytes that are kept of a compiler's messages, from the beginning. Warnings about many functions may
+/// precede an error.
 const SAID: u64 = 1 << 20;
 
 impl Template {
     /// Takes the words of a command line: `{input}` stands for the file to compile, `{output}` for the file to write
-    /// (without it, the compiler writes to standard output), `{sm}` for the GPU as `sm_90`, `{number}` for its number as
-    /// `90`, and `{ptx}` for the version of PTX as `ptx86`.
+    /// (without it, the compiler writes to standard output), `{sm}` for the GPU such as `sm_90`, `{number}` for its
+    /// number such as `90`, and `{ptx}` for the version of PTX such as `ptx86`.
     ///
-    /// A compiler runs in a folder of its own. So a word with a slash that is the path of a file or folder here becomes absolute.
+    /// A compiler runs in a separate folder. A word with a slash that is the path of an existing file or folder
+    /// therefore becomes absolute.
     ///
     /// # Errors
-    /// If there is no word, or none has `{input}`, or one has other words in braces. In a word with spaces, as a script, these are
-    /// left alone.
+    /// If the list is empty, if no word has `{input}`, or if a word has an unknown placeholder. Words with spaces, such
+    /// as scripts, may have other braces.
     pub fn new(words: impl IntoIterator<Item = String>) -> Result<Self, TemplateError> {
         let words: Vec<_> = words.into_iter().collect();
         if words.is_empty() {
@@ -95,7 +97,7 @@ impl Template {
         self.0.iter().any(|word| word.contains("{output}"))
     }
 
-    /// The command line for these files.
+    /// The command line for two files.
     pub fn words(&self, target: &Target, input: &Path, output: &Path) -> Vec<String> {
         let meanings = [
             input.display().to_string(),
@@ -122,28 +124,29 @@ impl Template {
             command.current_dir(folder);
         }
         command.args(&words[1..]).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        // Those that crash by the hundred need not name the functions of their stacks, which takes longer than all the rest.
+        // The symbolization of a stack takes longer than everything else in a run, and is not needed: compilers crash
+        // hundreds of times.
         command.env("LLVM_DISABLE_SYMBOLIZATION", "1").process_group(0);
         let child = command.spawn();
         let child =
             child.map_err(|error| Failure::new(Grade::CompilerError, format!("cannot run '{}': {error}", words[0])))?;
         let mut run = Run::new(child, output);
         let status = run.wait(limit)?;
-        // One that writes too much ends when nobody reads on.
+        // A compiler that writes too much ends when its output is no longer read.
         let written = run.written()?;
         if let Some(failure) = failed(status, &run.said()) {
             return Err(failure);
         }
         let ptx = if self.writes_file() { read(output)? } else { written };
         if ptx.is_empty() {
-            return Err(Failure::new(Grade::NoOutput, "it ends well and writes nothing"));
+            return Err(Failure::new(Grade::NoOutput, "it succeeds and writes nothing"));
         }
-        String::from_utf8(ptx).map_err(|_| Failure::new(Grade::NoPtx, "what it writes is no text"))
+        String::from_utf8(ptx).map_err(|_| Failure::new(Grade::NoPtx, "its output is not text"))
     }
 }
 
 fn failed(status: ExitStatus, said: &str) -> Option<Failure> {
-    // A shell ends with 128 and the signal that ended its command.
+    // A shell exits with 128 plus the signal that ended its command.
     let signal = status.signal().or(status.code().filter(|code| *code > 128).map(|code| code - 128));
     let how = match (signal, status.code()) {
         (None, Some(0)) => return None,
@@ -159,7 +162,7 @@ fn failed(status: ExitStatus, said: &str) -> Option<Failure> {
     Some(Failure::new(how.0, all))
 }
 
-/// The first line that says what went wrong; or the first one that is no warning.
+/// The first line that describes an error; or else the first line that is not a warning.
 fn first_error(said: &str) -> Option<&str> {
     let lines = || said.lines().map(str::trim).filter(|line| !line.is_empty());
     let has = |line: &str, words: &[&str]| {
@@ -170,7 +173,7 @@ fn first_error(said: &str) -> Option<&str> {
     lines().find(is_error).or_else(|| lines().find(|line| !has(line, &["warning", "note:"]))).or_else(|| lines().next())
 }
 
-/// A word in braces that stands for nothing. Behind a dollar sign it is a variable of a shell.
+/// An unknown placeholder of a word. Braces after a dollar sign are a variable of a shell.
 fn unknown(word: &str) -> Option<&str> {
     if word.contains(char::is_whitespace) {
         return None;
@@ -184,7 +187,7 @@ fn unknown(word: &str) -> Option<&str> {
     })
 }
 
-/// The absolute path, if a word is that of something here.
+/// The absolute path, if the word is the path of an existing file or folder.
 fn from_here(word: String) -> String {
     let is_here = word.contains('/') && Path::new(&word).exists();
     let absolute = path::absolute(&word).ok().filter(|_| is_here);
@@ -197,7 +200,7 @@ fn read(path: &Path) -> Result<Vec<u8>, Failure> {
         Ok(_) if bytes.len() as u64 > OUTPUT => Err(too_long()),
         Ok(_) => Ok(bytes),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            Err(Failure::new(Grade::NoOutput, "it ends well and writes no file"))
+            Err(Failure::new(Grade::NoOutput, "it succeeds and writes no file"))
         }
         Err(error) => Err(Failure::new(Grade::NoOutput, format!("its output cannot be read: {error}"))),
     }
@@ -207,7 +210,7 @@ fn too_long() -> Failure {
     Failure::new(Grade::TooLong, format!("it writes more than {} MiB", OUTPUT >> 20))
 }
 
-/// A running compiler, whose process group ends with this value.
+/// A running compiler. When this value is dropped, the process group of the compiler ends.
 struct Run<'p> {
     child: Child,
     stdout: Receiver<Vec<u8>>,
@@ -251,7 +254,8 @@ impl<'p> Run<'p> {
         if bytes.len() as u64 > OUTPUT { Err(too_long()) } else { Ok(bytes) }
     }
 
-    /// What a pipe gave. What the compiler left running may hold the pipe, and is ended then.
+    /// The bytes that a pipe received. If a process that the compiler left running holds the pipe, the process is
+    /// killed.
     fn received(&mut self, pipe: impl Fn(&Self) -> &Receiver<Vec<u8>>) -> Vec<u8> {
         pipe(self).recv_timeout(Duration::from_secs(1)).unwrap_or_else(|_| {
             self.end();
@@ -260,7 +264,7 @@ impl<'p> Run<'p> {
     }
 
     fn end(&mut self) {
-        // SAFETY: a signal to a process group that this value made; where it is gone, nothing happens.
+        // SAFETY: a signal to a process group that this value made; if the group has ended, the call has no effect.
         unsafe { libc::kill(-(self.child.id() as libc::pid_t), libc::SIGKILL) };
     }
 }
@@ -272,7 +276,8 @@ impl Drop for Run<'_> {
     }
 }
 
-/// Reads a pipe to its end in a thread of its own, and keeps so many bytes. One that goes beyond `OUTPUT` is closed.
+/// Reads a pipe to its end in another thread, and keeps the first `kept` bytes. A pipe with more than `OUTPUT` bytes is
+/// closed.
 fn drain(pipe: Option<impl Read + Send + 'static>, kept: u64) -> Receiver<Vec<u8>> {
     let (sender, receiver) = mpsc::channel();
     thread::spawn(move || {
@@ -313,7 +318,7 @@ mod tests {
         check("sh -c 'kill -ABRT $$'; exit 134", Err(Grade::Crash));
         check("sleep 100", Err(Grade::Timeout));
         check("trap '' TERM; sleep 100 & sleep 100", Err(Grade::Timeout));
-        // What it leaves running holds its pipes.
+        // A process that the compiler leaves running holds its pipes.
         check("sleep 100 & echo done > $1", Ok("done\n"));
         check(": > $1", Err(Grade::NoOutput));
         check("head -c 3 /dev/zero | tr '\\0' '\\377' > $1", Err(Grade::NoPtx));
@@ -342,13 +347,13 @@ mod tests {
             assert_eq!(new(&words), Err(TemplateError::Unknown("{gpu}".to_owned())));
         }
         let said = new(&["{gpu}"]).expect_err("an error").to_string();
-        assert_eq!(said, "{gpu} stands for nothing; known are {input}, {output}, {sm}, {number}, {ptx}");
+        assert_eq!(said, "expected a placeholder ({input}, {output}, {sm}, {number}, {ptx}), found {gpu}");
         let kept =
             ["sh", "-c", "awk '{print}' {input}", "${HOME}", "{", "{}", "a{1,2}", "{input}{output}{sm}{number}{ptx}"];
         assert_eq!(new(&kept).map(|template| template.0), Ok(kept.map(str::to_owned).to_vec()));
     }
 
-    /// A path of something here, as the tests of a crate run in its folder.
+    /// A path of an existing file: the tests of a crate run in its folder.
     #[test]
     fn paths() {
         let template =
@@ -358,7 +363,7 @@ mod tests {
         assert_eq!(template.map(|template| template.0), Ok(expected.to_vec()));
     }
 
-    /// What is shown of what a compiler says.
+    /// The first error in the messages of a compiler.
     #[test]
     fn the_first_error() {
         let check = |said: &str, expected: &str| assert_eq!(first_error(said), Some(expected), "{said}");

@@ -1,4 +1,4 @@
-//! Functions through a compiler, many at once, such that one that fails costs no other.
+//! Compilation of many functions at once. The failure of one function does not affect the results of other functions.
 
 use std::{
     collections::HashMap,
@@ -20,36 +20,36 @@ use crate::{
     verdict::Grade,
 };
 
-/// How functions are compiled.
+/// A compiler and its settings.
 #[derive(Clone, Debug)]
 pub struct Compiler {
-    /// Its command line.
+    /// The command line of the compiler.
     pub command: Template,
-    /// What it takes.
+    /// The input language of the compiler.
     pub language: Language,
-    /// How long one run may take.
+    /// The time limit of a run.
     pub timeout: Duration,
 }
 
-/// What a compiler made of a function.
+/// The output of a compiler for a function.
 #[derive(Clone, Debug)]
 pub(crate) struct Compiled {
-    /// Everything of the module that is none of the functions which were asked for.
+    /// The text of the module without the functions that the suite asked for.
     pub head: String,
-    /// The function, without its lines in the source.
+    /// The function, without its `.loc` lines.
     pub function: Function,
 }
 
-/// Of each function in turn what became of it.
+/// For each function in order, its PTX or its failure.
 pub(crate) type Results = Vec<Result<Compiled, Failure>>;
 
-/// How many runs of one part may not end in time, until the rest of the part is given up.
+/// The number of runs of one batch that may exceed the time limit before the rest of the batch is given up.
 const TIMEOUTS: usize = 6;
 
-/// How many runs may not end in time while none has ended, until all is given up.
+/// The number of runs that may exceed the time limit before all is given up, if no run has ended.
 const FIRST_TIMEOUTS: usize = 3;
 
-/// What the runs of one compiler have in common, in all threads.
+/// The state that the runs of one compiler share, in all threads.
 #[derive(Debug, Default)]
 pub(crate) struct Patience {
     timeouts: AtomicUsize,
@@ -63,12 +63,12 @@ impl Patience {
 }
 
 impl Compiler {
-    /// Compiles functions. Where a run fails, it is repeated with parts of them: without the function that the compiler
-    /// names, or else with an eighth.
+    /// Compiles functions. If a run fails, it is repeated with parts of the batch: without the function that the
+    /// compiler names, or else in eighths.
     pub(crate) fn compile(&self, target: &Target, cells: &[Cell], folder: &Path, patience: &Patience) -> Results {
         let mut results: Vec<Option<Result<Compiled, Failure>>> = vec![None; cells.len()];
         let mut open: Vec<Vec<usize>> = vec![(0..cells.len()).collect()];
-        // What stands in front of the function that a compiler names has mostly passed, and is compiled together.
+        // Functions before the function that a compiler names have mostly compiled, and are compiled together.
         let mut passed: Vec<usize> = Vec::new();
         let mut timeouts = 0;
         while let Some(batch) = open.pop().or_else(|| Some(std::mem::take(&mut passed)).filter(|all| !all.is_empty())) {
@@ -77,7 +77,7 @@ impl Compiler {
             }
             let asked: Vec<_> = batch.iter().map(|index| &cells[*index]).collect();
             let run = match timeouts > TIMEOUTS || patience.is_over() {
-                true => Err(Failure::new(Grade::Timeout, "not run, as others do not end in time")),
+                true => Err(Failure::new(Grade::Timeout, "not run, because other runs exceed the time limit")),
                 false => self.run(target, &asked, folder),
             };
             let failure = match run {
@@ -91,7 +91,7 @@ impl Compiler {
                     if missing.is_empty() {
                         continue;
                     }
-                    // One that stops in the middle and says nothing is asked for the rest.
+                    // A compiler may stop in the middle without an error: the missing functions are compiled again.
                     if missing.len() < batch.len() {
                         open.push(missing);
                         continue;
@@ -119,7 +119,7 @@ impl Compiler {
                     passed.extend(&batch[..*one]);
                     open.push(batch[one + 1..].to_vec());
                 }
-                // They fail alone too, or others do.
+                // Each of these functions is compiled alone, because it may not be the cause of the failure.
                 several => {
                     let (named, others): (Vec<_>, Vec<_>) = (0..batch.len()).partition(|at| several.contains(at));
                     open.extend(named.into_iter().map(|at| vec![batch[at]]));
@@ -131,14 +131,14 @@ impl Compiler {
         results.into_iter().map(|result| result.unwrap_or_else(never)).collect()
     }
 
-    /// One run, in a new folder: the functions that came out, by their names.
+    /// Runs the compiler in a new folder, and returns the functions of its output by their names.
     fn run(&self, target: &Target, cells: &[&Cell], folder: &Path) -> Result<HashMap<String, Compiled>, Failure> {
         let text = self.alone(target, cells.iter().copied(), folder)?;
         functions(&text, cells)
     }
 
-    /// What the compiler makes of functions, in a folder of its own within another one: some leave files where they run, and look for
-    /// those of other runs.
+    /// The output of the compiler for functions. Each run has a separate folder, because some compilers leave files in
+    /// their folder and look for files of other runs.
     pub(crate) fn alone<'c>(
         &self,
         target: &Target,
@@ -154,12 +154,12 @@ impl Compiler {
     }
 }
 
-/// The functions of a module that were asked for.
+/// The functions of a module that the suite asked for.
 fn functions(text: &str, cells: &[&Cell]) -> Result<HashMap<String, Compiled>, Failure> {
     let module: Module = text.parse().map_err(|errors: ModuleErrors| {
         let within = errors.0.first().and_then(|error| function_above(text, error.span.start));
         let within = within.map_or(String::new(), |name| format!(", in function '{name}'"));
-        Failure::new(Grade::NoPtx, format!("what it writes is no PTX{within}: {}", first_line(&errors.to_string())))
+        Failure::new(Grade::NoPtx, format!("its output is not PTX{within}: {}", first_line(&errors.to_string())))
     })?;
     let asked: Vec<_> = cells.iter().map(|cell| cell.symbol()).collect();
     let mut head = format!(".version {}\n.target {}\n", module.version, module.target);
@@ -175,7 +175,7 @@ fn functions(text: &str, cells: &[&Cell]) -> Result<HashMap<String, Compiled>, F
                 found.push(function);
             }
             Item::Function(function) => head += &format!("{function}\n"),
-            // What debuggers read names places in functions.
+            // Sections for debuggers name addresses in functions, and are left out.
             Item::Directive(text) if text.starts_with(".section") || text.starts_with(".file") => {}
             Item::Directive(text) => head += &format!("{text}\n"),
         }
@@ -184,7 +184,7 @@ fn functions(text: &str, cells: &[&Cell]) -> Result<HashMap<String, Compiled>, F
     Ok(found.into_iter().map(compiled).collect())
 }
 
-/// The name of the function that begins last in front of a place.
+/// The name of the last function that begins before an offset.
 fn function_above(text: &str, at: usize) -> Option<&str> {
     let above = text.get(..at)?;
     let head = above.rfind(".func").or_else(|| above.rfind(".entry"))?;
@@ -202,7 +202,7 @@ fn first_line(text: &str) -> &str {
     text.lines().next().unwrap_or_default()
 }
 
-/// The places of the functions that a compiler names in what it says.
+/// The indices of the functions that the messages of a compiler name.
 fn named(said: &str, asked: &[&Cell]) -> Vec<usize> {
     let places: HashMap<_, _> = asked.iter().enumerate().map(|(at, cell)| (cell.symbol(), at)).collect();
     let behind =
@@ -223,7 +223,7 @@ mod tests {
         Language::Llvm.cells(&target, 22).into_iter().take(3).collect()
     }
 
-    /// What compilers say, where `A` and `B` stand for the first two functions.
+    /// Messages of compilers, in which `A` and `B` stand for the first two functions.
     #[test]
     fn functions_that_are_named() {
         let cells = few();
@@ -255,7 +255,7 @@ mod tests {
         assert!(head.contains("helper()") && !head.contains(&one) && !head.contains(".file"), "{head}");
         let function = function.to_string();
         assert!(function.contains(".local .b8 x[4];") && !function.contains(".loc "), "{function}");
-        // What is wrong is in the second function.
+        // The second function has an error.
         let damaged = text.replace(&format!("{other}() {{"), &format!("{other}() {{ 1 2 3;"));
         let failure = functions(&damaged, &asked).expect_err("an error");
         assert_eq!((failure.verdict, named(&failure.said, &asked)), (Grade::NoPtx, vec![1]), "{failure:?}");

@@ -1,6 +1,7 @@
 //! A function of any compiler as a [`Sequence`], whose values the interpreter computes.
 //!
-//! The parameters become the registers of a sequence: the address, and two operands. What is returned becomes its result.
+//! The parameters become the registers of a sequence: the address, and two operands. The returned value becomes the
+//! result of the sequence.
 
 use ptx_lowering::{
     A, B, C, D, Sequence, interpret,
@@ -10,24 +11,25 @@ use ptx_lowering::{
     },
 };
 
-/// An instruction that is not modelled, in its own words.
+/// The text of an instruction that is not modelled.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unmodelled(pub String);
 
-/// The parameters. The function may use the names of a sequence's registers as it likes.
+/// The names of the parameters. The function may use the names of a sequence's registers for other values.
 const PARAMETERS: [Name; 3] = [Name::new("$the$address"), Name::new("$the$operand"), Name::new("$the$other")];
 const RESULT: Name = Name::new("$the$result");
-/// Where a function ends.
+/// The label at the end of a function.
 const END: Name = Name::new("$the$end");
-/// A value between two instructions that one of PTX becomes.
+/// A value between two instructions that replace one instruction of PTX.
 const VALUE: Name = Name::new("$the$value");
-/// A register that nothing writes, which a `trap` reads: what executes it gives no result.
+/// A register without a definition, which the instruction for `trap` reads: an execution of that instruction gives no
+/// result.
 pub const TRAP: Name = Name::new("$the$trap");
 
-/// The function's code over the registers of a sequence: `%a` is the first parameter, `%b` and `%c` are the next ones, and
-/// `%d` is what is returned.
+/// Translates the function's code to the registers of a sequence: `%a` is the first parameter, `%b` and `%c` are the
+/// next parameters, and `%d` is the returned value.
 ///
-/// The address is so many bytes before `%a`, and a variable has the address `%a`.
+/// The address is `offset` bytes below `%a`, and `variable` has the address `%a`.
 ///
 /// # Errors
 /// On the first instruction that is not modelled.
@@ -76,7 +78,7 @@ fn alu<const N: usize>(op: AluOp, ty: Type, d: &Name, sources: [Operand; N]) -> 
     Instruction::Alu { op, ty, d: Operand::Register(d.clone()), sources: sources.into() }
 }
 
-/// The type of plain bits that is so wide.
+/// The type of plain bits with this width.
 fn bits(width: u32) -> Option<Type> {
     [Type::B8, Type::B16, Type::B32, Type::B64, Type::B128].into_iter().find(|ty| ty.bits() == width)
 }
@@ -92,7 +94,8 @@ impl Translation {
         self.statements.push(Statement::Instruction { guard, instruction });
     }
 
-    /// Translates an instruction that is no [`Instruction`]; `None` if nothing is known of it. `rest` is what follows it.
+    /// Translates an instruction that is not an [`Instruction`]; `None` if the instruction is unknown. `rest` is the
+    /// following code.
     fn other<'c>(&mut self, other: &Other, rest: impl Iterator<Item = &'c Code>) -> Option<()> {
         let guard = || other.guard.clone();
         let Ok(syntax::Statement::Instruction(found)) = syntax::statement(&other.text) else { return None };
@@ -141,7 +144,7 @@ impl Translation {
                 self.push(guard(), typed("setp", &[compared, ty], &[&VALUE.0, a, b])?);
                 self.push(guard(), typed(combined, &["pred"], &[p, &VALUE.0, q])?);
             }
-            // The carry flag is set for nobody.
+            // The translation drops the carry flag, and fails if a later instruction reads it.
             (carried @ ("addc" | "subc"), ["cc", ty], _) => {
                 let reads = |code: &Code| match code {
                     Code::Instruction { instruction: Instruction::Alu { op, .. }, .. } => {
@@ -197,7 +200,7 @@ impl Translation {
     }
 }
 
-/// The instruction of these words and operands.
+/// Parses an instruction from its mnemonic, modifiers and operands.
 fn typed(mnemonic: &str, modifiers: &[&str], operands: &[&str]) -> Option<Instruction> {
     let text = format!("{} {};", [&[mnemonic], modifiers].concat().join("."), operands.join(", "));
     match text.parse() {
@@ -224,7 +227,7 @@ mod tests {
         module.functions().next().expect("a function").clone()
     }
 
-    /// What the body returns for `b` and `c`, and the memory that was 5 before.
+    /// Checks the value that the body returns for `b` and `c`, and the final memory, which is 5 before.
     fn check(head: &str, body: &str, [b, c]: [u128; 2], expected: (u128, u128)) {
         let sequence = sequence(&function(head, body), 0, None).expect(body);
         let mut machine = Machine::new(32, 8, 5, [b, c], 0);

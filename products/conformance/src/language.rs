@@ -1,4 +1,4 @@
-//! The functions of the suite as source text, in the language that a compiler takes.
+//! The functions of the suite as source text, in the input language of a compiler.
 
 use ptx_lowering::{
     Operation, Ordering, RmwOp, SyncScope, Target, Type,
@@ -11,14 +11,14 @@ use crate::{
     llvm_ir::{self, Spelling},
 };
 
-/// What a compiler takes.
+/// The input language of a compiler.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Display, EnumString, IntoStaticStr, VariantNames)]
 #[strum(serialize_all = "kebab-case")]
 pub enum Language {
     /// LLVM IR.
     #[default]
     Llvm,
-    /// LLVM IR whose pointers have types, as in LLVM 7: what libNVVM takes for GPUs before sm_100.
+    /// LLVM IR with typed pointers, as in LLVM 7: the input of libNVVM for GPUs before sm_100.
     Llvm7,
     /// Rust with the atomics of `core`.
     Rust,
@@ -31,7 +31,7 @@ pub enum Language {
     Cuda,
 }
 
-/// A type in the words of languages, by its word in the name of a function.
+/// The names of a type in each language, indexed by its word in the name of a function.
 struct TypeWords {
     word: &'static str,
     rust: &'static str,
@@ -54,7 +54,7 @@ const TYPES: [TypeWords; 7] = [
     TypeWords { word: "double", rust: "",    rust_signed: "",    atomic: "",          atomic_signed: "",          cpp: "double",             cpp_signed: "" },
 ];
 
-/// A read-modify-write in the words of languages: empty where a language has none.
+/// The names of a read-modify-write in each language: empty if a language lacks the operation.
 struct Method {
     op: RmwOp,
     rust: &'static str,
@@ -93,7 +93,7 @@ impl Method {
     }
 }
 
-/// A scope in the words of languages: empty where a language has none.
+/// The name of a scope in each language: empty if a language lacks the scope.
 fn scope(language: Language, scope: SyncScope) -> &'static str {
     use Scope::{Cluster, Cta, Gpu, Sys};
     use SyncScope::{SingleThread, Threads};
@@ -119,7 +119,7 @@ fn scope(language: Language, scope: SyncScope) -> &'static str {
     }
 }
 
-/// The words of one function.
+/// The names that the source of one function uses.
 struct Words {
     ty: &'static TypeWords,
     method: &'static str,
@@ -130,7 +130,7 @@ struct Words {
 }
 
 impl Words {
-    /// `None` where the language does not have the operation.
+    /// `None` if the language lacks the operation.
     fn of(language: Language, cell: &Cell) -> Option<Self> {
         let ty = TYPES.iter().find(|ty| ty.word == cell.ty.word)?;
         let is_rust = matches!(language, Language::Rust | Language::RustScope);
@@ -151,7 +151,7 @@ impl Words {
 }
 
 impl Language {
-    /// How names of files end.
+    /// The extension of file names.
     pub fn extension(self) -> &'static str {
         match self {
             Self::Llvm | Self::Llvm7 => "ll",
@@ -161,8 +161,8 @@ impl Language {
         }
     }
 
-    /// The functions that the language has, of the LLVM that a compiler has. Languages other than LLVM IR have generic
-    /// addresses, with every scope.
+    /// The functions that the language can express, with the operations of the compiler's version of LLVM. Languages
+    /// other than LLVM IR have generic addresses, with every scope.
     pub fn cells(self, target: &Target, llvm: u32) -> Vec<Cell> {
         match self {
             Self::Llvm | Self::Llvm7 => cell::of_llvm(target, llvm),
@@ -191,7 +191,7 @@ impl Language {
         match self {
             Self::Llvm => llvm(cell, false),
             Self::Llvm7 => llvm(cell, true),
-            // The functions of a language are the operations that it has words for.
+            // The functions of a language are the operations that it can express.
             _ => Words::of(self, cell).map_or(String::new(), |words| match self {
                 Self::Cpp | Self::Cuda => cpp(self, cell, &words),
                 _ => rust(self, cell, &words),
@@ -202,7 +202,7 @@ impl Language {
 
 fn llvm(cell: &Cell, typed_pointers: bool) -> String {
     let ty = if typed_pointers && cell.ty.llvm == "ptr" { "i8*" } else { cell.ty.llvm };
-    // A fence has an address like the others, and does not use it.
+    // A fence also has an address as its parameter, and does not use it.
     let space = cell.space().unwrap_or(Space::Global);
     let pointer = if typed_pointers { format!("{ty}{}*", llvm_ir::qualifier(space)) } else { llvm_ir::pointer(space) };
     let address = match (cell.form, cell.variable()) {
@@ -210,7 +210,7 @@ fn llvm(cell: &Cell, typed_pointers: bool) -> String {
         (_, Some(variable)) => format!("@{variable}"),
         _ => "%p".to_owned(),
     };
-    // A variable is in the memory of its address space, and a generic address of it is a cast.
+    // A variable is in the memory of its address space, and a generic address of the variable is a cast.
     let (pointer_of, own) = (
         |space| if typed_pointers { format!("{ty}{}*", llvm_ir::qualifier(space)) } else { llvm_ir::pointer(space) },
         if space == Space::Generic { Space::Global } else { space },
@@ -395,7 +395,7 @@ mod tests {
 
     use super::*;
 
-    /// How many functions each language has, with names of their own, and a definition each.
+    /// The number of functions of each language. Each function has a unique name and one definition.
     #[test]
     fn functions() {
         let check = |sm: &str, ptx: &str, language: Language, llvm: u32, count: usize| {

@@ -1,8 +1,8 @@
-//! Every atomic and fence that LLVM has, as a suite for any compiler that makes PTX.
+//! A suite with every atomic and fence of LLVM, for any compiler that produces PTX.
 //!
-//! A [`Suite`] gives functions to a compiler, of which it knows the command line alone, and judges the PTX: by the instructions,
-//! by each ptxas that is there, and by the values that an interpreter computes. A [`Cell`] is one function; [`Language::cells`]
-//! has those of a language.
+//! A [`Suite`] knows only the command line of a compiler. It passes functions to the compiler, and judges the PTX by
+//! its instructions, by each installed ptxas, and by the values that an interpreter computes. A [`Cell`] is one
+//! function; [`Language::cells`] returns the functions of a language.
 //!
 //! ```no_run
 //! use std::time::Duration;

@@ -1,11 +1,11 @@
-//! Operations in the words of LLVM IR.
+//! Operations in the syntax of LLVM IR.
 
 use ptx_lowering::{
     AtomicOp, Operation, Ordering, SyncScope,
     ptx::{Scope, Space},
 };
 
-/// How an operation is written, but for its own words.
+/// The parts of an operation's text besides its mnemonic, ordering and operands.
 #[derive(Clone, Copy, Debug)]
 pub struct Spelling<'a> {
     /// The type of the value.
@@ -25,7 +25,7 @@ pub fn instructions(op: &AtomicOp, spelling: &Spelling<'_>) -> String {
     instructions_on(op, spelling, ["%b", "%c"])
 }
 
-/// The same with these operands instead of `%b` and `%c`. Of a compare and exchange, `%pair` is the whole result.
+/// The same with other operands than `%b` and `%c`. For a compare and exchange, `%pair` is the whole result.
 pub fn instructions_on(op: &AtomicOp, spelling: &Spelling<'_>, [b, c]: [&str; 2]) -> String {
     let Spelling { ty, align, aligned_rmw, pointer, weak } = *spelling;
     let volatile = if op.operation.access().is_some_and(|access| access.volatile) { "volatile " } else { "" };
@@ -48,12 +48,12 @@ pub fn instructions_on(op: &AtomicOp, spelling: &Spelling<'_>, [b, c]: [&str; 2]
     }
 }
 
-/// LLVM's word for an ordering.
+/// The name of an ordering in LLVM IR.
 pub fn ordering(ordering: Ordering) -> &'static str {
     if ordering == Ordering::Relaxed { "monotonic" } else { ordering.into() }
 }
 
-/// The name of a synchronization scope; of the whole system, it is empty.
+/// The name of a synchronization scope; empty for the whole system.
 pub fn scope_name(scope: SyncScope) -> &'static str {
     match scope {
         SyncScope::SingleThread => "singlethread",
@@ -64,7 +64,7 @@ pub fn scope_name(scope: SyncScope) -> &'static str {
     }
 }
 
-/// A scope as it stands in front of an ordering.
+/// The text of a scope before an ordering.
 fn sync_scope(scope: SyncScope) -> String {
     match scope_name(scope) {
         "" => String::new(),
@@ -84,12 +84,12 @@ pub fn address_space(space: Space) -> u32 {
     }
 }
 
-/// A pointer's type, without the value that it points to.
+/// The type of a pointer, without the type of the value.
 pub fn pointer(space: Space) -> String {
     format!("ptr{}", qualifier(space))
 }
 
-/// How a pointer's type names its address space.
+/// The address space in the type of a pointer.
 pub fn qualifier(space: Space) -> String {
     match address_space(space) {
         0 => String::new(),

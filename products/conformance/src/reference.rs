@@ -1,10 +1,10 @@
-//! What operations compute, by LLVM's Language Reference, on bits. Half floats go through a library: this is the measure of our
-//! own arithmetic, and of that of others.
+//! The values that operations compute by LLVM's Language Reference, on bits. Half floats use a library, so that this
+//! reference is independent of the arithmetic of this project and of the compilers under test.
 
 use half::{bf16, f16};
 use ptx_lowering::{RmwOp, Type, ptx::arithmetic::mask};
 
-/// A value of a scalar type as a number, and back. Half floats by a library, not by the interpreter's own code.
+/// Converts a value of a scalar type to a number. Half floats use a library instead of the interpreter's code.
 fn float(ty: Type, bits: u128) -> f64 {
     match ty {
         Type::F16 => f16::from_bits(bits as u16).to_f64(),
@@ -14,8 +14,9 @@ fn float(ty: Type, bits: u128) -> f64 {
     }
 }
 
-/// Through f32, which changes no sum or difference of half floats: its significand has at least 2p + 2 of their p bits.
-/// The library's `from_f64` ignores the lower 32 bits of the significand, and takes 40976.0234375 for a tie.
+/// Converts a number to the bits of a scalar type. Half floats are converted from f32, which changes no sum or
+/// difference of half floats: its significand has at least 2p + 2 bits for their p bits. The library's `from_f64`
+/// ignores the lower 32 bits of the significand, and takes 40976.0234375 for a tie.
 fn float_bits(ty: Type, value: f64) -> u128 {
     match ty {
         Type::F16 => f16::from_f32(value as f32).to_bits().into(),
@@ -89,7 +90,7 @@ pub fn reference(op: RmwOp, ty: Type, old: u128, b: u128) -> MemoryValue {
     MemoryValue::Bits(integer & mask(ty.bits()))
 }
 
-/// What may stand in memory.
+/// The values that memory may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MemoryValue {
     /// These bits.
@@ -101,7 +102,7 @@ pub enum MemoryValue {
 }
 
 impl MemoryValue {
-    /// Whether a value of a scalar type is one of these.
+    /// Whether a value of a scalar type is allowed.
     pub fn admits(&self, ty: Type, found: u128) -> bool {
         match self {
             Self::Bits(bits) => found == *bits,
@@ -111,8 +112,8 @@ impl MemoryValue {
     }
 }
 
-/// Whether `found` is what an `atomicrmw` stores over `old`, element by element. With `flushes`, subnormal numbers of type f32
-/// may be zeros of their sign.
+/// Whether an `atomicrmw` may store `found` over `old`, element by element. With `flushes`, subnormal numbers of type
+/// f32 may be zeros with their sign.
 pub fn admits(op: RmwOp, ty: Type, [old, b]: [u128; 2], found: u128, flushes: bool) -> bool {
     let scalar = ty.scalar();
     let flush = |bits: u128| if f32::from_bits(bits as u32).is_subnormal() { bits & 0x8000_0000 } else { bits };

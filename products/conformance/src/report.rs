@@ -1,4 +1,4 @@
-//! What became of a suite, counted and written.
+//! The results of a suite, counted and written.
 
 use std::collections::BTreeMap;
 
@@ -16,36 +16,36 @@ use crate::{
     verdict::{Grade, Standing},
 };
 
-/// What became of the functions for one target.
+/// The results of the functions for one target.
 #[derive(Clone, Debug)]
 pub struct Results {
     /// The target.
     pub target: Target,
-    /// The names of the assemblers that know it.
+    /// The names of the assemblers that accept the target.
     pub assemblers: Vec<String>,
-    /// In the order of the suite, each with what a baseline knows of it.
+    /// The outcomes in the order of the suite, each with its standing in the baseline.
     pub outcomes: Vec<(Outcome, Standing)>,
 }
 
 impl Results {
-    /// How many functions have a verdict.
+    /// The number of functions with each verdict.
     pub fn counts(&self) -> BTreeMap<Grade, usize> {
         self.outcomes.iter().map(|(outcome, _)| outcome.verdict).counts().into_iter().collect()
     }
 
-    /// How many functions are right.
+    /// The number of right functions.
     pub fn right(&self) -> usize {
         self.counts().get(&Grade::Right).copied().unwrap_or(0)
     }
 
-    /// How many functions are right and have a remark, by the remark.
+    /// The remarks on right functions, each with the number of functions.
     pub fn notes(&self) -> Vec<(&'static str, usize)> {
         let right = self.outcomes.iter().filter(|(outcome, _)| outcome.verdict == Grade::Right);
         let notes = right.flat_map(|(outcome, _)| &outcome.notes).filter_map(|note| note.get_message());
         notes.counts().into_iter().sorted().collect()
     }
 
-    /// How many functions the interpreter did not check, by the instruction that it does not know.
+    /// The number of functions that the interpreter did not check, by the instruction that it does not know.
     pub fn unknown_values(&self) -> BTreeMap<&str, usize> {
         let unknown = self.outcomes.iter().filter_map(|(outcome, _)| match &outcome.values {
             Some(Values::Unknown(what)) => Some(&**what),
@@ -54,7 +54,7 @@ impl Results {
         unknown.counts().into_iter().collect()
     }
 
-    /// The functions that are not right, by what is wrong and by kind, the worst first.
+    /// The functions that are not right, grouped by verdict and kind, the worst first.
     pub fn failures(&self) -> Vec<Class<'_>> {
         let failing = self.outcomes.iter().map(|(outcome, _)| outcome).filter(|found| found.verdict != Grade::Right);
         let by_class = failing.into_group_map_by(|found| (found.verdict, found.cell.kind()));
@@ -62,7 +62,7 @@ impl Results {
         by_class.into_iter().map(class).sorted_by_key(|class| (std::cmp::Reverse(class.verdict), class.kind)).collect()
     }
 
-    /// As `sm_90 ptx86`.
+    /// The name of the target, such as `sm_90 ptx86`.
     pub fn name(&self) -> String {
         target_name(&self.target)
     }
@@ -70,11 +70,11 @@ impl Results {
 
 /// Functions of one kind that fail alike.
 pub struct Class<'r> {
-    /// What is wrong.
+    /// The verdict of the functions.
     pub verdict: Grade,
-    /// In LLVM's words.
+    /// The kind of the operation in LLVM IR.
     pub kind: &'static str,
-    /// One at least.
+    /// The functions, at least one.
     pub outcomes: Vec<&'r Outcome>,
 }
 
@@ -89,18 +89,18 @@ impl Class<'_> {
     }
 }
 
-/// As `sm_90 ptx86`.
+/// The name of a target, such as `sm_90 ptx86`.
 pub(crate) fn target_name(target: &Target) -> String {
     format!("{} {}", target.sm.name(), target.ptx.feature())
 }
 
-/// A share in tenths of a percent, such that a loss never reads as all.
+/// A share with one decimal of a percent. A share with a loss is never printed as 100%.
 pub fn percent(part: usize, whole: usize) -> String {
     let share = 100.0 * part as f64 / whole.max(1) as f64;
     format!("{:.1}%", if part < whole { share.min(99.9) } else { share })
 }
 
-/// The form of JSON.
+/// The results as JSON.
 #[derive(Serialize)]
 struct JsonResults<'r> {
     sm: &'static str,
@@ -108,7 +108,7 @@ struct JsonResults<'r> {
     assemblers: &'r [String],
     counts: BTreeMap<Grade, usize>,
     functions: Vec<JsonFunction<'r>>,
-    /// What stands in front of functions, by its number in `head`.
+    /// The text before functions; `head` of a function is an index into this list.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     heads: Vec<&'r str>,
 }
@@ -120,19 +120,19 @@ struct JsonFunction<'r> {
     operation: &'static str,
     #[serde(rename = "type")]
     ty: &'static str,
-    /// The width of the value; of a fence, 0.
+    /// The width of the value; 0 for a fence.
     bits: u32,
     ordering: String,
     scope: &'static str,
     address_space: Option<u32>,
     volatile: bool,
-    /// The version of LLVM that has the operation first; 22 stands for that and all before it.
+    /// The first version of LLVM that has the operation; 22 stands for 22 and all earlier versions.
     since_llvm: u32,
     verdict: Grade,
     standing: Standing,
     said: &'r [String],
     notes: Vec<&'static str>,
-    /// `right`, `wrong`, `effect`, or the instruction that is not known; null where there is no function.
+    /// `right`, `wrong`, `effect`, or the name of an unknown instruction; null if the PTX lacks the function.
     values: Option<&'r str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     ptx: Option<&'r str>,
@@ -195,7 +195,7 @@ pub fn json(all: &[Results], with_ptx: bool) -> String {
     format!("[{all}]\n")
 }
 
-/// Results as JUnit's XML: a suite for each target, and a test for each function. A failure that was there before is skipped.
+/// Results as JUnit's XML: a suite for each target, and a test for each function. A known failure is skipped.
 pub fn junit(all: &[Results]) -> String {
     let mut report = Report::new("ptx-atomics conformance");
     for results in all {

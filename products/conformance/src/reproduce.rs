@@ -1,4 +1,4 @@
-//! What shows a failure to somebody else: of each kind of failure the smallest function.
+//! Reproducers of failures: the smallest function of each kind of failure.
 
 use std::{fmt::Write, fs, io, path::Path};
 
@@ -10,8 +10,8 @@ use crate::{
     suite::Suite,
 };
 
-/// Writes a folder for each kind of failure: the function, what the compiler makes of it alone, and a text. The number of
-/// folders.
+/// Writes a folder for each kind of failure: the function, the output of the compiler for the function alone, and a
+/// text. Returns the number of folders.
 ///
 /// # Errors
 /// If a file cannot be written.
@@ -51,9 +51,9 @@ fn write_one(folder: &Path, suite: &Suite, results: &Results, class: &Class<'_>)
     let mut text = String::new();
     let mut add = |part: &str| write!(text, "{part}").expect("a string takes all");
     add(&format!("# {title}: `{name}`\n\nFor {} and PTX {}.\n\n{said}\n", target.sm.name(), target.ptx));
-    add(&format!("The command, in this folder:\n\n{}\nWhat it gives:\n\n{}\n", block(&command), block(&gave)));
+    add(&format!("The command, in this folder:\n\n{}\nIts output:\n\n{}\n", block(&command), block(&gave)));
     add(&format!(
-        "What NVIDIA's Atomics ABI gives, with the address in `%a`, the operands in `%b` and `%c`, and the result in `%d`:\n\n{}\n",
+        "The PTX of NVIDIA's Atomics ABI, with the address in `%a`, the operands in `%b` and `%c`, and the result in `%d`:\n\n{}\n",
         block(&abi)
     ));
     add(&format!("{count} functions fail like this:\n\n{same}"));
@@ -64,7 +64,7 @@ fn block(text: &str) -> String {
     text.trim_end().lines().map(|line| format!("    {line}").trim_end().to_owned() + "\n").collect()
 }
 
-/// A word as a shell takes it.
+/// Quotes a word for a shell.
 fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_=+./:,@%".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) {

@@ -1,4 +1,4 @@
-//! The whole suite: functions through a compiler, and what became of each.
+//! The whole suite: compiles functions, and judges each of them.
 
 use std::collections::HashMap;
 
@@ -15,50 +15,51 @@ use crate::{
     verdict::Grade,
 };
 
-/// What became of a function.
+/// The result of a function.
 #[derive(Clone, Debug)]
 pub struct Outcome {
     /// The function.
     pub cell: Cell,
-    /// The worst of what was found.
+    /// The worst verdict of the function's checks.
     pub verdict: Grade,
-    /// What was lost, or what was said: for users. Nothing, if the function is right.
+    /// The losses, or the messages of the compiler, for users; empty if the function is right.
     pub said: Vec<String>,
     /// Remarks on PTX that is right.
     pub notes: Vec<Note>,
-    /// What is known of its values; nothing, if there is no function.
+    /// The result of the interpreter; `None` if the PTX lacks the function.
     pub values: Option<Values>,
     /// The PTX of the function, if there is any.
     pub ptx: Option<String>,
-    /// What stands in front of it.
+    /// The text of the module before the function.
     pub head: String,
 }
 
 impl Outcome {
-    /// A function whose verdict alone is known.
+    /// A function with a verdict and no further results.
     pub fn new(cell: Cell, verdict: Grade) -> Self {
         Self { cell, verdict, said: Vec::new(), notes: Vec::new(), values: None, ptx: None, head: String::new() }
     }
 }
 
-/// How the suite runs.
+/// The compiler under test, and the settings of the suite.
 #[derive(Clone, Debug)]
 pub struct Suite {
-    /// What compiles.
+    /// The compiler.
     pub compiler: Compiler,
-    /// What must accept the PTX, where it knows the GPU and the version of PTX.
+    /// The assemblers that must accept the PTX, for each target that they support.
     pub assemblers: Vec<Assembler>,
-    /// How many functions are compiled at once.
+    /// The number of functions that are compiled at once.
     pub batch: usize,
-    /// How many runs there are at once.
+    /// The number of compilers that run at once.
     pub jobs: usize,
 }
 
 impl Suite {
-    /// Runs the suite on functions for a target. `done` learns how many more functions are done.
+    /// Runs the suite on functions for a target. The suite calls `done` with the number of functions that were finished
+    /// since the last call.
     ///
     /// # Errors
-    /// If there is no folder for files, or there are no threads.
+    /// If the folder for files or the threads cannot be created.
     pub fn run(&self, target: &Target, cells: &[Cell], done: impl Fn(usize) + Sync) -> std::io::Result<Vec<Outcome>> {
         let threads = rayon::ThreadPoolBuilder::new().num_threads(self.jobs).build().map_err(std::io::Error::other)?;
         let patience = Patience::default();
@@ -99,7 +100,7 @@ impl Suite {
     }
 }
 
-/// What the checker and the interpreter say of a function.
+/// The verdicts of the checker and of the interpreter on a function.
 fn outcome(target: &Target, cell: &Cell, result: &Result<Compiled, Failure>) -> Outcome {
     let mut outcome = Outcome::new(cell.clone(), Grade::Right);
     let Compiled { head, function } = match result {
@@ -113,7 +114,8 @@ fn outcome(target: &Target, cell: &Cell, result: &Result<Compiled, Failure>) -> 
         if let Some(family) = Family::of(target.sm) {
             judgement.note_assembler(&source, function, family);
         }
-        // Nothing else is in the function, and an address that does not name a variable may be of any memory.
+        // The function has no other operation, so that every extra access belongs to it. An address that does not name
+        // a variable may be of any state space.
         judgement.extras.iter_mut().for_each(|extra| extra.of = Some(0));
         judgement.blame(|extra, _| extra.kind != ExtraKind::VolatileLoad || cell.is_volatile());
         if cell.form != Form::Variable {
@@ -133,7 +135,7 @@ fn outcome(target: &Target, cell: &Cell, result: &Result<Compiled, Failure>) -> 
             outcome.said.push(format!("the function is too large: {error}"));
         }
     }
-    // What is not one atomic access is not computed by one.
+    // The interpreter runs an operation that is not one atomic access without other threads.
     let other_threads =
         values::is_shared(cell) && outcome.verdict < Grade::NotAtomic && !outcome.notes.contains(&Note::ByElement);
     let values = values::check(cell, function, other_threads);
@@ -150,7 +152,8 @@ fn outcome(target: &Target, cell: &Cell, result: &Result<Compiled, Failure>) -> 
     outcome
 }
 
-/// The functions that an assembler rejects, with what it says. What it says of one is not held against another.
+/// The functions that an assembler rejects, with its messages. A function that gets a message is removed, and the
+/// remaining functions are assembled again.
 fn rejected(assembler: &Assembler, target: &Target, head: &str, all: &[(usize, &Function)]) -> Vec<(usize, String)> {
     let mut rejected = Vec::new();
     let mut open = vec![all.to_vec()];
@@ -193,7 +196,7 @@ fn rejected(assembler: &Assembler, target: &Target, head: &str, all: &[(usize, &
     rejected
 }
 
-/// The version of PTX that a module says it is; some compilers write one of their own choice.
+/// The version of PTX that a module declares; some compilers ignore the version of the command.
 fn version(head: &str) -> Option<PtxVersion> {
     let (major, minor) = head.strip_prefix(".version ")?.lines().next()?.trim().split_once('.')?;
     Some(PtxVersion(major.parse().ok()?, minor.parse().ok()?))

@@ -7,8 +7,8 @@ use crate::{
     verdict::Grade,
 };
 
-/// What a bar is made of: verdicts that are drawn as one, the words for it, its colour, and the colour of letters on it. The
-/// colours are those of Okabe and Ito, which people tell apart however they see red and green.
+/// A part of a bar: the verdicts that share the part, their label, the colour of the part, and the colour of its
+/// letters. The colours are from the palette of Okabe and Ito, which colour-blind readers can distinguish.
 struct Part {
     verdicts: &'static [Grade],
     words: &'static str,
@@ -36,7 +36,7 @@ const PARTS: [Part; 8] = [
     },
 ];
 
-const TITLE: &str = "Atomics and fences that keep what the program asks for, by GPU";
+const TITLE: &str = "Atomics and fences that keep the semantics of the program, by GPU";
 const LEFT: usize = 120;
 const WIDTH: usize = 640;
 const RIGHT: usize = 110;
@@ -52,7 +52,7 @@ pub fn svg(all: &[Results]) -> String {
     );
     let mut line = |text: String| writeln!(svg, "{text}").expect("a string takes all");
     line(format!("<title>{TITLE}</title>"));
-    // Dark on white, whatever is around it: the dark themes of a page may turn the lightness of a drawing around.
+    // Dark text on a white rectangle, because dark themes of a page may invert the colours of a drawing.
     line("<style>text { font: 12px sans-serif; fill: #333 }</style>".into());
     line("<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>".into());
     line(format!("<text x=\"10\" y=\"22\" style=\"font-size: 15px; font-weight: bold\">{TITLE}</text>"));
@@ -100,7 +100,7 @@ pub fn svg(all: &[Results]) -> String {
     svg + "</svg>\n"
 }
 
-/// Text within XML, which has no place for control characters.
+/// Escapes text for XML. Control characters are not allowed in XML.
 fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for letter in text.chars() {

@@ -1,4 +1,4 @@
-//! The values that a function of any compiler computes, against what its operation gives.
+//! The values that a function of any compiler computes, compared with the values of its operation.
 
 use itertools::Itertools;
 use ptx_lowering::{
@@ -13,24 +13,25 @@ use crate::{
     reference::{admits, special},
 };
 
-/// What is known of the values of a function.
+/// The result of the comparison.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Values {
-    /// In every run, memory and result were those of the operation.
+    /// In every run, memory and result had the values of the operation.
     Right,
-    /// In some run they were not: which, for users.
+    /// In some run, memory or result had another value; a text for users.
     Wrong(String),
-    /// In some run memory was accessed more often than by the operation, or other memory: how, for users.
+    /// In some run, the function accessed memory more often than the operation, or other memory; a text for users.
     Effect(String),
-    /// The interpreter does not know an instruction, which is named.
+    /// The interpreter does not know an instruction; its name.
     Unknown(String),
 }
 
-/// How often a function is run, with different values each time.
+/// The number of runs of a function, each with different values.
 const RUNS: usize = 32;
 
-/// Runs a function on special and random values. With `other_threads`, these write the memory between its instructions, so that
-/// loops go round. A generic address is one of global, of shared and of local memory in turn; nobody else writes that.
+/// Runs a function on special and random values. With `other_threads`, other threads write the memory between its
+/// instructions, so that loops iterate. A generic address is an address of global, of shared and of local memory in
+/// turn; no other thread writes local memory.
 pub fn check(cell: &Cell, function: &Function, other_threads: bool) -> Values {
     let offset = if cell.form == Form::Offset { OFFSET } else { 0 };
     let sequence = match sequence(function, offset, cell.variable().as_deref()) {
@@ -53,7 +54,7 @@ pub fn check(cell: &Cell, function: &Function, other_threads: bool) -> Values {
             Err(stuck @ Stuck::Space { .. }) => return Values::Effect(stuck.to_string()),
             Err(Stuck::Register(name)) if *name == *TRAP.0 => return Values::Wrong("it executes a trap".to_owned()),
             Err(Stuck::Register(name)) if is_declared(function, &name) => {
-                return Values::Wrong(format!("it reads {name}, which nothing has written"));
+                return Values::Wrong(format!("it reads {name}, which no instruction has written"));
             }
             // A variable.
             Err(Stuck::Register(name)) => return Values::Unknown(stem(&name).to_owned()),
@@ -78,11 +79,11 @@ fn is_declared(function: &Function, name: &str) -> bool {
     registers.flat_map(|text| Text::of(text).names()).any(|declared| stem(declared.text) == stem(name))
 }
 
-/// Numbers that are the same in every run.
+/// Random numbers that are the same in every run.
 struct Random(u64);
 
 impl Random {
-    /// Below a number that is not 0.
+    /// A number below `end`, which is not 0.
     fn below(&mut self, end: usize) -> usize {
         (self.next() >> 33) as usize % end
     }
@@ -106,7 +107,7 @@ impl Random {
     }
 }
 
-/// One run; what is wrong with it, if anything is.
+/// Runs a function once; the result is `None` if the run has no error.
 fn run(
     cell: &Cell,
     space: Space,
@@ -129,7 +130,7 @@ fn run(
     let mut others = others.into_iter();
 
     let is_generic = cell.space() == Some(Space::Generic);
-    // Where operands are constants, the parameters are other values.
+    // If the operands are constants, the parameters have other values.
     let parameters = if cell.form == Form::Constant { [b, c].map(|value| !value & mask(bits)) } else { [b, c] };
     let mut machine = Machine::new(bits, at, old, parameters, filler).in_space(space, is_generic);
     let start = machine.clone();
@@ -142,7 +143,7 @@ fn run(
         return Ok(Some(Values::Effect(effect)));
     }
 
-    // The operation happens where it writes, or else at its last look.
+    // The operation takes effect at its write, or else at its last read.
     let step = machine.accesses().iter().find(|access| access.writes()).or(machine.accesses().last());
     let (before, after) = match step.filter(|_| other_threads) {
         Some(step) => (step.before, step.after),
@@ -170,11 +171,11 @@ fn run(
     }
     let value = at..at + bits as usize / 8;
     let beside = (0..MEMORY).any(|byte| !value.contains(&byte) && before[byte] != after[byte]);
-    Ok(beside.then(|| Values::Wrong("it writes beside the value".to_owned())))
+    Ok(beside.then(|| Values::Wrong("it writes outside the value".to_owned())))
 }
 
-/// What was done to memory more often than the operation does it. An `atom` that leaves what it finds writes nothing: a failing
-/// exchange, a load by one, a loop that goes round.
+/// The accesses of memory beyond the accesses of the operation. An `atom` that does not change the value counts as no
+/// write: a failing exchange, a load by an `atom`, an iteration of a loop.
 fn effect(cell: &Cell, accesses: &[Access]) -> Option<String> {
     let operation = cell.op.operation;
     let most = |counts: &dyn Fn(&Access) -> bool| {
@@ -185,7 +186,7 @@ fn effect(cell: &Cell, accesses: &[Access]) -> Option<String> {
     let is_plain = matches!(operation, Operation::Load(_) | Operation::Store(_));
     if writes > usize::from(operation.writes()) {
         let times = if operation.writes() { "once" } else { "never" };
-        Some(format!("a byte is written {writes} times, and by the operation {times}"))
+        Some(format!("it writes a byte {writes} times, and the operation {times}"))
     } else if cell.is_volatile() && is_plain && most(&|_| true) > 1 {
         Some("a volatile access is executed more than once".to_owned())
     } else {
@@ -205,14 +206,14 @@ mod tests {
     use super::*;
     use crate::language::Language;
 
-    /// What is said of code for a function of the suite: nothing, of what is right.
+    /// Checks the result for the code of a function of the suite: `expected` is empty if the code is right.
     fn check(name: &str, body: &str, expected: &str) {
         let target = Target::new("sm_90".parse().expect("a GPU"), "ptx86".parse().ok()).expect("a target");
         let cell = Language::Llvm.cells(&target, 22).into_iter().find(|cell| cell.name == name).expect(name);
         check_cell(&cell, body, expected);
     }
 
-    /// The same of the first function of a kind and form, in global memory.
+    /// The same for the first function of a kind and form, in global memory.
     fn check_form(kind: &str, form: Form, body: &str, expected: &str) {
         let target = Target::new("sm_90".parse().expect("a GPU"), "ptx86".parse().ok()).expect("a target");
         let is_it =
@@ -240,24 +241,24 @@ mod tests {
 
     const RESULT: &str = "st.param.b32 [r], %r3;";
 
-    /// What is executed more often than the operation.
+    /// Effects that occur more often than in the operation.
     #[test]
     fn effects() {
-        let twice = |times: u32, by: &str| format!("a byte is written {times} times, and by the operation {by}");
+        let twice = |times: u32, by: &str| format!("it writes a byte {times} times, and the operation {by}");
         let with = |atom: &str, result: &str| format!("{atom}{result}");
         let add = "atom.relaxed.sys.global.add.u32 %r3, [%rd1], %r1;";
         check("rmw-add-i32-relaxed-sys-global", &with(add, RESULT), "");
         check("rmw-add-i32-relaxed-sys-global", &with(&add.repeat(2), RESULT), &twice(2, "once"));
         let exchange = "atom.relaxed.sys.global.exch.b32 %r3, [%rd1], %r1;";
         check("rmw-xchg-i32-relaxed-sys-global", &with(exchange, RESULT), "");
-        // The second one finds what the first one wrote; success reads as failure then.
+        // The second exchange returns the value that the first exchange wrote; a success looks like a failure.
         check("rmw-xchg-i32-relaxed-sys-global", &with(&exchange.repeat(2), RESULT), "value");
         let swap = "atom.relaxed.sys.global.cas.b32 %r3, [%rd1], %r1, %r2;";
         check("cmpxchg-i32-relaxed-relaxed-sys-global", &with(swap, RESULT), "");
         check("cmpxchg-i32-relaxed-relaxed-sys-global", &with(&swap.repeat(2), RESULT), "value");
         let again = format!("ld.relaxed.sys.global.b32 %r4, [%rd1]; {swap}");
         check("cmpxchg-i32-relaxed-relaxed-sys-global", &with(&again, RESULT), "");
-        // It leaves early where the first load shows another value.
+        // The function skips the exchange if the first load returns another value.
         let early =
             format!("ld.relaxed.sys.global.b32 %r3, [%rd1]; setp.ne.s32 %p1, %r3, %r1; @%p1 bra $end; {swap} $end:");
         check("cmpxchg-i32-relaxed-relaxed-sys-global", &with(&early, RESULT), "");
@@ -280,7 +281,7 @@ mod tests {
         check("load-i32-relaxed-sys-global-volatile", &with(volatile, RESULT), "");
         let said = "a volatile access is executed more than once";
         check("load-i32-relaxed-sys-global-volatile", &with(&volatile.repeat(2), RESULT), said);
-        // A loop writes once, however often it goes round, and in a word what is beside stays.
+        // A loop writes once, in whichever iteration, and keeps the neighbouring bytes of a word.
         let nand =
             "ld.relaxed.sys.global.b32 %r3, [%rd1]; $again: mov.b32 %r4, %r3; and.b32 %r5, %r4, %r1; not.b32 %r5, %r5;
             atom.relaxed.sys.global.cas.b32 %r3, [%rd1], %r4, %r5; setp.ne.b32 %p1, %r3, %r4; @%p1 bra $again;";
@@ -302,7 +303,7 @@ mod tests {
         let add = "red.relaxed.sys.global.add.u32 [%rd1], %r1;";
         check_form("rmw-add-i32", Form::Unread, add, "");
         check_form("rmw-add-i32", Form::Unread, "", "value");
-        check_form("rmw-add-i32", Form::Unread, &add.repeat(2), "a byte is written 2 times, and by the operation once");
+        check_form("rmw-add-i32", Form::Unread, &add.repeat(2), "it writes a byte 2 times, and the operation once");
         let add = |operand: &str| format!("atom.relaxed.sys.global.add.u32 %r3, [%rd1], {operand}; {RESULT}");
         check_form("rmw-add-i32", Form::Constant, &add("-2"), "");
         check_form("rmw-add-i32", Form::Constant, &add("254"), "value");
@@ -316,7 +317,7 @@ mod tests {
         check_form("store-i32", Form::Variable, "", "value");
     }
 
-    /// A generic address may be of any memory.
+    /// A generic address may be of any state space.
     #[test]
     fn spaces() {
         let name = "load-i32-relaxed-sys-generic";
@@ -334,7 +335,7 @@ mod tests {
             check(name, &chosen(space), "");
         }
         check(name, &chosen("local").replace("cvta.to.local", "cvta.to.shared"), "value");
-        // An address of shared memory is no generic one, and becomes one.
+        // An address of shared memory must be converted to a generic address.
         let generic = |first: &str| format!("{first} ld.relaxed.sys.b32 %r3, [%rd1]; {RESULT}");
         check("load-i32-relaxed-sys-shared", &format!("ld.relaxed.sys.shared.b32 %r3, [%rd1]; {RESULT}"), "");
         check(

@@ -1,10 +1,10 @@
-//! What became of a function.
+//! The verdicts on functions.
 
 use ptx_judge::Loss;
 use serde::{Deserialize, Serialize};
 use strum::{Display, EnumIter, EnumMessage, EnumString, IntoStaticStr};
 
-/// What became of a function. The worst comes last.
+/// The verdict on a function, from the best to the worst.
 #[derive(
     Clone,
     Copy,
@@ -25,46 +25,46 @@ use strum::{Display, EnumIter, EnumMessage, EnumString, IntoStaticStr};
 #[strum(serialize_all = "kebab-case")]
 #[serde(rename_all = "kebab-case")]
 pub enum Grade {
-    /// The PTX keeps what the operation asks for.
+    /// The PTX keeps the semantics of the operation.
     #[strum(message = "right")]
     Right,
-    /// As [`Loss::Volatile`].
+    /// The same as [`Loss::Volatile`].
     #[strum(message = "volatile lost")]
     Volatile,
-    /// As [`Loss::WeakLoadInLoop`].
+    /// The same as [`Loss::WeakLoadInLoop`].
     #[strum(message = "weak load in a loop")]
     WeakLoadInLoop,
-    /// As [`Loss::Scope`].
+    /// The same as [`Loss::Scope`].
     #[strum(message = "scope lost")]
     Scope,
-    /// As [`Loss::Ordering`].
+    /// The same as [`Loss::Ordering`].
     #[strum(message = "ordering lost")]
     Ordering,
-    /// As [`Loss::NotAtomic`].
+    /// The same as [`Loss::NotAtomic`].
     #[strum(message = "not atomic")]
     NotAtomic,
-    /// As [`Loss::Effect`].
+    /// The same as [`Loss::Effect`].
     #[strum(message = "other effect")]
     Effect,
-    /// The memory or the result has not the value that the operation gives.
+    /// The memory or the result has another value than the value of the operation.
     #[strum(message = "wrong value")]
     Value,
-    /// As [`Loss::Undefined`].
+    /// The same as [`Loss::Undefined`].
     #[strum(message = "undefined in PTX")]
     Undefined,
-    /// As [`Loss::Missing`]; or the PTX has no function of this name.
+    /// The same as [`Loss::Missing`]; or the PTX lacks the function.
     #[strum(message = "missing")]
     Missing,
     /// An assembler rejects the PTX.
     #[strum(message = "rejected by ptxas")]
     Rejected,
-    /// What the compiler writes is no PTX.
+    /// The output of the compiler is not PTX.
     #[strum(message = "no PTX")]
     NoPtx,
-    /// The compiler ends well, and writes nothing.
+    /// The compiler succeeds, and writes no output.
     #[strum(message = "no output")]
     NoOutput,
-    /// The compiler writes more than anybody reads.
+    /// The compiler writes more than the limit.
     #[strum(message = "endless output")]
     TooLong,
     /// The compiler fails.
@@ -73,22 +73,22 @@ pub enum Grade {
     /// A signal ends the compiler.
     #[strum(message = "compiler crash")]
     Crash,
-    /// The compiler does not end in time.
+    /// The compiler exceeds the time limit.
     #[strum(message = "compiler timeout")]
     Timeout,
 }
 
-/// A function beside what a baseline knows of it.
+/// The verdict on a function, compared with the baseline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Standing {
-    /// It is right, and was.
+    /// The function is right, and was right before.
     Right,
-    /// It fails, and did no better before.
+    /// The function fails, and failed at least as badly before.
     Known,
-    /// It is right, and failed before.
+    /// The function is right, and failed before.
     Mended,
-    /// It fails, and did better before, or nothing is known.
+    /// The function fails, and did better before, or the baseline lacks it.
     Failure,
 }
 
@@ -102,14 +102,14 @@ impl From<Loss> for Grade {
             Loss::NotAtomic => Self::NotAtomic,
             Loss::Effect => Self::Effect,
             Loss::Undefined => Self::Undefined,
-            // It is the worst; one that this crate does not know yet is no better.
+            // An unknown loss counts as the worst known loss.
             _ => Self::Missing,
         }
     }
 }
 
 impl Grade {
-    /// In words for people.
+    /// The verdict in words for users.
     pub fn message(self) -> &'static str {
         self.get_message().unwrap_or_default()
     }

@@ -1,4 +1,4 @@
-//! A changed listing, judged: whether the new code is as strong as the old one, and what it costs.
+//! The judgement of a changed listing: whether the new code is as strong as the old code, and its cost.
 
 use std::fmt;
 
@@ -14,32 +14,32 @@ use crate::{
     outline::orders,
 };
 
-/// A function of the source, whose operations the code is judged by.
+/// A function of the source. Its operations are the measure of the code.
 #[derive(Clone, Debug, Default)]
 pub struct Asked {
-    /// Its operations, in its control flow.
+    /// The operations of the function, in its control flow.
     pub blocks: Vec<BasicBlock>,
-    /// What a reader knows each operation by.
+    /// The names of the operations in messages.
     pub names: Vec<String>,
 }
 
-/// What the change of a listing does.
+/// The effects of the change of a listing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Change {
-    /// What the new code guarantees less, with the functions and variants.
+    /// The guarantees of the old code that the new code lacks, with the functions and variants.
     pub weaker: Vec<String>,
-    /// What it guarantees more.
+    /// The guarantees of the new code that the old code lacks.
     pub stronger: Vec<String>,
-    /// What could not be judged.
+    /// The changes that could not be judged.
     pub unknown: Vec<String>,
-    /// What it costs, where that changes.
+    /// The cost of the old and of the new code, if they differ.
     pub cost: Vec<String>,
 }
 
 impl Change {
-    /// Judges the new text of a listing by the old one. `variants` are the GPU of each, and what else tells it from others.
-    /// `asked` gives the function of the source for a name and the number of a variant; without one, the old code is what the
-    /// new one is judged by, and the other way round.
+    /// Judges the new text of a listing by the old one. Each of `variants` is a GPU and a label that distinguishes
+    /// variants of that GPU. `asked` returns the function of the source for a name and the number of a variant; without
+    /// one, each code is judged by the operations that the other code states.
     pub fn between<'a>(
         old: &str,
         new: &str,
@@ -48,7 +48,7 @@ impl Change {
     ) -> Self {
         let (old, new) = (read(old), read(new));
         let names = old.iter().chain(&new).map(|section| section.name).unique();
-        // The same words of several variants are said once, in the order of the functions and of their operations.
+        // A message of several variants is printed once, in the order of the functions and of their operations.
         let mut said: Vec<(usize, String, Vec<String>)> = Vec::new();
         for name in names {
             let of = |sections: &[Section<'_>], (gpu, by): (&str, &str)| -> Option<Vec<String>> {
@@ -108,8 +108,8 @@ impl fmt::Display for Change {
         let said = match self.verdict() {
             "WEAKER" => "WEAKER: the new text guarantees less than the snapshot",
             "stronger" => "stronger: the new text guarantees more than the snapshot",
-            "equal" => "equal: the new text guarantees what the snapshot does",
-            _ => "not judged: it is not known whether the new text is as strong as the snapshot",
+            "equal" => "equal: the new text guarantees as much as the snapshot",
+            _ => "not judged: the new text may or may not be as strong as the snapshot",
         };
         writeln!(f, "{said}")?;
         let kinds = [
@@ -127,7 +127,7 @@ impl fmt::Display for Change {
 
 fn of_function(old: &[String], new: &[String], gpu: &str, asked: Option<&Asked>) -> Change {
     let (Ok(before), Ok(now)) = (module(old, gpu), module(new, gpu)) else {
-        return Change { unknown: vec!["the code is no PTX".into()], ..Change::default() };
+        return Change { unknown: vec!["the code is not PTX".into()], ..Change::default() };
     };
     let (Some(before), Some(now)) = (before.functions().next(), now.functions().next()) else {
         return Change::default();
@@ -144,13 +144,13 @@ fn of_function(old: &[String], new: &[String], gpu: &str, asked: Option<&Asked>)
     change
 }
 
-/// Code of a listing as a function.
+/// Parses the code of a listing as a function.
 fn module(code: &[String], gpu: &str) -> Result<Module, ptx_atomics::ptx::ModuleErrors> {
     let lines = code.iter().map(|line| if line.ends_with(':') { format!("{line}\n") } else { format!("{line};\n") });
     format!(".version 9.0\n.target {gpu}\n.func f()\n{{\n{}}}\n", lines.collect::<String>()).parse()
 }
 
-/// Compares what both codes guarantee of each operation of the source.
+/// Compares the guarantees of both codes for each operation of the source.
 fn by_source(asked: &Asked, old: &Function, new: &Function) -> Result<Change, String> {
     let judged = |function| judge_function(&asked.blocks, function).map_err(|error| error.to_string());
     let (before, now) = (judged(old)?, judged(new)?);
@@ -166,7 +166,7 @@ fn by_source(asked: &Asked, old: &Function, new: &Function) -> Result<Change, St
     Ok(change)
 }
 
-/// What a code for an operation guarantees less than another one, and what is wrong with it alone.
+/// The guarantees of `than` for an operation that `code` lacks, and the errors that only `code` has.
 fn less(code: &Judgement, than: &Judgement) -> Vec<String> {
     let of_strength = code.less_than(than);
     if !of_strength.is_empty() {
@@ -181,11 +181,11 @@ fn unclaimed(before: &FunctionJudgement, now: &FunctionJudgement, change: &mut C
         |judged: &FunctionJudgement| judged.extras.iter().filter(|extra| extra.kind == ExtraKind::Update).count();
     let (old, new) = (updates(before), updates(now));
     if old != new {
-        change.unknown.push(format!("{new} `atom` and `red` stand for no operation of the source; before, {old}"));
+        change.unknown.push(format!("{new} `atom` and `red` implement no operation of the source; before, {old}"));
     }
 }
 
-/// Judges each code by what the other one states.
+/// Judges each code by the operations that the other code states.
 fn by_each_other(old: &Function, new: &Function) -> Result<Change, String> {
     let judged = |stated: &Function, code: &Function| {
         let blocks = stated_operations(stated);
@@ -211,7 +211,8 @@ fn by_each_other(old: &Function, new: &Function) -> Result<Change, String> {
     })
 }
 
-/// The mnemonics of what orders and is not modelled: proxies, barriers, asynchronous instructions.
+/// The mnemonics of instructions that order memory and are not modelled: proxy fences, barriers, asynchronous
+/// instructions.
 fn others(function: &Function) -> Vec<&str> {
     let of_line = |line: &'_ Line| match &line.code {
         Code::Other(other) if orders(other) => Some(other.mnemonic.len()),
@@ -221,7 +222,7 @@ fn others(function: &Function) -> Vec<&str> {
     lines.filter_map(|line| if let Code::Other(other) = &line.code { Some(&*other.mnemonic) } else { None }).collect()
 }
 
-/// The words that one list has more often than another one.
+/// The words that one list has more often than another list.
 fn missing<'t>(of: &[&'t str], in_: &[&'t str]) -> impl Iterator<Item = &'t str> {
     let found = in_.iter().copied().counts();
     let wanted = of.iter().copied().counts();
@@ -232,7 +233,8 @@ fn missing<'t>(of: &[&'t str], in_: &[&'t str]) -> impl Iterator<Item = &'t str>
         .sorted()
 }
 
-/// What both codes cost, if that differs: the barriers that ptxas makes of them, and how many instructions go to memory.
+/// The costs of both codes, if they differ: the barriers that ptxas makes of each code, and the number of its memory
+/// instructions.
 fn cost(old: &Function, new: &Function, gpu: &str) -> Option<String> {
     let family = Family::of(gpu.parse().ok()?)?;
     let of = |function: &Function| -> Option<(usize, usize)> {
@@ -269,7 +271,7 @@ mod tests {
         format!("f\n  sm_90\n{lines}\n")
     }
 
-    /// What a change does, with and without the source.
+    /// Checks the judgement of a change, with or without the source.
     fn check(asked: Option<&Asked>, old: &str, new: &str, expected: &str) {
         let change = Change::between(&listing(old), &listing(new), &[("sm_90", "fence")], |_, _| asked);
         let said = [&change.weaker, &change.stronger, &change.unknown].into_iter().flatten().join(" | ");
@@ -310,7 +312,7 @@ mod tests {
         check(
             &atom("acquire.gpu"),
             &two,
-            "not judged: f: 1 `atom` and `red` stand for no operation of the source; before, 0 [sm_90 fence]",
+            "not judged: f: 1 `atom` and `red` implement no operation of the source; before, 0 [sm_90 fence]",
         );
     }
 

@@ -1,4 +1,4 @@
-//! Runs the kernels of an input on the CPU, as its comments say.
+//! Runs of the kernels of an input on the CPU, as the comments of the input describe them.
 
 use std::path::Path;
 
@@ -14,7 +14,8 @@ use ptx_execute::{
     },
 };
 
-/// What is wrong with the runs that the comments of an input say, in the modules that it became. Its files are in a folder.
+/// The errors in the runs that the comments of an input describe, for the modules of that input. `folder` has the files
+/// that the comments name.
 pub fn failures(input: &str, folder: &Path, modules: &[Module], seeds: u64) -> Vec<String> {
     let comments = match Comments::read(input, folder) {
         Ok(comments) => comments,
@@ -27,10 +28,10 @@ pub fn failures(input: &str, folder: &Path, modules: &[Module], seeds: u64) -> V
     comments.runs.iter().filter_map(failure).collect()
 }
 
-/// Runs the launches of a run with each seed, up to the first one that finds something.
+/// Runs the launches of a run with each seed, up to the first seed with a finding.
 fn run(of: &[Said], size: LaunchSize, folder: &Path, modules: &[Module], seeds: u64) -> Result<(), String> {
     let has_all = |module: &&Module| of.iter().all(|said| plan::kernel(module, said.kernel.as_deref()).is_ok());
-    let module = modules.iter().find(has_all).or(modules.first()).ok_or("there is no PTX")?;
+    let module = modules.iter().find(has_all).or(modules.first()).ok_or("the input has no PTX")?;
     let mut plan = Plan { line: of.first().map_or(0, |said| said.line), ..Plan::default() };
     for said in of {
         let Said { kernel, arguments, dependent, .. } = said;
@@ -52,7 +53,7 @@ fn run(of: &[Said], size: LaunchSize, folder: &Path, modules: &[Module], seeds: 
     Ok(())
 }
 
-/// What an execution found, but for warnings.
+/// The findings of an execution, without the warnings.
 fn wrong(outcome: Outcome) -> Vec<String> {
     let findings = outcome.reports.into_iter().flat_map(|report| report.findings);
     let findings = findings.filter(|finding| !finding.kind.is_warning()).map(said_of);
@@ -61,7 +62,7 @@ fn wrong(outcome: Outcome) -> Vec<String> {
     findings.chain(errors).chain(failed).collect()
 }
 
-/// A finding, with its instructions, whose lines are those of the PTX.
+/// A finding in words, with its instructions, whose line numbers refer to the PTX.
 fn said_of(finding: Fault) -> String {
     let Fault { site, other, help, .. } = &finding;
     let other = other.iter().map(|other| format!("\n    with {other}"));
@@ -74,7 +75,7 @@ fn said_of(finding: Fault) -> String {
 mod tests {
     use super::*;
 
-    /// Each thread adds to a word, by the instructions that are given.
+    /// Checks a kernel whose threads each add to a word by the given instructions.
     fn check(add: &str, comments: &str, expected: &[&str]) {
         let module = format!(
             ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry add(.param .u64 .ptr .global .align 4 sum)\n\
@@ -95,7 +96,7 @@ mod tests {
     fn what_is_run() {
         check(ATOMIC, "; run: grid=2 block=32 sum=u32[1] expect sum == 64", &[]);
         check(ATOMIC, "// launch: grid=2 block=32\n// run: kernel=add sum=u32[1]=1 expect sum == 65", &[]);
-        // Nothing asks for it.
+        // Without a comment, no kernel runs.
         check(PLAIN, "", &[]);
     }
 
@@ -104,7 +105,7 @@ mod tests {
         let lines = "; run: grid=1 block=1 sum=u32[1]\n; run: dependent grid=1 block=1 sum expect sum == 2";
         check(ATOMIC, lines, &[]);
         check(&format!("griddepcontrol.wait;\n{PLAIN}"), lines, &[]);
-        check(PLAIN, lines, &["the run of line 1: add, add, seed 0", "a write by the grid of 'add' in front"]);
+        check(PLAIN, lines, &["the run of line 1: add, add, seed 0", "a write by the earlier grid of 'add'"]);
     }
 
     #[test]
@@ -114,10 +115,10 @@ mod tests {
         check(
             ATOMIC,
             "# run: grid=1 block=32 sum=u32[1] expect sum == 64",
-            &["sum == 64 does not hold: sum is 32, and not == 64"],
+            &["sum == 64 does not hold: sum is 32, expected == 64"],
         );
         check(ATOMIC, "// run: grid=x", &["line 1: 'grid=x': expected one to three sizes"]);
-        check(ATOMIC, "// run: kernel=x", &["'x' is the name of no kernel"]);
+        check(ATOMIC, "// run: kernel=x", &["expected the name of one kernel, found 'x'"]);
         check("trap;", "// run: sum=u32[1]", &["trap: "]);
     }
 }

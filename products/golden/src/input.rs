@@ -1,4 +1,4 @@
-//! The inputs of a suite: what is in its folder, and what each says of itself.
+//! The inputs of a suite: the files in its folder, and the directives in each file.
 
 use std::path::{Path, PathBuf};
 
@@ -6,14 +6,15 @@ use itertools::Itertools;
 use ptx_atomics::ptx::{Sm, Target};
 use walkdir::WalkDir;
 
-/// What an input says of itself in its comments.
+/// The directives in the comments of an input.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Directives {
-    /// `GPUS: sm_70 sm_90+ptx86`: those that it is for, instead of the suite's. Without a PTX version, it is that of the suite.
+    /// `GPUS: sm_70 sm_90+ptx86`: the GPUs of this input, instead of the suite's GPUs. A GPU without a PTX version has
+    /// the version of the suite.
     pub gpus: Option<Vec<String>>,
     /// `STRATEGIES: fence`: the strategies, instead of the suite's.
     pub strategies: Option<Vec<String>>,
-    /// `REJECTED: sm_35`: the GPUs for which it must not compile.
+    /// `REJECTED: sm_35`: the GPUs for which the input must not compile.
     pub rejected: Vec<String>,
 }
 
@@ -38,7 +39,7 @@ impl Directives {
     }
 }
 
-/// A GPU in words: `sm_90`, with the lowest PTX version that has it, or `sm_90+ptx86`.
+/// Parses a GPU: `sm_90`, with the lowest PTX version that has it, or `sm_90+ptx86`.
 pub fn target(words: &str) -> Result<Target, String> {
     let (sm, ptx) = words.split_once('+').map_or((words, None), |(sm, ptx)| (sm, Some(ptx)));
     let sm: Sm = sm.trim().parse().map_err(|error| format!("{words}: {error}"))?;
@@ -46,7 +47,8 @@ pub fn target(words: &str) -> Result<Target, String> {
     Target::new(sm, ptx).map_err(|error| format!("{words}: {error}"))
 }
 
-/// The files below a folder that have one of these extensions, in the order of their paths; none of a folder that is left out.
+/// The files below a folder that have one of these extensions, in the order of their paths. The folder `without` is
+/// skipped.
 pub fn files(folder: &Path, extensions: &[String], without: &Path) -> Result<Vec<PathBuf>, String> {
     let entries = WalkDir::new(folder).sort_by_file_name().into_iter().filter_entry(|entry| entry.path() != without);
     let files: Vec<_> = entries

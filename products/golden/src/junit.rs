@@ -1,4 +1,4 @@
-//! A report of the trials in JUnit's format, which viewers of continuous integration show.
+//! A report of the trials in JUnit's format, for the viewers of continuous integration.
 
 use std::{
     env, fs,
@@ -13,7 +13,7 @@ use quick_junit::{NonSuccessKind, TestCase, TestCaseStatus, TestSuite};
 /// The environment variable that names the file.
 pub const VARIABLE: &str = "GOLDEN_JUNIT";
 
-/// What became of the trials that ran.
+/// The outcomes of the trials that ran.
 #[derive(Clone, Debug, Default)]
 pub struct Report(Arc<Mutex<Vec<Outcome>>>);
 
@@ -25,7 +25,7 @@ struct Outcome {
 }
 
 impl Report {
-    /// A trial whose outcome is kept.
+    /// A trial whose outcome goes into the report.
     pub fn trial(&self, name: impl Into<String>, test: impl FnOnce() -> Result<(), Failed> + Send + 'static) -> Trial {
         let (name, report) = (name.into(), self.clone());
         Trial::test(name.clone(), move || {
@@ -38,10 +38,10 @@ impl Report {
         })
     }
 
-    /// Writes the file, if one is asked for.
+    /// Writes the file that [`VARIABLE`] names, if the variable is set.
     ///
     /// # Errors
-    /// If it cannot be written.
+    /// If the file cannot be written.
     pub fn write(&self, suite: &str) -> Result<(), String> {
         let Some(path) = env::var_os(VARIABLE).map(PathBuf::from) else { return Ok(()) };
         fs::write(&path, self.text(suite)).map_err(|error| format!("cannot write '{}': {error}", path.display()))
@@ -100,7 +100,7 @@ mod tests {
         ] {
             assert!(text.contains(part), "{part}: {text}");
         }
-        // XML has no characters for controls.
+        // XML has no control characters.
         assert!(!text.contains('\u{1b}'), "{text}");
         assert!(text.find("\"a\"") < text.find("\"b: "), "{text}");
     }

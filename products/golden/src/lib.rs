@@ -1,6 +1,6 @@
-//! Pins the PTX that a compiler makes, and says of each change whether it is one of meaning.
+//! Pins the PTX that a compiler produces, and judges whether each change of the PTX changes its meaning.
 //!
-//! A test file of five lines gives trials for every input, strategy and GPU:
+//! A test file of five lines creates trials for every input, strategy and GPU:
 //!
 //! ```no_run
 //! # #[cfg(feature = "llvm")]
@@ -11,14 +11,14 @@
 //! # fn main() {}
 //! ```
 //!
-//! - The **snapshot** of an input has its atomics, fences and asynchronous operations, function by function; GPUs and strategies
-//!   that agree stand together. It has no paths, and registers are numbered in order of appearance.
-//! - A **changed** snapshot is [judged](Change): whether the new text guarantees as much as the old one, and what it costs.
-//! - Each PTX is **assembled** by every ptxas that is there, and **checked** against the operations of its source.
-//! - Where a suite [asks for it](Suite::on_cpu), kernels **run** on the CPU as their comments say, and no access races.
+//! - The **snapshot** of an input has its atomics, fences and asynchronous operations, function by function, and groups
+//!   GPUs and strategies that have the same text. It has no paths, and numbers registers in order of appearance.
+//! - A **changed** snapshot is [judged](Change): whether the new text guarantees as much as the old one, and its cost.
+//! - Each PTX is **assembled** by every installed ptxas, and **checked** against the operations of its source.
+//! - If a suite [asks for it](Suite::on_cpu), kernels **run** on the CPU as their comments say, and no access races.
 //! - A snapshot **without an input** fails.
 //!
-//! `docs/golden.md` goes from an empty project to a pinned suite.
+//! `docs/golden.md` describes the steps from an empty project to a pinned suite.
 
 #![warn(missing_docs)]
 

@@ -1,8 +1,9 @@
-//! The code of PTX modules as a person compares it: function by function, with the variants that agree in one group.
+//! Listings of PTX modules for human readers: function by function, with equal variants in one group.
 //!
-//! A listing leaves out what the backend writes around the code: heads, declarations, loads of parameters, the last `ret`,
-//! labels to which nothing jumps, and in [`Show::Atomics`] all that concerns no atomics. Registers that hold a parameter have its name. The other registers and the labels of a backend are numbered in the order
-//! in which they appear, so that a function does not differ by its allocation of registers.
+//! A listing leaves out the text that the backend writes around the code: heads, declarations, loads of parameters, the
+//! last `ret`, labels without a jump to them, and in [`Show::Atomics`] all code that does not concern atomics. A
+//! register that holds a parameter has the name of the parameter. Other registers and the labels of a backend are
+//! numbered in the order of their appearance, so that a function does not differ by its allocation of registers.
 
 use std::collections::{HashMap, HashSet};
 
@@ -12,25 +13,25 @@ use strum::{Display, EnumString};
 
 use crate::outline::{outline, targets};
 
-/// How much of a function is listed.
+/// The part of a function that a listing has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Display, EnumString)]
 #[strum(serialize_all = "kebab-case")]
 pub enum Show {
     /// Atomics, fences, barriers, asynchronous instructions, compare-and-swap loops, and the control flow between them.
     #[default]
     Atomics,
-    /// All of its code.
+    /// All code of the function.
     Code,
     /// The text of the whole module, without comments and places in the source. It is one section.
     Ptx,
 }
 
-/// What became of a module, and for and by what.
+/// The result of compiling a module, with the GPU and the compiler or strategy.
 #[derive(Clone, Copy, Debug)]
 pub struct Variant<'t> {
     /// The GPU.
     pub gpu: &'t str,
-    /// What else tells it from the others for the GPU: a strategy, a compiler.
+    /// The label that distinguishes this variant from other variants for the GPU: a strategy, a compiler.
     pub by: &'t str,
     /// PTX, or another text.
     pub text: &'t str,
@@ -38,11 +39,11 @@ pub struct Variant<'t> {
 
 /// Lists every function of some variants of one module, which are PTX.
 ///
-/// Below the name of a function stands each group of variants that agree, as `sm_70, sm_80: fence, proven`, and their code.
-/// A group that has all variants for a GPU names the GPU alone.
+/// The name of a function precedes its groups of equal variants. A group has a head such as `sm_70, sm_80: fence,
+/// proven`, and the code of these variants. If a group has all variants for a GPU, its head names the GPU alone.
 ///
 /// # Errors
-/// If a text is no PTX module.
+/// If a text is not a PTX module.
 pub fn listing(variants: &[Variant<'_>], show: Show) -> Result<String, ModuleErrors> {
     let modules: Vec<Module> = variants.iter().map(|variant| variant.text.parse()).try_collect()?;
     if show == Show::Ptx {
@@ -60,7 +61,7 @@ pub fn listing(variants: &[Variant<'_>], show: Show) -> Result<String, ModuleErr
     Ok(functions.map(|function| &function.name).unique().map(section).collect())
 }
 
-/// Lists whole texts in the same form, below a name.
+/// Lists whole texts in the same format, below a name.
 pub fn texts(name: &str, variants: &[Variant<'_>]) -> String {
     section(name, variants, variants.iter().map(|variant| Some(indented(variant.text))))
 }
@@ -76,7 +77,7 @@ fn without_places(ptx: &str) -> String {
     lines.filter(|line| !line.is_empty() && !is_place(line)).map(|line| format!("{line}\n")).collect()
 }
 
-/// A name, and the groups of the variants that have something of this name.
+/// A name, and the groups of the variants that have content for this name.
 fn section(name: &str, variants: &[Variant<'_>], contents: impl Iterator<Item = Option<String>>) -> String {
     let mut groups: Vec<(String, Vec<&Variant<'_>>)> = Vec::new();
     for (variant, content) in variants.iter().zip(contents) {
@@ -90,7 +91,7 @@ fn section(name: &str, variants: &[Variant<'_>], contents: impl Iterator<Item = 
     format!("{name}\n{}", groups.into_iter().map(group).collect::<String>())
 }
 
-/// The variants of a group, GPU by GPU; GPUs of the same variants stand together.
+/// The variants of a group, GPU by GPU. GPUs with the same variants are listed together.
 fn header(group: &[&Variant<'_>], all: &[Variant<'_>]) -> String {
     let gpus = group.iter().chunk_by(|variant| variant.gpu);
     let mut parts: Vec<(String, Vec<&str>)> = Vec::new();
@@ -124,16 +125,17 @@ fn code(function: &Function, show: Show) -> Option<String> {
     Some(lines.into_iter().map(line).collect())
 }
 
-/// A section of a listing, as it is read back.
+/// A section of a listing, as parsed by [`read`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Section<'t> {
     /// The name of the function.
     pub name: &'t str,
-    /// The heads of the groups of variants, each with the code that they have in common, a line for each instruction and label.
+    /// The heads of the groups of variants. Each head has the code that its variants have in common, a line for each
+    /// instruction and label.
     pub groups: Vec<(&'t str, Vec<&'t str>)>,
 }
 
-/// Reads a listing. What stands above its first function is left out.
+/// Parses a listing. Text above its first function is ignored.
 pub fn read(listing: &str) -> Vec<Section<'_>> {
     let mut sections: Vec<Section<'_>> = Vec::new();
     for line in listing.lines().filter(|line| !line.is_empty()) {
@@ -165,11 +167,11 @@ impl<'t> Section<'t> {
     }
 }
 
-/// What the names of a function become.
+/// The new names of the registers and labels of a function.
 struct Names {
-    /// Names of registers and labels that a backend chose, and their new ones.
+    /// The new names of registers and labels that a backend named; `None` without a new name yet.
     renamed: HashMap<String, Option<String>>,
-    /// How many of each kind have a number.
+    /// The number of numbered names of each kind.
     numbers: HashMap<String, usize>,
 }
 
@@ -221,12 +223,12 @@ impl Names {
     }
 }
 
-/// Whether a name is one of a backend: those of a lowering have no digit at their end.
+/// Whether a backend chose the name. Names that a lowering chose have no digit at their end.
 fn is_numbered(name: &str) -> bool {
     name.starts_with(['%', '$']) && name.ends_with(|c: char| c.is_ascii_digit())
 }
 
-/// The register and the parameter, if the line loads all of one.
+/// The register and the parameter, if the line loads a whole parameter.
 fn parameter(line: &Line) -> Option<(&str, &str)> {
     match &line.code {
         Code::Other(other) if other.loads_parameter() && other.guard.is_none() => {
@@ -252,7 +254,7 @@ mod tests {
         let variants = variants.iter().zip(&texts).map(|((gpu, by, _), text)| Variant { gpu, by, text }).collect_vec();
         let found = listing(&variants, Show::Code).expect("a module");
         assert_eq!(found, expected);
-        // Each variant is found again.
+        // The parsed listing has each variant.
         let sections = read(&found);
         for variant in &variants {
             let alone = listing(&[Variant { by: "", ..*variant }], Show::Code).expect("a module");

@@ -1,4 +1,4 @@
-//! Inputs that are lowered: their PTX, and what their source asks for.
+//! Inputs that need a lowering: their PTX, and the operations that their source asks for.
 
 pub use imp::{Lowering, Source, serve};
 
@@ -16,7 +16,7 @@ mod imp {
 
     use crate::change::Asked;
 
-    /// Makes this program the one that lowers.
+    /// Makes this program the helper that lowers.
     pub fn serve() {
         isolated::serve();
     }
@@ -46,7 +46,7 @@ mod imp {
             lowered.into_iter().map(|lowered| Ok((lowered.name, text(lowered.bytes)?))).collect()
         }
 
-        /// What a module asks for.
+        /// The operations that a module asks for.
         pub fn source(&self, ptx: &Module, module: Option<&str>) -> Result<Source, String> {
             let mut settings = Settings::default();
             settings.override_with(&self.job.options, "the options").map_err(said)?;
@@ -57,7 +57,7 @@ mod imp {
         }
     }
 
-    /// Whether a text that some command made begins as MLIR does, and as no LLVM IR.
+    /// Whether the text that a command wrote begins as MLIR does, and as LLVM IR does not.
     fn is_mlir(text: &str) -> bool {
         let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("//"));
         let starts = ["module", "builtin.module", "\"builtin.module\"", "gpu.module", "#"];
@@ -74,7 +74,7 @@ mod imp {
     }
 
     impl Source {
-        /// What each function asks for, by its name in PTX.
+        /// The operations that each function asks for, by its name in PTX.
         pub fn asked(&self) -> HashMap<String, Asked> {
             let of = |function: &Recognized| {
                 let names = function.named.iter().map(|named| match &named.location {
@@ -87,10 +87,10 @@ mod imp {
             self.functions.iter().map(of).collect()
         }
 
-        /// Nothing, if the PTX keeps all that is asked for.
+        /// Succeeds if the PTX keeps every operation of the source.
         ///
         /// # Errors
-        /// What is lost, a line for each operation.
+        /// The lost operations, a line for each.
         pub fn lost(&self, ptx: &str) -> Result<(), String> {
             let module: Module = ptx.parse().map_err(|errors| format!("the PTX: {errors}"))?;
             let judged = order::judge(&self.functions, &module, ptx).map_err(said)?;
@@ -113,7 +113,7 @@ mod imp {
 
     use crate::change::Asked;
 
-    /// Nothing is lowered here.
+    /// Does nothing: this build cannot lower.
     pub fn serve() {}
 
     /// An input that cannot be lowered.
@@ -121,7 +121,7 @@ mod imp {
         name: String,
     }
 
-    /// What is never known.
+    /// The operations of a source: this build has none.
     pub enum Source {}
 
     impl Lowering {
@@ -130,7 +130,7 @@ mod imp {
         }
 
         pub fn ptx(&self) -> Result<Vec<(Option<String>, String)>, String> {
-            Err(format!("'{}' is to be lowered, which this build cannot: turn on the feature `llvm`", self.name))
+            Err(format!("this build cannot lower '{}': enable the feature `llvm`", self.name))
         }
 
         pub fn source(&self, _: &Module, _: Option<&str>) -> Result<Source, String> {

@@ -1,4 +1,4 @@
-//! The lines of a function that concern atomics: what remains of a kernel of which the rest is left out.
+//! The lines of a function that concern atomics. The remaining code of a kernel is left out.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -43,13 +43,14 @@ fn is_strong(instruction: &Instruction) -> bool {
     }
 }
 
-/// Whether an instruction that is not modelled orders others, or goes on behind them.
+/// Whether an instruction that is not modelled orders other instructions, or is asynchronous.
 pub fn orders(other: &Other) -> bool {
     let known = Mnemonic::of(&other.mnemonic);
     known.is_some_and(|known| known.order.is_some() || known.is_asynchronous) || matches!(other.base(), "atom" | "red")
 }
 
-/// Where an instruction is in memory, which tells it from others that say the same.
+/// The position of an instruction in memory. It distinguishes the instruction from other instructions with the same
+/// text.
 trait Place {
     fn place(self) -> usize;
 }
@@ -64,7 +65,8 @@ impl Place for NodeCode<'_> {
     }
 }
 
-/// The instructions by which a `cas` in a loop gets its operands, and by which its result decides whether the loop goes on.
+/// The instructions that compute the operands of a `cas` in a loop, and that decide by its result whether the loop
+/// continues.
 fn loops(function: &Function) -> BTreeSet<usize> {
     let flow = Flow::of_function(function);
     let mut found = BTreeSet::new();
@@ -86,7 +88,7 @@ fn loops(function: &Function) -> BTreeSet<usize> {
                     continue;
                 }
                 found.insert(flow.nodes[definition].code.place());
-                // What a load reads, is not followed to where it was written.
+                // The search does not continue from a load to the write of the loaded value.
                 let loads = flow.instruction(definition).is_some_and(|found| found.address().is_some());
                 if !loads {
                     open.extend(flow.nodes[definition].code.reads().map(|name| (definition, name)));
@@ -97,7 +99,7 @@ fn loops(function: &Function) -> BTreeSet<usize> {
     found
 }
 
-/// The nodes that use what a node writes, at once or through others, among those that are of interest.
+/// The nodes that use a value of `node`, directly or through other nodes, among the nodes that `of_interest` selects.
 fn users(flow: &Flow<'_>, node: usize, of_interest: impl Fn(usize) -> bool) -> BTreeSet<usize> {
     let mut found = BTreeSet::new();
     let mut open = vec![node];
@@ -120,14 +122,15 @@ fn is_parameter(code: NodeCode<'_>) -> bool {
     matches!(code, NodeCode::Other(other) if other.loads_parameter())
 }
 
-/// The lines but for those that only lead to where control goes without them. One that is left out may make others so.
+/// The lines without jumps and labels that do not change the control flow. The removal of a line may make further lines
+/// superfluous.
 fn without_idle<'l>(lines: &[&'l Line]) -> Vec<&'l Line> {
     let named: HashSet<_> = lines.iter().flat_map(|line| targets(line)).collect();
     let is_label = |line: &&Line| matches!(line.code, Code::Label(_));
     let has = |line: &&Line, name: &Name| matches!(&line.code, Code::Label(label) if label == name);
     let mut kept: Vec<&Line> = Vec::new();
     let mut labels_kept: HashMap<&Name, usize> = HashMap::new();
-    // Behind the last line that is neither a label nor a branch.
+    // The index after the last line that is neither a label nor a branch.
     let mut since = 0;
     for (index, line) in lines.iter().enumerate() {
         let behind = &lines[index + 1..];
@@ -136,7 +139,7 @@ fn without_idle<'l>(lines: &[&'l Line]) -> Vec<&'l Line> {
             (_, Some((is_guarded, target))) => {
                 let to_behind = |name: &Name| labels.clone().any(|line| has(line, name));
                 let here = kept.iter().rev().take_while(|line| is_label(line)).any(|line| has(line, target));
-                // A loop with nothing in it, which is left to what comes behind it.
+                // A loop without other lines, from which control continues after the branch.
                 let start = labels_kept.get(target).copied().filter(|start| !is_guarded && *start >= since);
                 let round = start.map_or(&[][..], |start| &kept[start..]);
                 let is_left = round.iter().any(|line| branch(line).is_some_and(|(_, out)| to_behind(out)));
@@ -163,12 +166,12 @@ fn without_idle<'l>(lines: &[&'l Line]) -> Vec<&'l Line> {
     kept
 }
 
-/// Whether control never gets behind these lines, unless to a label.
+/// Whether control reaches the end of these lines only at a label.
 fn is_dead(above: &[&Line]) -> bool {
     above.last().is_some_and(|line| leaves(line) || branch(line).is_some_and(|(is_guarded, _)| !is_guarded))
 }
 
-/// Whether the line is a branch with a guard, and to where.
+/// The target of a branch, and whether the branch has a guard.
 fn branch(line: &Line) -> Option<(bool, &Name)> {
     match &line.code {
         Code::Instruction { guard, instruction: Instruction::Bra { target } } => Some((guard.is_some(), target)),
@@ -180,7 +183,7 @@ fn branch(line: &Line) -> Option<(bool, &Name)> {
     }
 }
 
-/// Whether the line leaves the function in any case.
+/// Whether the line always leaves the function.
 fn leaves(line: &Line) -> bool {
     matches!(&line.code, Code::Other(Other { jump: Jump::Out, guard: None, .. }))
 }
@@ -265,7 +268,7 @@ mod tests {
             "mul.lo.u32 %r9, %r8, 3; ld.global.b32 %r5, [%rd1]; $L:; and.b32 %r3, %r5, %r9; \
              atom.relaxed.gpu.global.cas.b32 %r1, [%rd1], %r5, %r3; setp.ne.b32 %p1, %r1, %r5; mov.b32 %r5, %r1; @%p1 bra $L",
         );
-        // A compare-and-swap that is not tried again needs nothing.
+        // A compare-and-swap without a loop needs no lines around it.
         let once = "add.u32 %r3, %r5, 1; atom.relaxed.gpu.global.cas.b32 %r1, [%rd1], %r5, %r3";
         check(&format!("{once}; ret;"), "atom.relaxed.gpu.global.cas.b32 %r1, [%rd1], %r5, %r3");
     }

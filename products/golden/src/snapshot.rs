@@ -1,4 +1,5 @@
-//! Pinned texts: insta's files, compared so that a failure says everything.
+//! Pinned texts: files of insta. The message of a failed comparison has the difference, its effects, and the command to
+//! accept it.
 
 use std::{collections::BTreeSet, env, fmt::Write, fs, path::Path};
 
@@ -11,40 +12,43 @@ use crate::change::Change;
 /// Lines that a difference shows around each change.
 const CONTEXT: usize = 4;
 
-/// The environment variable that must say `accept` before a text that guarantees less is accepted.
+/// The environment variable that must be `accept` before a text with fewer guarantees is accepted.
 pub const WEAKER: &str = "GOLDEN_WEAKER";
 
 /// A pinned text: the file `NAME.snap` in a folder.
 #[derive(Clone, Copy, Debug)]
 pub struct Snapshot<'a> {
-    /// Where it is, absolute or from the current folder.
+    /// The folder of the file, absolute or from the current folder.
     pub folder: &'a Path,
-    /// Its name.
+    /// The name of the snapshot.
     pub name: &'a str,
-    /// Of which edition of the compiler the text is. Where an edition makes another text, that stands in `NAME.EDITION.snap`,
-    /// and there is no such file where it does not.
+    /// The edition of the compiler that made the text. If an edition makes another text, the file `NAME.EDITION.snap`
+    /// has that text; if not, this file must not exist.
     pub edition: Option<&'a str>,
-    /// The command that runs the test, for the message that says how a text is accepted.
+    /// The command that runs the test, for the message about accepting a text.
     pub command: &'a str,
 }
 
 impl Snapshot<'_> {
-    /// Compares a text with the pinned one. `judge` says what a change does, from the pinned text.
+    /// Compares a text with the pinned one. `judge` describes the effects of a change, given the pinned text.
     ///
-    /// Where the variable `INSTA_UPDATE` is set, insta does what it says, as to accept the text; but one that guarantees less
-    /// is accepted only where [`WEAKER`] says so.
+    /// If the variable `INSTA_UPDATE` is set, insta obeys it, and may accept the text. A text with fewer guarantees is
+    /// accepted only if [`WEAKER`] allows it.
     ///
     /// # Errors
-    /// The difference, what it does, and the command that accepts it.
+    /// The difference, its effects, and the command that accepts the text.
     pub fn compare(&self, text: &str, judge: impl FnOnce(&str) -> Option<Change>) -> Result<(), Failed> {
         let text = text.trim_end();
         let own = self.edition.map(|edition| format!("{}.{edition}", self.name));
         let common = self.pinned(self.name);
         if let Some(own) = own.as_ref().filter(|own| self.exists(own) && common == text) {
             let file = self.folder.join(format!("{own}.snap"));
-            return Err(
-                format!("{} is not needed: remove it, since {}.snap says the same", file.display(), self.name).into()
-            );
+            return Err(format!(
+                "{} is not needed: remove it, since {}.snap has the same text",
+                file.display(),
+                self.name
+            )
+            .into());
         }
         let name = own.as_deref().filter(|own| self.exists(own) || common != text).unwrap_or(self.name);
         let pinned = if self.exists(name) { self.pinned(name) } else { common };
@@ -79,7 +83,7 @@ impl Snapshot<'_> {
         Err(message.into())
     }
 
-    /// The pinned text without an edition; empty if there is none.
+    /// The pinned text without an edition; empty if the file does not exist.
     pub fn text(&self) -> String {
         self.pinned(self.name)
     }
@@ -88,14 +92,15 @@ impl Snapshot<'_> {
         self.folder.join(format!("{name}.snap")).exists()
     }
 
-    /// The text of a snapshot; empty if there is none.
+    /// The text of a snapshot; empty if the file does not exist.
     fn pinned(&self, name: &str) -> String {
         let file = fs::read_to_string(self.folder.join(format!("{name}.snap"))).unwrap_or_default();
         file.split_once("\n---\n").map_or("", |(_, pinned)| pinned).trim_end().to_owned()
     }
 }
 
-/// The changes between two texts, each below the lines around it by indentation: its function, its group.
+/// The changes between two texts. Each change follows the lines that contain it by indentation: its function, its
+/// group.
 fn difference(old: &str, new: &str) -> String {
     let lines = old.lines().collect_vec();
     let diff = TextDiff::from_lines(old, new);
@@ -107,7 +112,8 @@ fn difference(old: &str, new: &str) -> String {
     text
 }
 
-/// The lines that hold the one at an index: the last in front of it with less indentation, and so on, from the outermost.
+/// The lines that contain the line at an index: the last preceding line with less indentation, and so on, from the
+/// outermost.
 fn around<'t>(lines: &[&'t str], index: usize) -> Vec<&'t str> {
     let indentation = |line: &str| line.len() - line.trim_start().len();
     let (above, below) = lines.split_at(index);
@@ -126,7 +132,7 @@ fn around<'t>(lines: &[&'t str], index: usize) -> Vec<&'t str> {
 /// Whether every snapshot of a folder has one of these names, with or without an edition.
 ///
 /// # Errors
-/// The others, and that there is none.
+/// The snapshots without a name, or an error if the folder has no snapshot.
 pub fn none_left(folder: &Path, names: &BTreeSet<String>) -> Result<(), Failed> {
     let entries = fs::read_dir(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     let files: Vec<_> = entries.map(|entry| entry.map(|entry| entry.file_name())).try_collect()?;
@@ -137,7 +143,11 @@ pub fn none_left(folder: &Path, names: &BTreeSet<String>) -> Result<(), Failed> 
     let is_known =
         |file: &str| names.contains(file) || file.rsplit_once('.').is_some_and(|(name, _)| names.contains(name));
     let left = found.iter().filter(|file| !is_known(file)).map(|file| format!("{file}.snap")).join(", ");
-    if left.is_empty() { Ok(()) } else { Err(format!("snapshots of no trial in {}: {left}", folder.display()).into()) }
+    if left.is_empty() {
+        Ok(())
+    } else {
+        Err(format!("snapshots without a trial in {}: {left}", folder.display()).into())
+    }
 }
 
 #[cfg(test)]

@@ -25,10 +25,10 @@ use crate::{
 
 type Options = dyn Fn(&Target) -> String + Send + Sync;
 
-/// A folder of inputs, and what is made of them.
+/// A folder of inputs, and the settings of their trials.
 ///
-/// Inputs are `.ll` and `.bc` (LLVM IR), `.mlir`, `.ptx`, and what a [command](Self::compile_to_ir) compiles. The comments of an
-/// input may say more of it: `GPUS: sm_70 sm_90`, `STRATEGIES: fence`, `REJECTED: sm_35`.
+/// Inputs are `.ll` and `.bc` (LLVM IR), `.mlir`, `.ptx`, and files that a [command](Self::compile_to_ir) compiles. The
+/// comments of an input may have directives: `GPUS: sm_70 sm_90`, `STRATEGIES: fence`, `REJECTED: sm_35`.
 #[derive(Clone)]
 pub struct Suite {
     inputs: PathBuf,
@@ -52,8 +52,9 @@ struct Compiler {
 }
 
 impl Suite {
-    /// A suite of the inputs in a folder, which is a path from the folder of the package. It must be the first thing that `main`
-    /// does: this program then is also the one that lowers inputs in processes of its own, so that none of them ends the tests.
+    /// A suite of the inputs in a folder, which is a path from the folder of the package. Call this function first in
+    /// `main`: this program is then also the helper that lowers inputs in separate processes, so that a crash does not
+    /// end the tests.
     pub fn new(inputs: impl Into<PathBuf>) -> Self {
         crate::lower::serve();
         Self {
@@ -71,19 +72,19 @@ impl Suite {
         }
     }
 
-    /// The GPUs: `sm_90`, with the lowest PTX version that has it, or `sm_90+ptx86`. Without this, sm_70 and sm_90.
+    /// The GPUs: `sm_90`, with the lowest PTX version that has it, or `sm_90+ptx86`. The default is sm_70 and sm_90.
     pub fn gpus(mut self, gpus: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.gpus = gpus.into_iter().map(Into::into).collect();
         self
     }
 
-    /// The strategies, as `--strategy` takes them. Without this, `recommended`.
+    /// The strategies, in the format of `--strategy`. The default is `recommended`.
     pub fn strategies(mut self, strategies: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.strategies = strategies.into_iter().map(Into::into).collect();
         self
     }
 
-    /// The strategies for one GPU, instead of the others.
+    /// The strategies for a single GPU, instead of the suite's strategies.
     pub fn strategies_for(mut self, gpu: &str, strategies: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.strategies_for.insert(gpu.to_owned(), strategies.into_iter().map(Into::into).collect());
         self
@@ -95,46 +96,48 @@ impl Suite {
         self
     }
 
-    /// How much of each function the snapshots have. Without this, what concerns atomics.
+    /// The part of each function in the snapshots. The default is the code that concerns atomics.
     pub fn show(mut self, show: Show) -> Self {
         self.show = show;
         self
     }
 
-    /// Where the snapshots are. Without this, in the folder `snapshots` beside the inputs' own.
+    /// The folder of the snapshots. The default is the folder `snapshots` in the parent folder of the inputs.
     pub fn snapshots(mut self, folder: impl Into<PathBuf>) -> Self {
         self.snapshots = Some(folder.into());
         self
     }
 
-    /// Of which edition of the compiler the texts are: one that makes another text of an input has a snapshot of its own,
-    /// `NAME.EDITION.snap`.
+    /// The edition of the compiler that makes the texts. An edition that makes another text of an input has a separate
+    /// snapshot, `NAME.EDITION.snap`.
     pub fn edition(mut self, edition: Option<impl Into<String>>) -> Self {
         self.edition = edition.map(Into::into);
         self
     }
 
-    /// Names snapshots and trials without the extensions of the inputs. Two inputs must then not differ by these alone.
+    /// Names snapshots and trials without the extensions of the inputs. No two inputs may then differ by their
+    /// extensions alone.
     pub fn short_names(mut self) -> Self {
         self.short_names = true;
         self
     }
 
-    /// Runs the kernels on the CPU as comments of their inputs say, `// run: grid=2 block=32 sum=u32[1] expect sum == 64`, with so
-    /// many seeds. A data race, anything else that `ptx-atomics run` finds, and a condition that does not hold are failures.
+    /// Runs the kernels on the CPU as comments of their inputs say, `// run: grid=2 block=32 sum=u32[1] expect sum ==
+    /// 64`, with this number of seeds. A data race, any other finding of `ptx-atomics run`, and a condition that does
+    /// not hold are failures.
     pub fn on_cpu(mut self, seeds: u64) -> Self {
         self.seeds = seeds;
         self
     }
 
-    /// Compiles inputs with an extension to LLVM IR or MLIR, which is then lowered. `{input}` and `{output}` in the words of the
-    /// command are the paths of files; `{sm}` and `{ptx}` are `sm_90` and `ptx86`.
+    /// Compiles inputs with an extension to LLVM IR or MLIR, which is then lowered. `{input}` and `{output}` in the
+    /// words of the command are the paths of files; `{sm}` and `{ptx}` are `sm_90` and `ptx86`.
     pub fn compile_to_ir(self, extension: &str, command: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.compiler(extension, command, false)
     }
 
-    /// Compiles inputs with an extension to PTX, which is what is pinned. A command without `{strategy}` gives one text for each
-    /// GPU, and without `{sm}` and `{ptx}` the same one for all.
+    /// Compiles inputs with an extension to PTX, which is pinned. A command without `{strategy}` gives one text for
+    /// each GPU, and a command without `{sm}` and `{ptx}` the same text for all GPUs.
     pub fn compile_to_ptx(self, extension: &str, command: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.compiler(extension, command, true)
     }
@@ -150,8 +153,8 @@ impl Suite {
         self
     }
 
-    /// Runs the trials that the arguments of this program ask for, and ends it, as `cargo test` expects.
-    /// Where the environment variable `GOLDEN_JUNIT` names a file, a report in JUnit's format is written to it.
+    /// Runs the trials that the arguments of this program select, and exits, as `cargo test` expects. If the
+    /// environment variable `GOLDEN_JUNIT` names a file, a report in JUnit's format is written to it.
     pub fn run(self) -> ! {
         let report = Report::default();
         let conclusion = libtest_mimic::run(&Arguments::from_args(), self.trials_for(&report));
@@ -178,7 +181,9 @@ impl Suite {
         let extensions: Vec<_> = own.into_iter().chain(self.compilers.keys().cloned()).collect();
         let fails = |name: &str, reason: String| report.trial(name, move || Err(reason.into()));
         let paths = match files(&folder, &extensions, &snapshots) {
-            Ok(paths) if paths.is_empty() => return vec![fails("inputs", format!("{} has none", folder.display()))],
+            Ok(paths) if paths.is_empty() => {
+                return vec![fails("inputs", format!("{} has no inputs", folder.display()))];
+            }
             Ok(paths) => paths,
             Err(reason) => return vec![fails("inputs", reason)],
         };
@@ -202,7 +207,7 @@ impl Suite {
         trials
     }
 
-    /// The path from the folder of the inputs, with dots for slashes.
+    /// The path from the folder of the inputs, with dots instead of slashes.
     fn name(&self, path: &Path, folder: &Path) -> String {
         let path = path.strip_prefix(folder).unwrap_or(path);
         let path = if self.short_names { path.with_extension("") } else { path.to_owned() };
@@ -210,12 +215,12 @@ impl Suite {
     }
 }
 
-/// An input, and what becomes of it.
+/// An input with its variants.
 struct Case {
     path: PathBuf,
-    /// What it says; nothing, where it is no text.
+    /// The text of the input; empty if the input is not a text.
     text: String,
-    /// With how many it is run.
+    /// The number of seeds for the runs.
     seeds: u64,
     name: String,
     snapshots: PathBuf,
@@ -224,14 +229,14 @@ struct Case {
     compiler: Option<Compiler>,
     options: Arc<Options>,
     variants: Vec<Made>,
-    /// What the compiler made, by its command.
+    /// The output of the compiler for each command.
     compiled: Mutex<HashMap<Vec<String>, Compiled>>,
 }
 
-/// What a command wrote, or why it failed.
+/// The output of a command, or the reason of its failure.
 type Compiled = Result<Vec<u8>, String>;
 
-/// What becomes of an input for a GPU, with a strategy.
+/// The result for an input, for a GPU with a strategy.
 struct Made {
     target: Target,
     strategy: String,
@@ -244,7 +249,8 @@ struct Part {
     /// The name of the `gpu.module`.
     name: Option<String>,
     ptx: String,
-    /// What the source asks for, if there is one, by the function's name in PTX.
+    /// The operations that the source of the module asks for, if there is a source; and these operations by the name of
+    /// their function in PTX.
     source: Option<Source>,
     asked: HashMap<String, Asked>,
 }
@@ -265,7 +271,7 @@ impl Case {
             _ => None,
         };
         let gpus = directives.gpus.as_ref().unwrap_or(&suite.gpus);
-        // Where an input names a GPU without a PTX version, that of the suite counts.
+        // A GPU of an input without a PTX version has the version of the suite.
         let target = |gpu: &String| {
             let of_suite = suite.gpus.iter().find(|known| known.split('+').next() == Some(gpu));
             target(of_suite.unwrap_or(gpu))
@@ -291,7 +297,7 @@ impl Case {
             targets.iter().flat_map(|target| strategies(target).iter().map(|strategy| of(*target, strategy)));
         let variants = variants.collect_vec();
         if variants.is_empty() {
-            return Err("there is no GPU or no strategy for it".into());
+            return Err("the input has no GPU or no strategy".into());
         }
         Ok(Self {
             path: path.to_owned(),
@@ -308,7 +314,7 @@ impl Case {
         })
     }
 
-    /// The modules for a variant, once for all trials.
+    /// The modules for a variant, made once for all trials.
     fn made<'c>(&self, variant: &'c Made) -> Result<&'c [Part], String> {
         variant.made.get_or_init(|| self.make(variant)).as_ref().map(|parts| &parts[..]).map_err(Clone::clone)
     }
@@ -322,10 +328,10 @@ impl Case {
             }
         };
         if is_ptx {
-            let ptx = String::from_utf8(bytes).map_err(|_| "the PTX is no text".to_owned())?;
+            let ptx = String::from_utf8(bytes).map_err(|_| "the PTX is not text".to_owned())?;
             return Ok(vec![Part { name: None, ptx, source: None, asked: HashMap::new() }]);
         }
-        // Messages have the name of the file alone, so that they are the same anywhere.
+        // Messages have the file name without its folder, so that they are the same on every machine.
         let name = self.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let lowering = Lowering::new(name, bytes, &variant.target, &variant.strategy, &(self.options)(&variant.target));
         let parts = lowering.ptx()?.into_iter().map(|(name, ptx)| {
@@ -336,7 +342,7 @@ impl Case {
         parts.collect()
     }
 
-    /// What the compiler makes of the input, once for each command.
+    /// The output of the compiler for the input, made once for each command.
     fn compiled(&self, words: &[String], variant: &Made) -> Compiled {
         let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
         let output = folder.path().join("output");
@@ -345,11 +351,11 @@ impl Case {
             word.replace("{strategy}", &variant.strategy).replace("{input}", &self.path.to_string_lossy())
         });
         let key = named.collect_vec();
-        // Others that need the same wait here, so that it is compiled once.
+        // Other trials with the same command wait here, so that the input is compiled once.
         let mut compiled = self.compiled.lock().unwrap_or_else(PoisonError::into_inner);
         let compile = || {
             let mut arguments = key.iter().map(|word| word.replace("{output}", &output.to_string_lossy()));
-            let program = arguments.next().ok_or("the command has no words")?;
+            let program = arguments.next().ok_or("the command is empty")?;
             let mut command = Command::new(&program);
             command.args(arguments).stdin(Stdio::null());
             let done = command.output().map_err(|error| format!("cannot run '{program}': {error}"))?;
@@ -366,14 +372,14 @@ impl Case {
         compiled.entry(key.clone()).or_insert_with(compile).clone()
     }
 
-    /// Everything of one variant but its text: it compiles or is rejected, every ptxas takes it, it keeps what the source asks
-    /// for, and it runs as its comments say.
+    /// Checks everything of a variant except its text: it compiles or is rejected, every ptxas accepts it, it keeps the
+    /// operations of the source, and it runs as its comments say.
     fn check(&self, variant: &Made) -> Result<(), Failed> {
         let parts = match (self.made(variant), variant.is_rejected) {
             (Ok(parts), false) => parts,
             (Err(_), true) => return Ok(()),
             (Err(reason), false) => return Err(reason.into()),
-            (Ok(_), true) => return Err(format!("{} has it, and the input says REJECTED", variant.target.sm).into()),
+            (Ok(_), true) => return Err(format!("{} accepts the input, which says REJECTED", variant.target.sm).into()),
         };
         let mut errors = Vec::new();
         for part in parts {
@@ -389,7 +395,7 @@ impl Case {
         if errors.is_empty() { Ok(()) } else { Err(errors.join("\n").into()) }
     }
 
-    /// What is wrong where it runs.
+    /// The failures of the runs on the CPU.
     fn failures(&self, parts: &[Part]) -> Result<Vec<String>, Failed> {
         if self.seeds == 0 {
             return Ok(Vec::new());
@@ -400,7 +406,7 @@ impl Case {
         Ok(cpu::failures(&self.text, folder, &modules, self.seeds))
     }
 
-    /// The text of the snapshot, compared with the pinned one.
+    /// Compares the text of the snapshot with the pinned one.
     fn compare(&self) -> Result<(), Failed> {
         let text = self.text()?;
         let variants = self.variants.iter().map(|variant| (variant.target.sm.name(), &*variant.strategy)).collect_vec();
@@ -414,7 +420,7 @@ impl Case {
         snapshot.compare(&text, judge)
     }
 
-    /// The listing of every module, and what is said where there is none.
+    /// The listing of every module, and the messages of variants that are rejected.
     fn text(&self) -> Result<String, Failed> {
         let mut modules: BTreeMap<Option<&str>, Vec<Variant<'_>>> = BTreeMap::new();
         let mut rejections = Vec::new();
@@ -448,7 +454,8 @@ impl Case {
         Ok(if rejected.is_empty() { text } else { text + &texts("rejected", &rejected) })
     }
 
-    /// What the source asks for in a function, which has the name of its module in front of it if there are several.
+    /// The operations that the source asks for in a function. If there are several modules, the name of the module
+    /// precedes the function's name.
     fn asked(&self, name: &str, variant: usize) -> Option<&Asked> {
         let parts = self.made(self.variants.get(variant)?).ok()?;
         let (module, function) =
@@ -470,13 +477,13 @@ fn trials_of(case: &Arc<Case>, report: &Report) -> Vec<Trial> {
     [compared].into_iter().chain((0..case.variants.len()).map(of_variant)).collect()
 }
 
-/// The command by which cargo runs this test.
+/// The cargo command that runs this test.
 fn command() -> String {
     let package = env::var("CARGO_PKG_NAME").map_or(String::new(), |name| format!(" -p {name}"));
     format!("cargo test{package} --test {}", test_name())
 }
 
-/// The name that cargo knows this test by.
+/// The name of this test in cargo.
 fn test_name() -> String {
     let program = env::current_exe().unwrap_or_default();
     let stem = program.file_stem().unwrap_or_default().to_string_lossy().into_owned();
@@ -485,8 +492,8 @@ fn test_name() -> String {
 
 /// The target that a text of PTX names.
 fn own_target(ptx: &[u8]) -> Result<Target, String> {
-    let text = std::str::from_utf8(ptx).map_err(|_| "the PTX is no text".to_owned())?;
-    let module: Module = text.parse().map_err(|errors| format!("it is no PTX: {errors}"))?;
+    let text = std::str::from_utf8(ptx).map_err(|_| "the PTX is not text".to_owned())?;
+    let module: Module = text.parse().map_err(|errors| format!("the input is not PTX: {errors}"))?;
     let sm = module.target.split(',').next().unwrap_or_default().trim();
     target(&format!("{sm}+ptx{}", module.version.replace('.', "")))
 }
@@ -495,7 +502,7 @@ fn own_target(ptx: &[u8]) -> Result<Target, String> {
 mod tests {
     use super::*;
 
-    /// A thread of each of two blocks adds to a word.
+    /// Checks a kernel in which a thread of each of two blocks adds to a word.
     fn check(add: &str, seeds: u64, expected: &[&str]) {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("add.ptx");

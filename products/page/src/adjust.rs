@@ -1,4 +1,5 @@
-//! Choices that go together: where the choice of a field is possible with none of the others, a field is changed.
+//! The adjustment of fields: if the value of a chosen field is impossible with the values of the other fields, a field
+//! is changed.
 
 use itertools::Itertools;
 use ptx_lowering::{Ordering, Policy, PtxVersion, Sm, Target, Type, Unsupported, lower};
@@ -8,17 +9,18 @@ use strum::IntoEnumIterator;
 
 use crate::explorer::{Question, operations};
 
-/// What is changed of a question, and why.
+/// The changes of a question, and their reason.
 #[derive(Default, Serialize)]
 struct Adjusted {
-    /// The fields that have another value, with it.
+    /// The fields with a new value, and the value.
     changed: Map<String, Value>,
-    /// A sentence; nothing if no field is changed.
+    /// The reason in a sentence; empty if no field is changed.
     note: String,
 }
 
-/// Reads the JSON of a [`Question`] one of whose fields was chosen just now. Gives, as JSON, the fields that are to be changed so that
-/// an operation of some language and GPU is asked about, and a note that says so. What no field can have is left for the answer to say.
+/// Reads the JSON of a [`Question`] after the user chose the value of `field`. Returns, as JSON, the fields to change
+/// so that some language and GPU has the operation, and a note about the changes. If no change of the fields is
+/// possible, the answer to the question has the error.
 pub fn adjusted(question: &str, field: &str) -> String {
     let adjusted = serde_json::from_str(question).map(|question| adjust(&question, field)).unwrap_or_default();
     serde_json::to_string(&adjusted).expect("it has only strings")
@@ -26,7 +28,7 @@ pub fn adjusted(question: &str, field: &str) -> String {
 
 fn adjust(question: &Map<String, Value>, field: &str) -> Adjusted {
     let Some(refusal) = refusal(question) else { return Adjusted::default() };
-    // An operation that is chosen stays; a type may choose the operation of the same name for its kind of numbers.
+    // A chosen operation stays; a type may choose the operation of the same name for its kind of numbers.
     let plans: &[&[&str]] = match field {
         "operation" => &[&["ordering", "type", "space"]],
         "type" => &[&["operation"], &["type"]],
@@ -52,7 +54,7 @@ fn adjust(question: &Map<String, Value>, field: &str) -> Adjusted {
     Adjusted { note: format!("{refusal}: {}.", now.format(", ")), changed }
 }
 
-/// Why no GPU has the operation, whatever the target. What is not known by its name is not judged.
+/// The reason why no GPU has the operation. A question with an unknown name has no refusal.
 fn refusal(question: &Map<String, Value>) -> Option<Unsupported> {
     let question: Question = serde_json::from_value(Value::Object(question.clone())).ok()?;
     let newest = Target::new(Sm::all().last()?, PtxVersion::all().last()).ok()?;
@@ -60,7 +62,7 @@ fn refusal(question: &Map<String, Value>) -> Option<Unsupported> {
     errors.into_iter().find(|error| !matches!(error, Unsupported::Target { .. } | Unsupported::SystemScope { .. }))
 }
 
-/// What a field may have in place of a value, the nearest first.
+/// The values that may replace the value of a field, the nearest first.
 fn instead(field: &str, value: &str) -> Vec<String> {
     match field {
         "operation" => {
@@ -100,7 +102,7 @@ mod tests {
         question.as_object().expect("an object").clone()
     }
 
-    /// What is changed where a field of an operation was chosen.
+    /// Checks the changes after a field of an operation was chosen.
     fn check(question: &Map<String, Value>, field: &str, changed: Value) {
         let adjusted = adjust(question, field);
         assert_eq!(Value::Object(adjusted.changed), changed, "{field} of {question:?}: {}", adjusted.note);
@@ -133,7 +135,7 @@ mod tests {
         assert_eq!(note, "no language has acq_rel for a load: ordering is now acquire.");
     }
 
-    /// Where an operation is possible, and any value of a field is chosen, it is possible in the end.
+    /// After any value of a field is chosen in a possible operation, the adjusted operation is possible.
     #[test]
     fn every_choice_is_possible_in_the_end() {
         let names = [

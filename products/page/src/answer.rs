@@ -4,12 +4,12 @@ use ptx_isa::{LaunchSize, ModuleError};
 use ptx_memory_model::ptx::readings::Readings;
 use serde::{Deserialize, Serialize};
 
-/// What is wrong with a field of a question.
+/// An error in a field of a question.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Wrong {
-    /// The name of the field; of what concerns several, the first.
+    /// The name of the field; for an error that concerns several fields, the first of them.
     pub field: &'static str,
-    /// Where in the field, from 1, if that is known.
+    /// The line of the field, from 1, if the error has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<usize>,
     /// The character of the line, from 1.
@@ -32,31 +32,35 @@ pub fn profile(name: &str, errors: &mut Vec<Wrong>) -> Readings {
         "" | "default" => Readings::DEFAULT,
         "strict" => Readings::STRICT,
         other => {
-            let message = format!("unknown profile '{other}'; the known ones are default, strict");
+            let message = format!("unknown profile '{other}'; the known profiles are default, strict");
             errors.push(Wrong::new("profile", message));
             Readings::DEFAULT
         }
     }
 }
 
-/// The sizes that two fields give, in up to three directions, as `128`, `16,8` or `16x8`; an empty field gives none.
+/// The sizes in two fields, in up to three dimensions, such as `128`, `16,8` or `16x8`; an empty field leaves the size
+/// unset.
 pub fn size(block: &str, grid: &str, errors: &mut Vec<Wrong>) -> LaunchSize {
     let mut read = |field, text: &str| {
         let found = ptx_execute::described::sizes::positive(&text.replace('x', ","));
         if found.is_err() && !text.is_empty() {
-            errors.push(Wrong::new(field, format!("'{text}' is not one to three numbers from 1, as 128 or 16,8")));
+            errors.push(Wrong::new(
+                field,
+                format!("expected one to three numbers from 1, such as 128 or 16,8, found '{text}'"),
+            ));
         }
         found.ok()
     };
     LaunchSize { block: read("block", block), grid: read("grid", grid), ..LaunchSize::default() }
 }
 
-/// A line of PTX that is not read.
+/// The error of a line of PTX that is not parsed.
 pub fn unread(error: ModuleError) -> Wrong {
     Wrong { line: Some(error.line as usize), ..Wrong::new("text", error.reason) }
 }
 
-/// What a page gets.
+/// The answer to a question of a page.
 #[derive(Serialize)]
 #[serde(rename_all = "snake_case")]
 enum Answer<T> {

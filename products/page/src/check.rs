@@ -1,4 +1,5 @@
-//! What `ptx-atomics check` says of PTX: what asynchronous operations lack, and data races of all accesses, with executions that show it.
+//! The findings of `ptx-atomics check` in PTX: faults of asynchronous operations, and data races of all accesses, with
+//! executions.
 
 use std::time::Duration;
 
@@ -16,57 +17,59 @@ use crate::{
     order::{self, Order},
 };
 
-/// The emergency stop of each question about a kernel, in seconds, if the page does not set it.
+/// The time limit of each question about a kernel, in seconds, if the page does not set it.
 const PATIENCE: f64 = 60.0;
 
-/// PTX, and how it is asked, as the fields of the page have them. Text that is empty is not set.
+/// PTX with the options of the check, as the fields of the page. An empty text means that the option is not set.
 #[derive(Default, Deserialize)]
 #[serde(default, rename_all = "kebab-case")]
 pub struct Question {
     /// The PTX.
     text: String,
-    /// The LLVM IR that it was made of.
+    /// The LLVM IR from which a compiler made the PTX.
     ir: String,
-    /// As of the command line, like all that follow: `128` or `16,8`.
+    /// The format of this and of the following fields is the format of the command line: `128` or `16,8`.
     block: String,
     grid: String,
     profile: String,
-    /// In seconds, for each kernel.
+    /// The time limit for each kernel, in seconds.
     time_limit: String,
 }
 
-/// What is known of PTX.
+/// The result of the check.
 #[derive(Serialize)]
 pub struct Known {
     kernels: Vec<OfKernel>,
-    /// By their lines.
+    /// The findings, ordered by their lines.
     findings: Vec<Row>,
-    /// Lines that are not read, and so not checked, and lines that the assembler refuses.
+    /// Lines that are not parsed, and therefore not checked, and lines that the assembler rejects.
     unread: Vec<Wrong>,
-    /// What became of the operations of the IR, if there is IR.
+    /// The comparison with the operations of the IR, if the question has IR.
     order: Option<Order>,
 }
 
-/// What is known of a kernel.
+/// The result for a kernel.
 #[derive(Serialize)]
 struct OfKernel {
     kernel: String,
-    /// What is said of data races: `free`, `race`, `divergent` or `open`; nothing of asynchronous operations, which are not followed.
+    /// The verdict on data races: `free`, `race`, `divergent` or `open`; `None` for asynchronous operations, which the
+    /// proof does not cover.
     races: Option<String>,
-    /// What the proof takes for granted.
+    /// The assumptions of the proof.
     assumptions: Vec<String>,
-    /// Whether it has asynchronous operations.
+    /// Whether the kernel has asynchronous operations.
     is_asynchronous: bool,
-    /// The launch with which it was run, as options of `ptx-atomics run`, and how that ended; nothing if it cannot be launched.
+    /// The launch of the execution, as options of `ptx-atomics run`, and the end of the execution; `None` if the kernel
+    /// cannot be launched.
     ran: Option<String>,
 }
 
-/// Reads a [`Question`] as JSON, and gives a [`Known`], or what is wrong with its fields.
+/// Reads a [`Question`] as JSON, and returns a [`Known`], or the errors in its fields.
 pub fn answer(question: &str) -> String {
     answer::answer(question, Question::ask)
 }
 
-/// The lines of PTX that are not read, or that the assembler refuses, as JSON: a list of lines and messages.
+/// The lines of PTX that are not parsed, or that the assembler rejects, as JSON: a list of lines and messages.
 pub fn unread(text: &str) -> String {
     answer::list(legality::read(text).1.into_iter().map(answer::unread))
 }
@@ -79,7 +82,7 @@ impl Question {
         let seconds = if self.time_limit.is_empty() { Some(PATIENCE) } else { self.time_limit.parse().ok() };
         let time = seconds.filter(|seconds| (0.0..=1e6).contains(seconds)).map(Duration::from_secs_f64);
         if time.is_none() {
-            let message = format!("'{}' is no number of seconds from 0 to 1000000", self.time_limit);
+            let message = format!("expected seconds, from 0 to 1000000, found '{}'", self.time_limit);
             errors.push(Wrong::new("time-limit", message));
         }
         let (module, unread) = legality::read(&self.text);
@@ -88,7 +91,7 @@ impl Question {
         let order = has_ir.then(|| order::judged(&self.ir, &module, &mut errors));
         if module.kernels().next().is_none() && errors.is_empty() && !has_ir {
             errors.extend(unread);
-            errors.push(Wrong::new("text", "there is no kernel to check: PTX has `.entry` in front of each"));
+            errors.push(Wrong::new("text", "the text has no kernel to check: expected an `.entry` of PTX"));
             return Err(errors);
         }
         match time {
@@ -100,7 +103,7 @@ impl Question {
     }
 }
 
-/// A question whose fields are right.
+/// A question whose fields are valid.
 struct Asked<'a> {
     text: &'a str,
     module: Module,
@@ -151,7 +154,7 @@ impl Asked<'_> {
         Known { kernels, findings, unread, order: None }
     }
 
-    /// The launch that comes furthest, and how it ended.
+    /// The launch that executes the most instructions, and the end of its execution.
     fn ran(&self, kernel: &str, has_block: bool) -> Option<String> {
         let given = Given { size: self.size, ..Given::default() };
         let stop = Stop::after(self.time);
@@ -159,19 +162,19 @@ impl Asked<'_> {
             search(&self.module, kernel, &given, &SearchBudget::default(), &stop).ok()?.into_iter().next()?;
         let how = match end {
             End::Ended => "all threads ended".to_owned(),
-            End::Cut => "it did not end in time".to_owned(),
-            End::Stopped(kind) => format!("it stopped: {kind}"),
+            End::Cut => "the time limit ended the execution".to_owned(),
+            End::Stopped(kind) => format!("the execution stopped: {kind}"),
         };
         let chosen = if has_block {
             ""
         } else {
-            "; the kernel does not say how many threads a CTA has, so that number is chosen"
+            "; the check chose the number of threads of a CTA, which the kernel does not set"
         };
         Some(format!("{launch}: {how}, {executed} of {all} instructions executed{chosen}"))
     }
 }
 
-/// A finding as the page shows it.
+/// A finding in the form of the page.
 fn row(view: View<'_>) -> Row {
     let finding = view.finding;
     let edits = view.all_edits().filter(|edit| edit.side != Side::InPlace).map(|edit| Edit {
@@ -210,7 +213,7 @@ mod tests {
         serde_json::from_str(&answer(&question.to_string())).expect("an answer is JSON")
     }
 
-    /// What is said of an example: the verdict on races, and level and line of each finding.
+    /// Checks the findings in an example: the verdict on races, and level and line of each finding.
     #[track_caller]
     fn check(name: &str, races: Option<&str>, findings: &[(&str, u64)]) {
         let path = format!("{}/../../examples/check/{name}.ptx", env!("CARGO_MANIFEST_DIR"));
@@ -237,7 +240,7 @@ mod tests {
         check("proxy_fence", None, &[]);
     }
 
-    /// Each field is named that has something wrong.
+    /// An error names its field.
     #[test]
     fn what_is_wrong_is_said_of_its_field() {
         let fields = |question: Value| {
@@ -263,7 +266,7 @@ mod tests {
         assert!(answer["answer"]["kernels"].as_array().is_some_and(|kernels| !kernels.is_empty()), "{answer:#}");
     }
 
-    /// As the command has it, in the order of the text.
+    /// The errors of the command, in the order of the text.
     #[test]
     fn instructions_that_the_assembler_refuses() {
         let text =

@@ -1,4 +1,4 @@
-//! What the fields of the pages may hold, for their lists.
+//! The possible values of the pages' fields, for their lists.
 
 use itertools::Itertools;
 use ptx_atomics_common::FpChoice;

@@ -1,4 +1,4 @@
-//! The PTX of one operation: what it is, what it differs in, what it needs and costs.
+//! The PTX of one operation, with its changes, requirements and costs.
 
 use itertools::Itertools;
 use ptx_atomics_common::settings::{self, Settings};
@@ -14,7 +14,7 @@ use strum::{EnumMessage, IntoEnumIterator};
 
 use crate::answer::{self, Wrong};
 
-/// The operations that are no read-modify-write of `atomicrmw`.
+/// The operations that are not a read-modify-write of `atomicrmw`.
 const PLAIN: [&str; 4] = ["load", "store", "cmpxchg", "fence"];
 
 /// The names of all operations.
@@ -22,19 +22,20 @@ pub fn operations() -> impl Iterator<Item = String> {
     PLAIN.into_iter().map(ToOwned::to_owned).chain(RmwOp::iter().map(|op| op.to_string()))
 }
 
-/// An operation and what decides its lowering, as the fields of the page have them. Text that is empty is not set.
+/// An operation and the options of its lowering, as the fields of the page. An empty text means that the option is not
+/// set.
 #[derive(Clone, Default, Deserialize)]
 #[serde(default, rename_all = "kebab-case")]
 pub struct Question {
     operation: String,
     ordering: String,
-    /// Of `cmpxchg`.
+    /// The ordering of a failing `cmpxchg`.
     failure: String,
     scope: String,
     #[serde(rename = "type")]
     ty: String,
     space: String,
-    /// As of the command line, like all that follow.
+    /// The format of this and of the following fields is the format of the command line.
     mcpu: String,
     mattr: String,
     strategy: String,
@@ -42,21 +43,21 @@ pub struct Question {
     volatile: bool,
     generic_may_be_local: bool,
     volatile_as_mmio: bool,
-    /// As the attribute `denormal-fp-math-f32` says of a function.
+    /// The attribute `denormal-fp-math-f32` of a function: whether it flushes subnormals.
     flush_f32: bool,
 }
 
-/// What is known of the lowering of one operation.
+/// The lowering of one operation.
 #[derive(Serialize)]
 pub struct Explored {
     target: String,
-    /// A statement a line; nothing for an operation that needs no instruction.
+    /// The PTX, with one statement on each line; empty for an operation that needs no instruction.
     ptx: String,
-    /// How it differs from the words of the operation and of the ABI's row.
+    /// The differences from the operation and from the ABI's row.
     changes: Vec<Explained>,
     /// The ABI's row, and its sequences.
     row: Option<StrategyRow>,
-    /// What the forms of the instructions need.
+    /// The requirements of the instructions' forms.
     requires: Vec<Required>,
     sass: Option<Measured>,
 }
@@ -69,12 +70,12 @@ struct Explained {
 
 #[derive(Serialize)]
 struct StrategyRow {
-    /// As the strategies on the command line name it.
+    /// The name of the strategy on the command line.
     name: String,
-    /// In the words of the document.
+    /// The operation of the row, in the text of the ABI's document.
     words: String,
     sequences: Vec<String>,
-    /// The number of the sequence that was chosen; nothing if the strategy has one of its own.
+    /// The index of the chosen sequence; `None` if the strategy has a sequence that the row lacks.
     used: Option<usize>,
 }
 
@@ -84,7 +85,7 @@ struct Required {
     requirement: String,
 }
 
-/// What ptxas was measured to make of it.
+/// The machine code of ptxas, as measured.
 #[derive(Serialize)]
 struct Measured {
     family: String,
@@ -93,16 +94,16 @@ struct Measured {
     membar: usize,
     errbar: usize,
     cctl: usize,
-    /// What ptxas does with it beyond that.
+    /// Further effects of ptxas.
     notes: Vec<&'static str>,
 }
 
-/// Reads a [`Question`] as JSON, and gives an [`Explored`], or what is wrong with its fields.
+/// Reads a [`Question`] as JSON, and returns an [`Explored`], or the errors in its fields.
 pub fn answer(question: &str) -> String {
     answer::answer(question, Question::explore)
 }
 
-/// A value by its name.
+/// Finds a value by its name.
 fn named<T: ToString>(field: &'static str, name: &str, mut all: impl Iterator<Item = T> + Clone) -> Result<T, Wrong> {
     let known = all.clone().map(|value| value.to_string());
     let found = all.find(|value| value.to_string() == name);
@@ -110,15 +111,15 @@ fn named<T: ToString>(field: &'static str, name: &str, mut all: impl Iterator<It
 }
 
 fn unknown(field: &'static str, name: &str, mut known: impl Iterator<Item = String>) -> Wrong {
-    Wrong::new(field, format!("unknown {field} '{name}'; the known ones are {}", known.join(", ")))
+    Wrong::new(field, format!("unknown {field} '{name}'; the known {field}s are {}", known.join(", ")))
 }
 
-/// A read-modify-write operation by its name.
+/// Finds a read-modify-write operation by its name.
 fn rmw(name: &str) -> Result<RmwOp, Wrong> {
     named("operation", name, RmwOp::iter()).map_err(|_| unknown("operation", name, operations()))
 }
 
-/// Takes the value of a field, or keeps its error.
+/// Returns the value of a field, or records its error.
 fn kept<T>(errors: &mut Vec<Wrong>, value: Result<T, Wrong>) -> Option<T> {
     value.map_err(|wrong| errors.push(wrong)).ok()
 }
@@ -158,7 +159,8 @@ impl Question {
         let failure = match (&self.operation[..], &self.failure[..]) {
             ("cmpxchg", name @ ("" | "relaxed" | "acquire" | "seq_cst")) => name.parse().unwrap_or(Ordering::Relaxed),
             ("cmpxchg", name) => {
-                let message = format!("cmpxchg cannot fail with '{name}'; it can with relaxed, acquire and seq_cst");
+                let message =
+                    format!("expected relaxed, acquire or seq_cst as the failure ordering of cmpxchg, found '{name}'");
                 errors.push(Wrong::new("failure", message));
                 return None;
             }
@@ -179,7 +181,7 @@ impl Question {
         })
     }
 
-    /// The options of the command that are set.
+    /// The options of the command that the fields set.
     fn settings(&self, errors: &mut Vec<Wrong>) -> Settings {
         let mut settings = Settings { volatile_as_mmio: Some(self.volatile_as_mmio), ..Settings::default() };
         let mut set = |field, value: &str, read: &dyn Fn(&mut Settings, &str) -> Result<(), String>| {
@@ -254,7 +256,7 @@ impl Measured {
 mod tests {
     use super::*;
 
-    /// The row of the ABI that is shown, if any.
+    /// Checks the row of the ABI in the answer.
     fn check(fields: &str, row: Option<&str>) {
         let usual = r#"{"operation": "add", "ordering": "acq_rel", "scope": "gpu", "type": "i32", "space": "global"}"#;
         let mut question: serde_json::Value = serde_json::from_str(usual).expect("a question");
@@ -265,7 +267,8 @@ mod tests {
         assert_eq!(explored.row.as_ref().map(|row| &row.name[..]), row, "{fields}");
     }
 
-    /// The first line of the PTX of an f32 operation on a generic address, or of one that these fields choose.
+    /// The first line of the PTX of an f32 operation on a generic address, or of another operation that these fields
+    /// choose.
     fn first(fields: &str) -> String {
         let usual = r#"{"operation": "fadd", "ordering": "relaxed", "scope": "gpu", "type": "f32", "space": "generic", "mcpu": "sm_90", "mattr": "+ptx93"}"#;
         let mut question: serde_json::Value = serde_json::from_str(usual).expect("a question");
@@ -275,7 +278,8 @@ mod tests {
         question.explore().expect("it has a lowering").ptx.lines().next().unwrap_or_default().to_owned()
     }
 
-    /// What is not known is said with all that is: the list of operations lacked those that are no `atomicrmw`.
+    /// The error about an unknown value lists all possible values, including the operations that are not an
+    /// `atomicrmw`.
     #[test]
     fn what_is_not_known_is_said_with_what_is() {
         let said = answer(r#"{"operation": "odd", "ordering": "odd", "scope": "odd", "type": "i7", "space": "odd"}"#);
@@ -289,7 +293,7 @@ mod tests {
         assert!(known.iter().all(|known| said.contains(known)), "{said}");
     }
 
-    /// Each option does what it does in the command.
+    /// Each option has the same effect as in the command.
     #[test]
     fn options_are_those_of_the_library() {
         let native = "atom.relaxed.gpu.add.f32 %d, [%a], %b;";

@@ -1,4 +1,4 @@
-//! What is found in a line of PTX.
+//! Findings in lines of PTX.
 
 use serde::Serialize;
 
@@ -10,14 +10,14 @@ pub struct Row {
     pub kernel: String,
     /// `error`, `possible`, `warning`, `note` or `not-checked`.
     pub level: &'static str,
-    /// From 1; 0 if it is about the whole kernel.
+    /// The line, from 1; 0 for a finding about the whole kernel.
     pub line: u32,
     pub first: Option<u32>,
     pub message: String,
     pub notes: Vec<String>,
     pub help: Option<String>,
     pub edits: Vec<Edit>,
-    /// A litmus test of it, with an execution, drawn in text.
+    /// A litmus test of the finding, with an execution, drawn in text.
     pub explained: Option<String>,
 }
 
@@ -25,7 +25,7 @@ pub struct Row {
 #[derive(Serialize)]
 pub struct Edit {
     pub line: u32,
-    /// Whether it goes in front of the line, or behind it.
+    /// Whether the instruction is inserted before the line; otherwise it is inserted after the line.
     pub before: bool,
     pub instruction: String,
 }

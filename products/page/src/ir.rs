@@ -1,6 +1,8 @@
-//! The atomics and fences of LLVM IR, read from its text without LLVM: those of one line each, with operands of the usual types.
+//! A parser of the atomics and fences in the text of LLVM IR, without LLVM. It reads operations on a single line, with
+//! operands of the usual types.
 //!
-//! What a pass knows of a whole module is not known here: attributes of functions, flags of the module, and what inlining brings.
+//! The parser does not have a pass's knowledge of the whole module: attributes of functions, flags of the module, and
+//! the results of inlining.
 
 use ptx_atomics_common::{address_space, operation::SYNC_SCOPES};
 use ptx_lowering::{Ordering, SyncScope};
@@ -9,28 +11,28 @@ use serde_json::{Map, Value, json};
 
 use crate::{answer, explorer};
 
-/// LLVM IR, and what decides the lowering, as the fields of the page have them.
+/// LLVM IR and the options of the lowering, as the fields of the page.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 pub struct Question {
     text: String,
-    /// The fields of [`explorer::Question`] that are of no operation: `mcpu`, `strategy` and so on.
+    /// The fields of [`explorer::Question`] that do not describe an operation: `mcpu`, `strategy` and so on.
     #[serde(flatten)]
     options: Map<String, Value>,
 }
 
-/// What is known of LLVM IR.
+/// The result for LLVM IR.
 #[derive(Serialize)]
 pub struct Known {
-    /// Its atomics and fences, in the order of the text.
+    /// The atomics and fences, in the order of the text.
     operations: Vec<Operation>,
-    /// Lines that seem to have one and are not read.
+    /// Lines that seem to have an operation and are not parsed.
     unread: Vec<Unread>,
 }
 
 #[derive(Serialize)]
 struct Operation {
-    /// From 1.
+    /// The line, from 1.
     line: usize,
     source: String,
     /// The answer of [`explorer::answer`].
@@ -43,7 +45,7 @@ struct Unread {
     message: String,
 }
 
-/// Reads a [`Question`] as JSON, and gives a [`Known`].
+/// Reads a [`Question`] as JSON, and returns a [`Known`].
 pub fn answer(question: &str) -> String {
     answer::answer(question, |question: &Question| Ok(question.ask()))
 }
@@ -69,7 +71,8 @@ impl Question {
     }
 }
 
-/// The fields of an operation in a line of LLVM IR; nothing if it has none; or why it is not read.
+/// The fields of the operation in a line of LLVM IR; `None` if the line has no operation; or the reason why the line is
+/// not parsed.
 pub fn fields(line: &str) -> Option<Result<Map<String, Value>, String>> {
     let code = line.split(';').next().unwrap_or_default().trim();
     let code = match code.split_once(" = ") {
@@ -82,7 +85,7 @@ pub fn fields(line: &str) -> Option<Result<Map<String, Value>, String>> {
         "atomicrmw" | "cmpxchg" => true,
         "load" | "store" => words.next() == Some("atomic"),
         "fence" => true,
-        // A call may be of a tail, and a declaration has no operation.
+        // A call may begin with `tail`, and a declaration has no operation.
         _ => false,
     };
     is_one.then(|| read(instruction, code))
@@ -90,7 +93,7 @@ pub fn fields(line: &str) -> Option<Result<Map<String, Value>, String>> {
 
 fn read(instruction: &str, code: &str) -> Result<Map<String, Value>, String> {
     let parts = split(code);
-    // Where the pointer is, and behind which operand the scope and the orderings are.
+    // The index of the pointer, and the index of the last operand before scope and orderings.
     let (pointer, last) = match instruction {
         "cmpxchg" => (0, 2),
         "atomicrmw" => (0, 1),
@@ -100,7 +103,7 @@ fn read(instruction: &str, code: &str) -> Result<Map<String, Value>, String> {
     let part = |number: usize| parts.get(number).copied().ok_or_else(|| format!("'{instruction}' lacks operands"));
     let behind = part(last)?;
     let named: Vec<Ordering> = orderings(behind);
-    let lacking = || format!("'{instruction}' has no ordering that is known");
+    let lacking = || format!("'{instruction}' has no known ordering");
     let (ordering, failure) = match (instruction, &named[..]) {
         ("cmpxchg", [.., success, failure]) => (*success, Some(*failure)),
         ("cmpxchg", _) => return Err(lacking()),
@@ -118,7 +121,7 @@ fn read(instruction: &str, code: &str) -> Result<Map<String, Value>, String> {
         set("operation", json!("fence"));
         return Ok(fields);
     }
-    // The words in front of the first operand.
+    // The words before the first operand.
     let front = part(0)?.strip_prefix(instruction).unwrap_or_default().trim();
     let front = ["weak", "atomic"].iter().fold(front, |front, word| front.strip_prefix(word).unwrap_or(front).trim());
     let bare = front.strip_prefix("volatile").map(str::trim);
@@ -133,7 +136,7 @@ fn read(instruction: &str, code: &str) -> Result<Map<String, Value>, String> {
     Ok(fields)
 }
 
-/// A line at the commas that stand in no brackets.
+/// Splits a line at the commas outside of brackets.
 fn split(code: &str) -> Vec<&str> {
     let (mut parts, mut depth, mut start, mut quoted) = (Vec::new(), 0_i32, 0, false);
     for (at, letter) in code.char_indices() {
@@ -177,7 +180,7 @@ fn scope(text: &str) -> Result<String, String> {
 /// The state space of a pointer.
 fn space(pointer: &str) -> Result<String, String> {
     let number = match pointer.split_once("addrspace(") {
-        // Of a constant expression, the pointer's own stands in front.
+        // In a constant expression, the address space of the pointer itself comes first.
         Some((front, rest)) if front.trim_end().ends_with("ptr") => {
             rest.split_once(')').map_or("", |(number, _)| number)
         }
@@ -187,7 +190,7 @@ fn space(pointer: &str) -> Result<String, String> {
     space.map(|space| space.to_string()).ok_or_else(|| format!("unknown address space {number}"))
 }
 
-/// A type at the start of a text, as the explorer names it.
+/// The type at the start of a text, by its name in the explorer.
 fn ty(text: &str) -> Result<&'static str, String> {
     const TYPES: [(&str, &str); 19] = [
         ("<2 x half>", "f16x2"),
@@ -208,12 +211,12 @@ fn ty(text: &str) -> Result<&'static str, String> {
         ("bfloat", "bf16"),
         ("float", "f32"),
         ("double", "f64"),
-        // A pointer has the size of one.
+        // A pointer has the size of an i64.
         ("ptr", "i64"),
     ];
     let is_word = |rest: &str| !rest.starts_with(|letter: char| letter.is_alphanumeric());
     let known = TYPES.iter().find(|(llvm, _)| text.strip_prefix(llvm).is_some_and(is_word));
-    known.map(|(_, ty)| *ty).ok_or_else(|| format!("the type of '{text}' is not read here"))
+    known.map(|(_, ty)| *ty).ok_or_else(|| format!("the page does not read the type of '{text}'"))
 }
 
 #[cfg(test)]
@@ -222,7 +225,8 @@ mod tests {
 
     use super::{answer, fields};
 
-    /// The values of the fields, between spaces; or why a line is not read; nothing if it has no operation.
+    /// Checks the values of the fields, separated by spaces; or the reason why a line is not parsed; or nothing for a
+    /// line without an operation.
     #[track_caller]
     fn check(line: &str, expected: &str) {
         let said = match fields(line) {
@@ -259,7 +263,7 @@ mod tests {
         check("%w = load <2 x i32>, ptr %p", "");
         check("call void @fence()", "");
         check("atomicrmw add ptr %p, i32 1 syncscope(\"agent\") acq_rel", "unknown syncscope 'agent'");
-        check("atomicrmw add ptr %p, i7 1 acq_rel", "the type of 'i7 1 acq_rel' is not read here");
+        check("atomicrmw add ptr %p, i7 1 acq_rel", "the page does not read the type of 'i7 1 acq_rel'");
         check("%b = cmpxchg ptr %p, i32 1", "'cmpxchg' lacks operands");
     }
 

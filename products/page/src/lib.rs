@@ -1,7 +1,8 @@
 //! The lowering and the memory model for the browser.
 //!
-//! A page sends a question as JSON, all of whose fields are text as the user typed it, and gets an answer as JSON: what the
-//! command `ptx-atomics` says, or its errors with the fields they are about. `scripts/book` puts all of it together.
+//! A page sends a question as JSON, whose fields are texts as the user typed them, and receives an answer as JSON: the
+//! output of the command `ptx-atomics`, or its errors with the fields that they concern. `scripts/book` builds the
+//! pages.
 
 mod adjust;
 mod answer;
@@ -20,31 +21,31 @@ pub use adjust::adjusted;
 pub use choices::choices;
 pub use placement::placed;
 
-/// What the page that checks PTX calls.
+/// The functions for the page that checks PTX.
 #[cfg(all(target_arch = "wasm32", feature = "check"))]
 mod exports {
     use wasm_bindgen::prelude::wasm_bindgen;
 
-    /// What is wrong with PTX: [`crate::check`].
+    /// The findings in PTX: [`crate::check`].
     #[wasm_bindgen]
     pub fn check(question: &str) -> String {
         crate::check::answer(question)
     }
 
-    /// What runs of PTX find: [`crate::run`].
+    /// The findings in runs of PTX: [`crate::run`].
     #[wasm_bindgen]
     pub fn run(question: &str) -> String {
         crate::run::answer(question)
     }
 
-    /// What is not read of PTX while it is typed.
+    /// The errors of PTX while the user types it.
     #[wasm_bindgen]
     pub fn unread(text: &str) -> String {
         crate::check::unread(text)
     }
 }
 
-/// What the other pages call.
+/// The functions for the other pages.
 #[cfg(all(target_arch = "wasm32", not(feature = "check")))]
 mod exports {
     use wasm_bindgen::prelude::wasm_bindgen;
@@ -61,7 +62,7 @@ mod exports {
         crate::ir::answer(question)
     }
 
-    /// What makes the choice of a field possible: [`crate::adjusted`].
+    /// The changes that make the choice of a field possible: [`crate::adjusted`].
     #[wasm_bindgen]
     pub fn adjusted(question: &str, field: &str) -> String {
         crate::adjusted(question, field)
@@ -73,26 +74,27 @@ mod exports {
         crate::litmus::answer(question)
     }
 
-    /// What is not read of a litmus test while it is typed.
+    /// The errors of a litmus test while the user types it.
     #[wasm_bindgen]
     pub fn unread(text: &str, convention: &str) -> String {
         crate::litmus::unread(text, convention)
     }
 
-    /// The text of a test with a thread at another place; nothing if there is no such thread.
+    /// The text of a test with a thread at another place; `None` if the test has no such thread.
     #[wasm_bindgen]
     pub fn placed(text: &str, thread: usize, gpu: u32, cluster: Option<u32>, cta: u32) -> Option<String> {
         let place = ptx_memory_model::place::Place { gpu, cluster, cta, ..Default::default() };
         crate::placed(text, thread, place)
     }
 
-    /// What a question in the words of a language asks for, as JSON; nothing if it names no operation: [`crate::words`].
+    /// The operation that a question in the words of a language asks for, as JSON; `None` if the question names no
+    /// operation: [`crate::words`].
     #[wasm_bindgen]
     pub fn said(text: &str) -> Option<String> {
         serde_json::to_string(&crate::words::said(text)?).ok()
     }
 
-    /// The values that the fields may have: [`crate::choices`].
+    /// The possible values of the fields: [`crate::choices`].
     #[wasm_bindgen]
     pub fn choices() -> String {
         crate::choices()

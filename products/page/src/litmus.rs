@@ -1,4 +1,4 @@
-//! The answer to a litmus test, as `ptx-atomics litmus` gives it.
+//! The answer of `ptx-atomics litmus` to a litmus test.
 
 use std::{str::FromStr, time::Duration};
 
@@ -14,27 +14,27 @@ use serde::{Deserialize, Serialize};
 
 use crate::answer::{self, Wrong};
 
-/// The seconds that a search takes at most, where the question says nothing.
+/// The time limit of a search, in seconds, if the question does not set one.
 const PATIENCE: f64 = 10.0;
 
-/// A test, and how it is asked, as the fields of the page have them. Text that is empty is not set.
+/// A test with the options of the search, as the fields of the page. An empty text means that the option is not set.
 #[derive(Default, Deserialize)]
 #[serde(default, rename_all = "kebab-case")]
 pub struct Question {
     /// The litmus test.
     text: String,
-    /// As of the command line, like all that follow.
+    /// The format of this and of the following fields is the format of the command line.
     convention: String,
     profile: String,
-    /// Between commas, as `A2=strict`.
+    /// The readings, separated by commas, such as `A2=strict`.
     readings: String,
     rounds: String,
     choices: String,
-    /// In seconds.
+    /// The time limit, in seconds.
     time_limit: String,
 }
 
-/// What is known of a test in two words.
+/// The verdict on a test, in two words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 enum Badge {
@@ -59,26 +59,26 @@ impl Badge {
     }
 }
 
-/// What is known of a test.
+/// The result for a test.
 #[derive(Serialize)]
 pub struct Known {
     badge: Badge,
-    /// What the command's JSON has of it.
+    /// The answer in the form of the command's JSON.
     answer: ptx_memory_model::report::Answer,
-    /// What the command prints of it with `--explain --outcomes`.
+    /// The output of the command with `--explain --outcomes`.
     text: String,
-    /// What it draws; nothing where there is no execution.
+    /// The drawing of the execution; `None` without an execution.
     svg: Option<String>,
-    /// Where its threads run.
+    /// The places of the threads.
     threads: Vec<Placed>,
-    /// What may be a mistake.
+    /// Warnings about possible mistakes.
     warnings: Vec<Wrong>,
 }
 
-/// Where a thread runs, as the test says it.
+/// The place of a thread in the test.
 #[derive(Serialize)]
 struct Placed {
-    /// The processor, if it is the host's: of such a thread the rest says nothing.
+    /// The processor of a thread of the host, for which the remaining fields have no meaning.
     host: Option<&'static str>,
     gpu: u32,
     cluster: Option<u32>,
@@ -91,12 +91,12 @@ impl Placed {
     }
 }
 
-/// Reads a [`Question`] as JSON, and gives a [`Known`], or what is wrong with its fields.
+/// Reads a [`Question`] as JSON, and returns a [`Known`], or the errors in its fields.
 pub fn answer(question: &str) -> String {
     answer::answer(question, Question::ask)
 }
 
-/// What is wrong with the text of a test, read with a convention, as JSON: a list of lines, columns and messages.
+/// The errors in the text of a test, read with a convention, as JSON: a list of lines, columns and messages.
 pub fn unread(text: &str, convention: &str) -> String {
     let asked = Question { convention: convention.to_owned(), ..Question::default() };
     let (_, dialect) = asked.conventions(&mut Vec::new());
@@ -104,7 +104,7 @@ pub fn unread(text: &str, convention: &str) -> String {
     answer::list(errors.into_iter().map(wrong))
 }
 
-/// The name of the file that a test of this name would be in.
+/// The name of the file for a test with this name.
 fn file(name: &str) -> String {
     let word = |letter: char| if letter.is_alphanumeric() || "+-._".contains(letter) { letter } else { '_' };
     format!("{}.litmus", name.chars().map(word).collect::<String>())
@@ -150,7 +150,7 @@ impl Question {
             "" | "manual" => (Conventions::MANUAL, Dialect::Ptx),
             "dat3m" => (Conventions::DAT3M, Dialect::Dat3m),
             other => {
-                let message = format!("unknown convention '{other}'; the known ones are manual, dat3m");
+                let message = format!("unknown convention '{other}'; the known conventions are manual, dat3m");
                 errors.push(Wrong::new("convention", message));
                 (Conventions::MANUAL, Dialect::Ptx)
             }
@@ -167,9 +167,10 @@ impl Question {
 
     fn limits(&self, errors: &mut Vec<Wrong>) -> Limits {
         let defaults = Limits::default();
-        let mut wrong =
-            |field, text: &str, what: &str| errors.push(Wrong::new(field, format!("'{text}' is no {what}")));
-        // As the command has them, of which one is the number of rounds at the least.
+        let mut wrong = |field, text: &str, what: &str| {
+            errors.push(Wrong::new(field, format!("expected a {what}, found '{text}'")))
+        };
+        // The limits of the command. The least number of iterations is 1.
         let rounds = number(&self.rounds, defaults.rounds as u32).filter(|rounds| *rounds > 0).unwrap_or_else(|| {
             wrong("rounds", &self.rounds, "whole number from 1 to 4294967295");
             1
@@ -188,7 +189,7 @@ impl Question {
     }
 }
 
-/// The number that a field has, if it has one; what nothing stands in has the default.
+/// The number in a field; the default for an empty field; `None` for any other text.
 fn number<N: FromStr>(text: &str, default: N) -> Option<N> {
     if text.is_empty() { Some(default) } else { text.parse().ok() }
 }

@@ -1,7 +1,9 @@
-//! The order of PTX against the LLVM IR that it was made of, as `ptx-atomics check --ir` judges it, without LLVM: the IR is read by lines.
+//! The comparison of PTX with its LLVM IR, as `ptx-atomics check --ir` makes it, but without LLVM: a parser reads the
+//! lines of the IR.
 //!
-//! What LLVM knows of a module is not known here: which generic address is of which memory, and what else the IR does to memory. So an
-//! instruction that names a state space stands for a generic address, and accesses that no operation asks for are not blamed.
+//! LLVM's knowledge of a module is missing here: the memory of a generic address, and the other accesses of the IR. An
+//! instruction that names a state space therefore matches a generic address, and accesses without an operation of the
+//! IR are not reported.
 
 use std::collections::HashMap;
 
@@ -15,49 +17,50 @@ use strum::EnumMessage;
 
 use crate::{answer::Wrong, explorer, ir};
 
-/// What the names of the functions begin with by which Rust calls for atomics with a scope.
+/// The prefix of the functions by which Rust calls atomics with a scope.
 const MARKER: &str = "@ptx_atomics$";
 
 /// A function of LLVM IR that has atomics or fences.
 struct Source<'a> {
     name: &'a str,
     blocks: Vec<BasicBlock>,
-    /// The lines of its operations, with their numbers from 1.
+    /// The lines of the operations, with their numbers from 1.
     lines: Vec<(usize, &'a str)>,
 }
 
-/// What became of the operations of IR.
+/// The comparison of the operations of IR with PTX.
 #[derive(Default, Serialize)]
 pub struct Order {
-    /// How many are kept.
+    /// The number of operations that the PTX keeps.
     pub kept: usize,
-    /// What is lost.
+    /// The operations that the PTX loses.
     pub lost: Vec<Lost>,
-    /// How many are of functions that the PTX has not, or that are too large, or are in blocks to which nothing leads.
+    /// The number of operations in functions that the PTX lacks, in functions that are too large, and in unreachable
+    /// blocks.
     pub not_checked: usize,
 }
 
-/// An operation of which something is lost.
+/// An operation that the PTX does not keep.
 #[derive(Serialize)]
 pub struct Lost {
-    /// The name of its function.
+    /// The name of the operation's function.
     pub function: String,
     /// The line of the IR, from 1, and its text.
     pub source: (usize, String),
-    /// What is lost, in words.
+    /// The losses in words.
     pub summary: String,
-    /// Each reason.
+    /// The reasons of the losses.
     pub reasons: String,
-    /// The lines of the PTX that stand for it.
+    /// The lines of the PTX that implement the operation.
     pub lines: Vec<u32>,
 }
 
-/// Judges PTX by IR, and keeps what is not read of the IR.
+/// Judges PTX by IR, and adds the lines of the IR that are not parsed to `wrong`.
 pub fn judged(text: &str, module: &Module, wrong: &mut Vec<Wrong>) -> Order {
     let functions: HashMap<&str, &Function> = module.functions().map(|function| (&*function.name, function)).collect();
     let mut order = Order::default();
     for source in read(text, wrong) {
-        // As LLVM spells it in PTX.
+        // The name as LLVM spells it in PTX.
         let name = source.name.replace(['.', '@'], "_$_");
         let judged = functions.get(&*name).and_then(|function| judge_function(&source.blocks, function).ok());
         let Some(judged) = judged else {
@@ -66,7 +69,7 @@ pub fn judged(text: &str, module: &Module, wrong: &mut Vec<Wrong>) -> Order {
         };
         for (judgement, (number, line)) in judged.operations.iter().zip(source.lines) {
             match judgement.loss() {
-                // A line that is not read would have led to it.
+                // A line that was not parsed would be the jump to the block.
                 None if judgement.notes.contains(&Note::Unreachable) => order.not_checked += 1,
                 None => order.kept += 1,
                 Some(loss) => order.lost.push(Lost {
@@ -82,7 +85,7 @@ pub fn judged(text: &str, module: &Module, wrong: &mut Vec<Wrong>) -> Order {
     order
 }
 
-/// The functions of LLVM IR that have operations.
+/// The functions of LLVM IR with atomics or fences.
 fn read<'a>(text: &'a str, wrong: &mut Vec<Wrong>) -> Vec<Source<'a>> {
     let mut functions = Vec::new();
     let mut lines = text.lines().enumerate().map(|(index, line)| (index + 1, line));
@@ -96,7 +99,7 @@ fn read<'a>(text: &'a str, wrong: &mut Vec<Wrong>) -> Vec<Source<'a>> {
     functions
 }
 
-/// The name at the start of a text, which may be quoted.
+/// The name at the start of a text, with or without quotes.
 fn name(text: &str) -> &str {
     match text.strip_prefix('"') {
         Some(quoted) => quoted.split('"').next().unwrap_or_default(),
@@ -106,26 +109,26 @@ fn name(text: &str) -> &str {
     }
 }
 
-/// A function by the lines of its body.
+/// Parses a function from the lines of its body.
 fn function<'a>(function: &'a str, body: &[(usize, &'a str)], wrong: &mut Vec<Wrong>) -> Source<'a> {
     let mut source = Source { name: function, blocks: vec![BasicBlock::default()], lines: Vec::new() };
     let mut labels: HashMap<&str, usize> = HashMap::new();
-    // The line, the block that it ends, and the block that it names.
+    // For each jump, its line, the block that it ends, and the name of its target block.
     let mut jumps: Vec<(usize, usize, &str)> = Vec::new();
     for (index, &(number, line)) in body.iter().enumerate() {
         if let Some(label) = label(line) {
-            // The first block is there already.
+            // The first block exists already.
             source.blocks.extend((index > 0).then(BasicBlock::default));
             labels.insert(label, source.blocks.len() - 1);
             continue;
         }
         let code = line.split(';').next().unwrap_or_default();
         let block = source.blocks.len() - 1;
-        // Of a terminator, however many lines it has.
+        // The targets of a terminator, which may extend over several lines.
         jumps.extend(code.split("label %").skip(1).map(|label| (number, block, name(label))));
         let mut operation = ir::fields(line).map(|fields| fields.and_then(|fields| operation(fields.into())));
         if code.contains(MARKER) {
-            operation = Some(Err("calls of ptx-atomics-scope are read by the command alone".to_owned()));
+            operation = Some(Err("only the command reads calls of ptx-atomics-scope".to_owned()));
         }
         match operation {
             None => {}
@@ -139,15 +142,14 @@ fn function<'a>(function: &'a str, body: &[(usize, &'a str)], wrong: &mut Vec<Wr
     for (number, from, label) in jumps {
         match labels.get(label) {
             Some(to) => source.blocks[from].next.push(*to),
-            None => {
-                wrong.push(Wrong { line: Some(number), ..Wrong::new("ir", format!("there is no block '{label}'")) })
-            }
+            None => wrong
+                .push(Wrong { line: Some(number), ..Wrong::new("ir", format!("the function has no block '{label}'")) }),
         }
     }
     source
 }
 
-/// The name of a block that begins on a line.
+/// The name of a block that begins in this line.
 fn label(line: &str) -> Option<&str> {
     let line = line.split(';').next()?.trim_end();
     let label = line.strip_suffix(':')?;
@@ -187,7 +189,7 @@ define void @"a.b"() {
         )
     }
 
-    /// How many are kept and not checked, and what is lost, with the lines of IR and PTX.
+    /// Checks the numbers of kept and unchecked operations, and the losses, with the lines of IR and PTX.
     #[track_caller]
     fn check(ptx: &str, (kept, not_checked): (usize, usize), lost: &[(usize, &str, &[u32])]) {
         let mut wrong = Vec::new();

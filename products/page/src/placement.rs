@@ -1,12 +1,12 @@
-//! Where the threads of a test run, changed in its text.
+//! Changes of a thread's place in the text of a test.
 
 use ptx_memory_model::{
     litmus::Litmus,
     place::{Place, Processor},
 };
 
-/// The text of a test with a thread at another place. All else stays as it is; `None` if the text has no such thread, or if that runs
-/// on the host.
+/// The text of a test with a thread at another place. All other text stays as it is. `None` if the text has no such
+/// thread, or if the thread runs on the host.
 pub fn placed(text: &str, thread: usize, place: Place) -> Option<String> {
     let at = Litmus::threads(text).ok()?.into_iter().nth(thread)?;
     let processor = text[at.clone()].rsplit('@').next().and_then(|word| word.trim().parse::<Processor>().ok());
@@ -15,7 +15,7 @@ pub fn placed(text: &str, thread: usize, place: Place) -> Option<String> {
     }
     let cluster = place.cluster.map(|cluster| format!("cluster {cluster},")).unwrap_or_default();
     let words = format!("P{thread}@cta {},{cluster}gpu {}", place.cta, place.gpu);
-    // What follows stays where it is, if there is room.
+    // The following text keeps its columns if there is enough space.
     let behind = &text[at.end..];
     let room = behind.len() - behind.trim_start_matches(' ').len();
     let kept = (room + at.len()).saturating_sub(words.len()).max(room.min(1));
@@ -28,7 +28,7 @@ mod tests {
 
     const HEADER: &str = " P0            | P1@cta 1,gpu 0 ;";
 
-    /// What the header becomes; all else stays as it is.
+    /// Checks the new header; all other text stays as it is.
     fn check(header: &str, thread: usize, (cta, cluster, gpu): (u32, Option<u32>, u32), expected: &str) {
         let text = |header: &str| {
             format!(

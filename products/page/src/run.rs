@@ -1,4 +1,4 @@
-//! What `ptx-atomics run` says of PTX, with a launch that the user describes, or that is chosen.
+//! The result of `ptx-atomics run` for PTX, with a launch that the user describes, or with a chosen launch.
 
 use std::path::Path;
 
@@ -22,28 +22,28 @@ use crate::{
     finding::Row,
 };
 
-/// The elements of a buffer that are shown, at most.
+/// The limit of the elements of a buffer that the page shows.
 const SHOWN: usize = 64;
-/// The bytes of memory that a run may take: a page has less than a program.
+/// The limit of the memory of a run, in bytes: a page has less memory than a program.
 const MEMORY: u64 = 256 << 20;
-/// The most executions of a run.
+/// The limit of the executions of a run.
 const SEEDS: u64 = 1000;
 
-/// PTX, and how it is run, as the fields of the page have them. Text that is empty is not set.
+/// PTX with the options of the run, as the fields of the page. An empty text means that the option is not set.
 #[derive(Default, Deserialize)]
 #[serde(default, rename_all = "kebab-case")]
 pub struct Question {
-    /// The PTX. Its comments say how it is run where `launch` does not.
+    /// The PTX. If `launch` is empty, its comments describe the runs.
     text: String,
-    /// What stands behind `run:` in such a comment, a line for each run.
+    /// The text after `run:` in such a comment, one line for each run.
     launch: String,
-    /// As of the command line, like all that follow: `128` or `16,8`.
+    /// The format of this and of the following fields is the format of the command line: `128` or `16,8`.
     block: String,
     grid: String,
     seeds: String,
 }
 
-/// What came of each run.
+/// The results of the runs.
 #[derive(Serialize)]
 pub struct Ran {
     runs: Vec<Run>,
@@ -51,24 +51,24 @@ pub struct Ran {
 
 #[derive(Serialize)]
 struct Run {
-    /// In one line, as the command says it.
+    /// The summary of the command, in one line.
     summary: String,
-    /// What nobody has asked for.
+    /// The parts of the launch that the command chose.
     chosen: Option<String>,
-    /// The exit status of the command: 0 if nothing is wrong, 1 if something is, 2 if it did not run to its end.
+    /// The exit status of the command: 0 without an error, 1 with an error, 2 if the run did not end.
     status: u8,
     findings: Vec<Row>,
-    /// The conditions that do not hold, and why it was not launched.
+    /// The conditions that do not hold, and the reason why a kernel was not launched.
     failed: Vec<String>,
-    /// What the kernels printed with the first seed.
+    /// The output of the kernels' `printf` with the first seed.
     printed: String,
-    /// What buffers and variables hold at the end, with the first seed.
+    /// The final values of buffers and variables, with the first seed.
     memory: Vec<String>,
-    /// The command that says the same of a file; nothing if it has no options for it.
+    /// The command that makes the same run from a file; `None` if the command has no options for the run.
     command: Option<String>,
 }
 
-/// Reads a [`Question`] as JSON, and gives a [`Ran`], or what is wrong with its fields.
+/// Reads a [`Question`] as JSON, and returns a [`Ran`], or the errors in its fields.
 pub fn answer(question: &str) -> String {
     answer::answer(question, Question::ask)
 }
@@ -80,14 +80,14 @@ impl Question {
         let seeds = if self.seeds.is_empty() { Ok(1) } else { self.seeds.parse() };
         let seeds = seeds.ok().filter(|seeds| (1..=SEEDS).contains(seeds));
         if seeds.is_none() {
-            errors.push(Wrong::new("seeds", format!("'{}' is no number from 1 to {SEEDS}", self.seeds)));
+            errors.push(Wrong::new("seeds", format!("expected a number from 1 to {SEEDS}, found '{}'", self.seeds)));
         }
         let (module, unread) = legality::read(&self.text);
         errors.extend(unread.into_iter().map(answer::unread));
         let comments = self.comments().map_err(|wrong| errors.extend(self.at_lines(wrong)));
         let (Ok(comments), Some(seeds), true) = (comments, seeds, errors.is_empty()) else { return Err(errors) };
         let user = Said { size, ..Said::default() };
-        // Launches that depend on each other are in comments alone.
+        // Only comments can describe launches that depend on each other.
         let options = |run: &Vec<Said>| match &run[..] {
             _ if !self.has_launch() => Some(user.options()),
             [said] => Some(user.over(said).options()),
@@ -115,7 +115,7 @@ impl Question {
         Comments::read(&lines.join("\n"), Path::new(""))
     }
 
-    /// What is wrong with lines of the launch, or of the PTX where its comments say how it is run.
+    /// The errors in lines of the launch, or of the PTX if its comments describe the runs.
     fn at_lines(&self, wrong: Vec<AtLine>) -> Vec<Wrong> {
         let at = |(line, why): AtLine| {
             let field = if self.has_launch() || line == 0 { "launch" } else { "text" };
@@ -184,7 +184,8 @@ mod tests {
         serde_json::from_str(&answer(&question.to_string())).expect("an answer is JSON")
     }
 
-    /// A launch of an example: the exit status, the lines of the findings, and what it holds at the end or why it failed.
+    /// Checks a launch of an example: the exit status, the lines of the findings, and a final value or the reason of a
+    /// failure.
     #[track_caller]
     fn check(name: &str, question: Value, status: u64, lines: &[u64], said: &str) {
         let answer = asked(question, name);
@@ -214,7 +215,7 @@ mod tests {
         assert_eq!(answer["answer"]["runs"][0]["command"], expected, "{answer:#}");
     }
 
-    /// Each field is named that has something wrong, with its line.
+    /// An error names its field, with its line.
     #[test]
     fn what_is_wrong_is_said_of_its_field() {
         let check = |question: Value, field: &str, line: Option<u64>| {

@@ -1,4 +1,4 @@
-//! The names that languages have for atomics, and what a question in their words asks for: `atomicAdd, acquire, sm_90`.
+//! The names of atomics in languages, and the parser of questions that use these names: `atomicAdd, acquire, sm_90`.
 
 use std::ops::Range;
 
@@ -9,23 +9,23 @@ use serde_json::{Map, Value};
 /// A name of a language.
 #[derive(Clone)]
 pub struct Word {
-    /// As a program spells it, without its arguments.
+    /// The name in a program, without arguments.
     pub name: String,
-    /// Whose it is.
+    /// The language that has the name.
     pub language: &'static str,
-    /// The operation, as the explorer names it.
+    /// The operation, by its name in the explorer.
     pub operation: &'static str,
-    /// The ordering that it has if the program names none.
+    /// The ordering of the operation if the program names none.
     pub ordering: &'static str,
-    /// The scope, likewise.
+    /// The scope of the operation if the program names none.
     pub scope: &'static str,
 }
 
-/// A family of names: `{}` stands for the operation, as the family spells it.
+/// A family of names: `{}` stands for the name of the operation in the family.
 struct Family {
     language: &'static str,
     form: &'static str,
-    /// How it spells each operation.
+    /// The name of each operation in the family.
     operations: &'static [(&'static str, &'static str)],
     ordering: &'static str,
     scope: &'static str,
@@ -133,8 +133,10 @@ const TRITON: &[(&str, &str)] = &[
     ("xor", "xor"),
 ];
 
-/// What a name means without an ordering is its language's: CUDA's functions are relaxed and of the GPU (CUDA C++ Programming Guide, atomic functions
-/// and memory fences), those of C++ are sequentially consistent and of the system, Triton's acquire and release for the GPU. In Rust and LLVM IR an ordering is always named.
+/// The ordering and the scope of a name without an ordering depend on the language. CUDA's functions are relaxed at
+/// scope gpu (CUDA C++ Programming Guide, atomic functions and memory fences), C++'s functions are sequentially
+/// consistent at scope sys, and Triton's functions are acquire and release at scope gpu. Rust and LLVM IR always name
+/// an ordering.
 const FAMILIES: &[Family] = &[
     Family { language: "CUDA", form: "atomic{}", operations: CUDA, ordering: "relaxed", scope: "gpu" },
     Family { language: "CUDA", form: "atomic{}_block", operations: CUDA, ordering: "relaxed", scope: "cta" },
@@ -181,7 +183,7 @@ const FAMILIES: &[Family] = &[
     Family { language: "Triton", form: "tl.atomic_{}", operations: TRITON, ordering: "acq_rel", scope: "gpu" },
 ];
 
-/// Words for orderings, without `memory_order_` and the like.
+/// Words for orderings, without a prefix such as `memory_order_`.
 const ORDERINGS: [(&str, &str); 11] = [
     ("relaxed", "relaxed"),
     ("monotonic", "relaxed"),
@@ -195,7 +197,7 @@ const ORDERINGS: [(&str, &str); 11] = [
     ("sc", "seq_cst"),
     ("consume", "acquire"),
 ];
-/// Words for scopes, without `thread_scope_` and the like.
+/// Words for scopes, without a prefix such as `thread_scope_`.
 const SCOPES: [(&str, &str); 16] = [
     ("cta", "cta"),
     ("block", "cta"),
@@ -214,7 +216,7 @@ const SCOPES: [(&str, &str); 16] = [
     ("single", "singlethread"),
     ("thread", "singlethread"),
 ];
-/// Words for types. Those with a sign say nothing else that an operation needs to know but for maxima.
+/// Words for types. Signedness matters for maxima alone, so that signed and unsigned types have the same values.
 const TYPES: [(&str, &str); 27] = [
     ("i8", "i8"),
     ("u8", "i8"),
@@ -246,7 +248,7 @@ const TYPES: [(&str, &str); 27] = [
 ];
 const SPACES: [(&str, &str); 4] =
     [("shared", "shared"), ("__shared__", "shared"), ("global", "global"), ("generic", "generic")];
-/// What stands in front of the words for orderings and scopes.
+/// The prefixes of words for orderings and scopes.
 const PREFIXES: [&str; 5] = ["memory_order_", "thread_scope_", "__memory_scope_", "__atomic_", "memory_scope_"];
 
 /// All names.
@@ -267,16 +269,16 @@ pub fn words() -> impl Iterator<Item = Word> {
 pub struct Said {
     /// The fields of the explorer for the operation with the longest name.
     pub fields: Map<String, Value>,
-    /// The parts of the text that name further operations, in their order: each is a question.
+    /// The parts of the text that name further operations, in their order: each part is a separate question.
     pub further: Vec<String>,
 }
 
-/// The operations that a text asks for; nothing if it names none.
+/// The operations that a text asks for; `None` if the text names no operation.
 pub fn said(text: &str) -> Option<Said> {
     let named = operations(text);
     let longest = named.iter().enumerate().max_by_key(|(index, (name, _))| (name.len(), std::cmp::Reverse(*index)));
     let (answered, (_, word)) = longest?;
-    // The words beside an operation are up to the next one.
+    // The words that belong to an operation end at the next operation.
     let starts: Vec<usize> = named.iter().skip(1).map(|(name, _)| name.start).collect();
     let bounds = [0].into_iter().chain(starts.iter().copied()).zip(starts.iter().copied().chain([text.len()]));
     let mut parts: Vec<&str> = bounds.map(|(start, end)| &text[start..end]).collect();
@@ -289,14 +291,14 @@ pub fn said(text: &str) -> Option<Said> {
     Some(Said { fields: fields(word, own, gpu.as_deref()), further: further.collect() })
 }
 
-/// A part of a question without the words that lead to the next part.
+/// A part of a question without the words that connect it with the next part.
 fn bare(part: &str) -> &str {
     let part = part.trim().trim_end_matches([',', ';', '.']);
     let ends = ["then", "and"].iter().find_map(|word| part.strip_suffix(word));
     ends.filter(|rest| rest.ends_with([' ', ','])).map_or(part, bare)
 }
 
-/// The fields of the explorer for an operation, with the words beside it.
+/// The fields of the explorer for an operation, with the words that belong to it.
 fn fields(word: &Word, text: &str, gpu: Option<&str>) -> Map<String, Value> {
     let tokens = tokens(text);
     let find = |of: &[(&'static str, &'static str)]| {
@@ -312,13 +314,13 @@ fn fields(word: &Word, text: &str, gpu: Option<&str>) -> Map<String, Value> {
         ("max" | "min", _) if is_unsigned => format!("u{}", word.operation),
         (operation, _) => operation.to_owned(),
     };
-    // An `add` of floats that is named so has a type of them.
+    // An `add` whose name is of floats has a floating-point type.
     let ty = ty.unwrap_or(if operation.starts_with('f') && operation != "fence" { "f32" } else { "i32" });
     let mut fields = Map::new();
     let mut set = |name: &str, value: &str| fields.insert(name.to_owned(), value.into());
     set("operation", &operation);
     set("ordering", find(&ORDERINGS).unwrap_or(word.ordering));
-    // `_block` in a name is its scope already.
+    // The suffix `_block` in a name has already determined the scope.
     set("scope", if word.language == "CUDA" { word.scope } else { find(&SCOPES).unwrap_or(word.scope) });
     set("type", ty);
     let numbered = [("addrspace(3)", "shared"), ("addrspace(1)", "global")];
@@ -330,7 +332,7 @@ fn fields(word: &Word, text: &str, gpu: Option<&str>) -> Map<String, Value> {
     fields
 }
 
-/// The words of a text in lower case, without what stands in front of orderings and scopes.
+/// The words of a text in lower case, without the prefixes of orderings and scopes.
 fn tokens(text: &str) -> Vec<String> {
     let words = text.split(|letter: char| !letter.is_alphanumeric() && letter != '_').filter(|word| !word.is_empty());
     let bare = |word: &str| {
@@ -341,8 +343,8 @@ fn tokens(text: &str) -> Vec<String> {
     words.map(bare).filter(|word| !word.is_empty()).collect()
 }
 
-/// The operations that a text names, in their order, and where. Of a name its last part is enough, as `fetch_add` of
-/// `cuda::atomic_ref<…>.fetch_add`; of names in the same place the longest counts.
+/// The operations that a text names, in their order, with their ranges. The last part of a name suffices, such as
+/// `fetch_add` of `cuda::atomic_ref<…>.fetch_add`. Among overlapping names, the longest is chosen.
 fn operations(text: &str) -> Vec<(Range<usize>, Word)> {
     let is_part = |letter: Option<char>| letter.is_some_and(|letter| letter.is_alphanumeric() || letter == '_');
     let is_whole = |name: &Range<usize>| {
@@ -360,7 +362,7 @@ fn operations(text: &str) -> Vec<(Range<usize>, Word)> {
         let places = names.flat_map(|name| text.match_indices(name).map(|(at, name)| at..at + name.len()));
         named.extend(places.filter(is_whole).map(|place| (place, word.clone())));
     }
-    // Of the same length, the first one that is of the language of the text.
+    // Among names of the same length, a name in the language of the text is first.
     named.sort_by_key(|(place, word)| std::cmp::Reverse((place.len(), is_of(word))));
     let mut chosen: Vec<(Range<usize>, Word)> = Vec::new();
     for (place, word) in named {
@@ -372,7 +374,7 @@ fn operations(text: &str) -> Vec<(Range<usize>, Word)> {
     chosen
 }
 
-/// The chapter with all names, each with a link that asks the explorer for it.
+/// The chapter with all names, each with a link to the explorer.
 pub fn chapter() -> String {
     let mut text = String::from(HEAD);
     for (language, words) in &words().chunk_by(|word| word.language) {
@@ -381,7 +383,7 @@ pub fn chapter() -> String {
             let Word { name, operation, ordering, scope, .. } = &word;
             let asked: String = name.chars().map(|letter| if letter == ' ' { '+' } else { letter }).collect();
             text += &format!(
-                "\n### `{name}`\n\n[The PTX of `{name}`](explorer.md#say={asked}): the operation `{operation}`, {ordering} and of scope {scope} where nothing else is said.\n"
+                "\n### `{name}`\n\n[The PTX of `{name}`](explorer.md#say={asked}): the operation `{operation}`, {ordering} and of scope {scope} by default.\n"
             );
         }
     }
@@ -390,8 +392,8 @@ pub fn chapter() -> String {
 
 const HEAD: &str = "# Names in languages
 
-What languages call their atomics and fences, with the PTX of each. The explorer takes the same names, with orderings, scopes, types and a GPU
-beside them: `cuda::atomic_ref<int>.fetch_add(1, memory_order_acq_rel) sm_90`.
+The names of atomics and fences in languages, with the PTX of each. The explorer takes the same names, with orderings, scopes, types and a GPU
+as further words: `cuda::atomic_ref<int>.fetch_add(1, memory_order_acq_rel) sm_90`.
 ";
 
 #[cfg(test)]
@@ -402,7 +404,7 @@ mod tests {
 
     use super::{chapter, said, words};
 
-    /// What a text asks for: operation, ordering, scope, type, space, and a GPU if it names one.
+    /// Checks the question in a text: operation, ordering, scope, type, space, and a GPU if the text names one.
     #[track_caller]
     fn check(text: &str, expected: &str) {
         let fields = said(text).map(|said| said.fields).unwrap_or_default();
@@ -439,7 +441,7 @@ mod tests {
             check(text, fields);
             let found = said(text).map(|said| said.further).unwrap_or_default();
             assert_eq!(found, further, "{text}");
-            // Each further question has one answer.
+            // Each further question names exactly one operation.
             assert!(found.iter().all(|other| said(other).is_some_and(|said| said.further.is_empty())), "{text}");
         };
         let further = ["atomicAdd on shared memory"];
@@ -452,7 +454,7 @@ mod tests {
         check("atomicAdd, acquire", "add acquire gpu i32 global", &[]);
     }
 
-    /// Each name is understood as it is written, and asks for something that some GPU has.
+    /// Each name is recognized as written, and names an operation that some GPU has.
     #[test]
     fn every_name_is_understood() {
         assert!(words().count() > 100);
@@ -469,7 +471,7 @@ mod tests {
         }
     }
 
-    /// With `INSTA_UPDATE=always`, as for snapshots, the chapter is written again.
+    /// With `INSTA_UPDATE=always`, the test writes the chapter, as it writes snapshots.
     #[test]
     fn the_chapter_is_new() {
         let path = format!("{}/../../docs/words.md", env!("CARGO_MANIFEST_DIR"));

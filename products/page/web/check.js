@@ -1,4 +1,5 @@
-// "Check my PTX": PTX is pasted or dropped, and what the command says of it, or of a run of it, stands at its lines.
+// The page "Check my PTX": the user pastes or drops PTX, and the page shows the findings of a check or of a run at
+// their lines.
 import { edit } from "./editor.js";
 import { Engine, code, copied, element, mark, question, ready, rememberSoon, remember, restore, state } from "./page.js";
 
@@ -7,23 +8,23 @@ const shown = document.querySelector("#shown");
 const status = document.querySelector("#status");
 const { text, ir } = form.elements;
 const engine = new Engine("ptx_atomics_check");
-/** Lines of PTX around a finding that are shown with it. */
+/** The number of lines of PTX before and after a finding that are shown with it. */
 const AROUND = 3;
 const LEVELS = {
   error: "Wrong: an execution shows it",
-  possible: "Possibly wrong: neither proved nor shown for a launch that is known",
-  warning: "The manual asks for it",
-  note: "Right, and more than is needed",
+  possible: "Possibly wrong: neither proved nor shown for a given launch",
+  warning: "The manual requires it",
+  note: "Right, but more than is needed",
   "not-checked": "Not checked",
 };
-/** What findings of a run are called. */
-const RAN = { error: "Wrong in this run", warning: "A warning of this run", "not-checked": "The run cannot go on" };
-/** Counts checks and runs: a later one takes the place of one that is not done. */
+/** The labels of a run's findings. */
+const RAN = { error: "Wrong in this run", warning: "A warning of this run", "not-checked": "The run cannot continue" };
+/** The number of checks and runs so far. A later one replaces one that has not ended. */
 let latest = 0;
 
 /** Asks a function of the library, and shows its answer. */
 async function ask(name, say) {
-  // A whole file is too long for an address: it stays in the page.
+  // A whole file is too long for an address, and is not remembered.
   if (isShort()) remember(form);
   const own = ++latest;
   const started = performance.now();
@@ -79,12 +80,12 @@ function sayChecked({ kernels, findings: found, unread, order }) {
 function sayRan({ runs }) {
   const of = (status) => runs.filter((one) => one.status === status).length;
   const findings = runs.reduce((sum, one) => sum + one.findings.length + one.failed.length, 0);
-  status.replaceChildren(badge(of(1), of(2), "Not run to its end"), ` ${counted(findings, "finding")} in ${counted(runs.length, "run")}`);
+  status.replaceChildren(badge(of(1), of(2), "Not finished"), ` ${counted(findings, "finding")} in ${counted(runs.length, "run")}`);
   const lines = text.value.split("\n");
   shown.replaceChildren(...runs.map((one) => ran(one, lines)));
 }
 
-/** A run: what it found, and what memory holds at the end. */
+/** The findings of a run, and the final contents of memory. */
 function ran({ summary, chosen, findings, failed, printed, memory, command }, lines) {
   const held = [...(printed ? [printed] : []), ...memory];
   return element(
@@ -94,12 +95,12 @@ function ran({ summary, chosen, findings, failed, printed, memory, command }, li
     ...(chosen ? [element("p", {}, chosen)] : []),
     ...failed.map((why) => element("section", { class: "finding error" }, element("h3", {}, RAN.error), element("p", {}, why))),
     ...findings.map((one) => finding(one, lines)),
-    ...(held.length > 0 ? [element("h3", {}, "At the end"), code("What memory holds at the end", ...held)] : []),
+    ...(held.length > 0 ? [element("h3", {}, "At the end"), code("Memory at the end", ...held)] : []),
     ...(command ? [element("p", {}, element("code", {}, command), " ", copied(command))] : []),
   );
 }
 
-/** An operation of the IR that lost something, as a finding. */
+/** A finding for an operation of the IR that the PTX does not keep. */
 function lost({ function: kernel, source: [line, source], summary, reasons, lines }) {
   return { check: "order", level: "error", kernel, line: lines.at(-1), first: lines[0], message: `${summary}: ${reasons}`, notes: [`The LLVM IR has, on line ${line}: ${source}`], edits: [] };
 }
@@ -108,7 +109,7 @@ function kept({ kept, lost, not_checked: open }) {
   return element("p", {}, `Of the LLVM IR, ${counted(kept + lost.length + open, "atomic or fence", "atomics and fences")}: ${kept} kept, ${lost.length} not, ${open} not checked.`);
 }
 
-/** The verdict in a word, of which there is another one where something is not known. */
+/** The verdict in a word. There is a separate word for a result with open questions. */
 function badge(errors, unknown, unproved) {
   const [kind, words] = errors > 0 ? ["never", "Wrong"] : unknown > 0 ? ["unknown", unproved] : ["can", "Nothing wrong was found"];
   return element("strong", { class: `badge ${kind}` }, words);
@@ -120,10 +121,10 @@ function counted(count, of, all = `${of}s`) {
 
 function kernel({ kernel, races, assumptions, is_asynchronous: isAsynchronous, ran }) {
   const verdicts = {
-    free: "no execution has a data race, if what is below holds",
+    free: "no execution has a data race, under the assumptions below",
     race: "has a data race",
-    divergent: "has a barrier to which not all threads come",
-    open: "it is not proved that no execution has a data race",
+    divergent: "has a barrier that some threads do not reach",
+    open: "the check has no proof that no execution has a data race",
   };
   const ordinary = isAsynchronous ? "has asynchronous operations, whose waits and fences are checked; the proof for ordinary accesses does not follow them" : verdicts[races];
   return element(
@@ -131,7 +132,7 @@ function kernel({ kernel, races, assumptions, is_asynchronous: isAsynchronous, r
     {},
     element("p", {}, element("code", {}, kernel), `: ${ordinary}.`),
     ...(assumptions.length > 0 && !isAsynchronous ? [element("ul", {}, ...assumptions.map((one) => element("li", {}, one)))] : []),
-    ...(ran ? [element("details", {}, element("summary", {}, "The launch with which it was run"), element("p", {}, ran))] : []),
+    ...(ran ? [element("details", {}, element("summary", {}, "The launch of the execution"), element("p", {}, ran))] : []),
   );
 }
 
@@ -153,18 +154,18 @@ function finding({ check, level, line, first, message, notes, help, edits, expla
     go,
     ...(listed.length > 0 ? [code(`The lines around line ${line}`, ...listed)] : []),
     ...notes.map((note) => element("p", {}, note)),
-    ...(help ? [element("p", {}, element("strong", {}, "What would mend it: "), help)] : []),
+    ...(help ? [element("p", {}, element("strong", {}, "Remedy: "), help)] : []),
     ...(edits.length > 0 ? [mended(edits)] : []),
     ...(explained ? [element("details", {}, element("summary", {}, "As a litmus test, with an execution"), code("A litmus test", explained))] : []),
   );
 }
 
-/** A button that makes the changes, and checks again. */
+/** A button that applies the edits, and repeats the check. */
 function mended(edits) {
-  const button = element("button", { type: "button" }, "Change it so, and check again");
+  const button = element("button", { type: "button" }, "Change it, and check again");
   button.onclick = async () => {
     const lines = text.value.split("\n");
-    // From the last line on, so that the numbers of the others stay.
+    // The edits are applied from the last line to the first, so that the numbers of earlier lines stay valid.
     for (const { line, before, instruction } of [...edits].sort((a, b) => b.line - a.line)) {
       lines.splice(before ? line - 1 : line, 0, `    ${instruction.replace(/;?$/, ";")}`);
     }
@@ -196,7 +197,7 @@ async function examples() {
   return tests;
 }
 
-/** Takes the text of the example that is chosen, if one is. */
+/** Copies the text of the chosen example, if there is one, into the form. */
 function take() {
   text.dataset.default = all[form.elements.example.value] ?? "";
   text.value = text.dataset.default;
@@ -216,7 +217,7 @@ async function restored() {
   if (text.value !== "") await check();
 }
 
-// A check that runs says it, too, and is not waited for.
+// While a check runs, the editor does not ask for errors: the check reports them, too.
 edit(ir, "llvm");
 edit(text, "ptx", async (value) => (form.hasAttribute("aria-busy") ? [] : JSON.parse(await engine.call("unread", value))));
 form.addEventListener("submit", (event) => event.preventDefault());

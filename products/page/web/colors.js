@@ -1,9 +1,13 @@
-// Colors of PTX, litmus tests and LLVM IR, by the grammars for editors, of which this reads the parts that they use.
+// Colors of PTX, litmus tests and LLVM IR, by the grammars for editors. This file supports the features that these
+// grammars use.
 import { element } from "./page.js";
 
 const grammars = new Map();
 
-/** A grammar by its name, with the expressions of its rules compiled; `include` of another one is known when that is there. */
+/**
+ * Loads a grammar by its name, and compiles the expressions of its rules; an `include` of another grammar is resolved
+ * when that grammar is loaded.
+ */
 export async function load(name) {
   if (!grammars.has(name)) {
     const file = await (await fetch(new URL(`${name}.tmLanguage.json`, import.meta.url))).json();
@@ -14,7 +18,7 @@ export async function load(name) {
   return rules(grammars.get(name).patterns, grammars.get(name));
 }
 
-/** The rules of patterns, with those of other places in their order. */
+/** The rules of patterns. Included rules are at the position of their `include`. */
 function rules(patterns, grammar) {
   const compiled = (text) => new RegExp(text, "dgm");
   return patterns.flatMap((pattern) => {
@@ -30,7 +34,10 @@ function rules(patterns, grammar) {
   });
 }
 
-/** A line in parts, each text or an element with its scope, and the rules that are open behind it. */
+/**
+ * Splits a line into parts, each a text or an element with its scope. Also returns the rules that are still open after
+ * the line.
+ */
 export function colored(line, all, open) {
   const parts = [];
   const add = (text, scope) => text && parts.push(scope ? element("span", { "data-scope": scope }, text) : text);
@@ -52,7 +59,7 @@ export function colored(line, all, open) {
       open = open.slice(0, -1);
       continue;
     }
-    // A group has its own scope, and the rest that of the whole.
+    // A group has its own scope; the text outside of groups has the scope of the whole match.
     let done = found.index;
     for (const [group, scope] of Object.entries(rule.scopes).filter(([group]) => group !== "0" && found.indices[group])) {
       const [from, to] = found.indices[group];

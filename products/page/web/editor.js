@@ -1,16 +1,16 @@
-// An editor: numbers of lines, colors, and what is wrong with a line while it is typed. It is a textarea, whose keys and name stay its own, over a
-// picture of the lines that are seen.
+// An editor with line numbers, colors, and errors of lines while the user types. The editor is a textarea, which keeps
+// its keys and its name, over a picture of the visible lines.
 import { colored, load } from "./colors.js";
 import { element } from "./page.js";
 
-/** How long nothing is typed before the text is looked at, in milliseconds. */
+/** The time without typing before the text is checked, in milliseconds. */
 const PAUSE = 400;
-/** Lines in front of those that are seen from which on a comment of many lines is known. */
+/** The number of lines before the visible lines that are parsed, to detect comments of many lines. */
 const BEFORE = 200;
 
 /**
- * Makes an editor of a textarea. `wrong` may say, as a promise, what is wrong with a text while it is typed: lines, columns and messages; what
- * it rejects is not said.
+ * Makes an editor of a textarea. `wrong` may return a promise for the errors of a text while the user types: lines,
+ * columns and messages. A rejected promise shows no errors.
  */
 export function edit(text, grammar, wrong) {
   const numbers = element("span", { class: "numbers" });
@@ -69,7 +69,7 @@ export function edit(text, grammar, wrong) {
     }, PAUSE);
   };
 
-  // What a script sets is no event.
+  // An assignment by a script raises no event.
   const { get, set } = Object.getOwnPropertyDescriptor(HTMLTextAreaElement.prototype, "value");
   Object.defineProperty(text, "value", {
     get: () => get.call(text),

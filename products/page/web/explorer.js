@@ -5,18 +5,18 @@ import { Engine, code, coded, copied, element, mark, question, ready, remember, 
 const form = document.querySelector("#explorer");
 const engine = new Engine();
 const SIDES = ["a", "b"];
-// The fields of a side; all others are of both.
+// The fields of a side; all other fields apply to both sides.
 const OF_A_SIDE = ["mcpu", "mattr", "strategy"];
 let latest = 0;
 
-/** Sets the fields to what the words of a language ask for. */
+/** Sets the fields to the operation that the words of a language ask for. */
 async function hear() {
   const words = form.elements.say.value.trim();
   const said = words === "" ? undefined : await engine.call("said", words).catch(() => undefined);
   const { fields, further } = said ? JSON.parse(said) : { fields: {}, further: [] };
   const links = further.flatMap((other) => [" ", element("a", { href: `#${new URLSearchParams({ say: other })}` }, other)]);
   const none = "No atomic operation is named: try atomicAdd, fetch_add, atomicrmw add, __threadfence.";
-  document.querySelector("#said").replaceChildren(...(words !== "" && !said ? [none] : []), ...(links.length > 0 ? ["Another operation that is named, with its answer:", ...links] : []));
+  document.querySelector("#said").replaceChildren(...(words !== "" && !said ? [none] : []), ...(links.length > 0 ? ["The words also name another operation:", ...links] : []));
   if (!said) return;
   for (const [name, value] of Object.entries(fields)) form.elements[name].value = value;
   for (const name of ["operation", "ordering", "type"]) await adjust(name).catch(() => {});
@@ -69,59 +69,59 @@ function refused(errors) {
   return element("section", { class: "answer" }, ...errors.map((one) => element("p", { class: "wrong" }, `error: ${one.message}`)));
 }
 
-/** The place of the operation in the reference. */
+/** The address of the operation in the reference. */
 function inReference() {
   const [operation, ordering, type, space] = ["operation", "ordering", "type", "space"].map((name) => form.elements[name].value);
   if (operation === "fence") return `reference/fence.html#fence-${ordering}`;
   return `reference/${operation}.html?type=${type}#${type}${space === "local" ? "" : `-${ordering}`}`;
 }
 
-/** What is known of one side. Lines that the other side lacks are marked. */
+/** The result for one side. Lines that the other side lacks are marked. */
 function known({ target, ptx, changes, row, requires, sass }, other) {
   const lines = ptx === "" ? [] : ptx.split("\n");
   const differs = (line) => other && other.length > 0 && !other.includes(line);
   const marked = lines.flatMap((line) => [differs(line) ? element("mark", {}, line) : line, "\n"]);
   const parts = [
     element("h2", {}, target),
-    lines.length > 0 ? code(`PTX for ${target}`, ...marked) : element("p", {}, "No instruction: nothing is left to do."),
+    lines.length > 0 ? code(`PTX for ${target}`, ...marked) : element("p", {}, "No instruction is needed."),
     copied(ptx),
-    element("p", {}, element("a", { href: inReference() }, "In the reference, with what other compilers give")),
+    element("p", {}, element("a", { href: inReference() }, "In the reference, with the PTX of other compilers")),
   ];
   const part = (title, ...body) => parts.push(element("h3", {}, title), ...body);
   if (changes.length > 0) {
-    part("What is otherwise", element("ul", {}, ...changes.map(({ name, message }) => element("li", {}, element("code", {}, name), `: ${message}`))));
+    part("Differences", element("ul", {}, ...changes.map(({ name, message }) => element("li", {}, element("code", {}, name), `: ${message}`))));
   }
   if (row) {
-    // What was used of the row is marked.
+    // The chosen sequence of the row is marked.
     const used = row.sequences.map((words) => element("code", {}, words));
-    const sequences = used.map((words, index) => element("li", {}, ...(index === row.used ? [element("mark", {}, words), " is what was used"] : [words])));
+    const sequences = used.map((words, index) => element("li", {}, ...(index === row.used ? [element("mark", {}, words), " is used here"] : [words])));
     part("Why it is right", element("p", {}, "NVIDIA's Atomics ABI, row ", element("code", {}, row.name), ": ", element("code", {}, row.words)), element("ul", {}, ...sequences));
   }
   if (requires.length > 0) {
-    part("What it needs", table(["form", "requires"], requires.map(({ form, requirement }) => [coded(form), requirement])));
+    part("Requirements", table(["form", "requires"], requires.map(({ form, requirement }) => [coded(form), requirement])));
   }
   if (sass) {
     const { family, ptxas, opcodes, membar, errbar, cctl, notes } = sass;
     part(
-      "What it costs",
+      "Cost",
       table(["MEMBAR", "ERRBAR", "CCTL", "all"], [[membar, errbar, cctl, opcodes.length].map(String)]),
       code(`Machine code for ${target}`, opcodes.join("\n")),
       element("p", {}, `Machine code of ${family}, by ptxas ${ptxas}. ${notes.map((note) => `${note}. `).join("")}`),
     );
   } else {
-    part("What it costs", element("p", {}, "Not measured for this GPU or form."));
+    part("Cost", element("p", {}, "Not measured for this GPU or form."));
   }
   return element("section", { class: "answer" }, ...parts);
 }
 
-/** Makes the choice of a field possible, by other values of other fields, and says so. */
+/** Makes the choice of a field possible by changing other fields, and shows a note about the changes. */
 async function adjust(field) {
   const { changed, note } = JSON.parse(await engine.call("adjusted", JSON.stringify(asked("a")), field));
   for (const [name, value] of Object.entries(changed)) form.elements[name].value = value;
   document.querySelector("#note").textContent = note;
 }
 
-/** Every atomic of LLVM IR, with its line. */
+/** Shows every atomic of LLVM IR, with its line. */
 async function lines() {
   const shown = document.querySelector("#of-lines");
   const { value } = form.querySelector("#ir");
@@ -131,7 +131,7 @@ async function lines() {
   const one = ({ line, source, answer: { answer, errors } }) =>
     element("section", {}, element("p", {}, `line ${line}: `, element("code", {}, source)), answer ? code(`PTX of line ${line}`, answer.ptx || "no instruction") : refused(errors));
   const left = unread.map(({ line, message }) => element("p", { class: "wrong" }, `line ${line} is not read: ${message}`));
-  const none = operations.length + unread.length === 0 ? [element("p", {}, "There is no atomic and no fence in it.")] : [];
+  const none = operations.length + unread.length === 0 ? [element("p", {}, "The text has no atomic and no fence.")] : [];
   shown.replaceChildren(...operations.map(one), ...left, ...none);
 }
 
@@ -145,7 +145,7 @@ form.addEventListener("input", async ({ target }) => {
   await lines();
 });
 form.addEventListener("change", () => remember(form));
-/** What the address says: with words alone, what they ask for. */
+/** Restores the fields from the address. If the address has only words, the words determine the fields. */
 async function restored() {
   restore(form);
   if (new URLSearchParams(location.hash.slice(1)).size === 1) await hear();

@@ -1,23 +1,24 @@
-// The tests that the page of litmus tests offers, by their shapes: each as a card with its execution, drawn when it is seen.
+// The gallery of the page of litmus tests, ordered by shapes: each test is a card with its execution, which is drawn
+// when the card becomes visible.
 import { Engine, element } from "./page.js";
 
-/** The shapes by the paths of their tests, of which the first counts. */
+/** The shapes, each with an expression for the paths of its tests. The first matching shape is used. */
 const SHAPES = [
-  ["Message passing", "Data, then a flag; the reader sees the flag and wants the data", /litmus[/](MP|message_passing|cta_flag|cluster_flag|last_block)/],
-  ["Store buffering", "Each thread writes its own, then reads the other's", /litmus[/](SB|RWC|store_buffering)/],
-  ["Load buffering", "Each thread reads, then writes what the other has read", /litmus[/]LB/],
+  ["Message passing", "Data, then a flag; the reader observes the flag and expects the data", /litmus[/](MP|message_passing|cta_flag|cluster_flag|last_block)/],
+  ["Store buffering", "Each thread writes a variable, then reads the other thread's", /litmus[/](SB|RWC|store_buffering)/],
+  ["Load buffering", "Each thread reads a variable, then writes the other thread's", /litmus[/]LB/],
   ["Writes that race", "Whether all threads agree on the order of independent writes", /litmus[/](IRIW|2\+2W|R-|S-)/],
-  ["Chains", "What one thread has seen, another one passes on", /litmus[/](WRC|ISA2|red-)/],
-  ["Locks and exchanges", "Compare and swap, with what its failure orders", /litmus[/](spinlock|ticket_lock|cas-|exch)/],
+  ["Chains", "A thread passes on a write that it has observed", /litmus[/](WRC|ISA2|red-)/],
+  ["Locks and exchanges", "Compare and swap, with the ordering of its failure", /litmus[/](spinlock|ticket_lock|cas-|exch)/],
   ["Barriers", "All threads of a CTA or a cluster wait for each other", /litmus[/]bar/],
-  ["Asynchronous operations", "Copies, tensor cores and mbarriers, each beside the mistake that is made most", /litmus[/]async[/]/],
-  ["Threads of the host", "x86-64 or AArch64 beside a GPU: who polls, and who raises the flag", /litmus[/]host[/]/],
-  ["One place", "Reads and writes of the same bytes", /./],
+  ["Asynchronous operations", "Copies, tensor cores and mbarriers, each with its most frequent mistake", /litmus[/]async[/]/],
+  ["Threads of the host", "x86-64 or AArch64 with a GPU: either side polls, and the other raises the flag", /litmus[/]host[/]/],
+  ["One location", "Reads and writes of the same bytes", /./],
 ];
 
 const stem = (path) => path.replace(/^.*[/](.*)[.]litmus$/, "$1");
 
-/** Fills a place with the cards of tests, by their paths, when it is opened. */
+/** Fills an element with the cards of tests, by their paths, when the element is opened. */
 export function gallery(place, tests, badges) {
   const engine = new Engine();
   const draw = async (card) => {

@@ -1,4 +1,4 @@
-// Litmus tests: an editor, and what the command says and draws of them.
+// The page of litmus tests: an editor, and the output and drawings of the command.
 import { edit } from "./editor.js";
 import { gallery } from "./gallery.js";
 import { Engine, code, copied, element, mark, question, ready, remember, rememberSoon, restore, state, table } from "./page.js";
@@ -10,17 +10,17 @@ const verdict = document.querySelector("#verdict");
 const text = form.elements.text;
 const engine = new Engine();
 const BADGES = {
-  never: "Never happens",
-  can: "Can happen",
-  always: "Always so",
-  "not-always": "Not always so",
+  never: "Forbidden",
+  can: "Allowed",
+  always: "Always holds",
+  "not-always": "Not always",
   race: "Data race",
-  unknown: "Not known",
+  unknown: "Unknown",
 };
 let places = [];
 /** The name of the test's file. */
 let named = "test.litmus";
-/** Counts runs: a later one takes the place of one that is not done. */
+/** The number of runs so far. A later run replaces a run that has not ended. */
 let latest = 0;
 
 async function run() {
@@ -53,7 +53,7 @@ function busy(is) {
   state(form, "aria-busy", is);
 }
 
-/** Shows an answer; done when its drawing is drawn. */
+/** Shows an answer. The promise resolves when the drawing is drawn. */
 async function say({ badge, answer, text, svg, threads, warnings }) {
   mark(form, []);
   listed(warnings, "warning");
@@ -61,20 +61,20 @@ async function say({ badge, answer, text, svg, threads, warnings }) {
   named = answer.file;
   verdict.replaceChildren(element("strong", { class: `badge ${badge}` }, BADGES[badge]));
   status.textContent = text.slice(answer.file.length + 2, text.indexOf("\n"));
-  const said = code("What the command says", text);
+  const said = code("The output of the command", text);
   const all = outcomes(text);
   if (!svg) {
     shown.replaceChildren(...all, said);
     return;
   }
-  // An image has no scripts, and its text is found in the text below.
-  const image = element("img", { alt: `The execution of ${answer.name}: the text below says the same` });
+  // An image has no scripts. The text of the drawing can be searched in the text below.
+  const image = element("img", { alt: `The execution of ${answer.name}: the text below has the same content` });
   image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svg)}`;
   shown.replaceChildren(...all, element("figure", { class: "drawing", tabindex: "0" }, image), said);
   await image.decode();
 }
 
-/** The outcomes of the text as a table, of which those in question are marked. */
+/** The outcomes of the text as a table. The outcomes that the condition names are marked. */
 function outcomes(text) {
   const lines = text.split("\n");
   const start = lines.findIndex((line) => line.startsWith("Outcomes ("));
@@ -92,7 +92,7 @@ function refuse(errors) {
   state(text, "aria-invalid", errors.some((one) => one.field === "text"));
 }
 
-/** Why there is no answer. What is said of an earlier test is about another text. */
+/** Shows the reason for a missing answer, and removes the answer to an earlier text. */
 function nothing(why) {
   verdict.replaceChildren();
   status.textContent = why;
@@ -102,7 +102,7 @@ function nothing(why) {
   shown.replaceChildren();
 }
 
-/** Errors and warnings about the text, each with its line and a mark below its place, as the command has them. */
+/** Errors and warnings about the text, as the command prints them: each with its line and a mark below its column. */
 function listed(wrong, level) {
   const list = document.querySelector("#messages");
   const lines = text.value.split("\n");
@@ -123,7 +123,7 @@ function select(lines, line, column) {
   text.setSelectionRange(at, at + 1);
 }
 
-/** A list of numbers for each thread's GPU, cluster and CTA. */
+/** A table with selection lists for each thread's GPU, cluster and CTA. */
 function placement(threads) {
   places = threads;
   const fieldset = document.querySelector("#places");
@@ -152,9 +152,9 @@ function placement(threads) {
 async function move(thread, level, number) {
   const { gpu, cluster, cta } = { ...places[thread], [level]: number };
   const before = text.value;
-  // A failure is said by the run that ended the call.
+  // If the call fails, the run that ended it shows the failure.
   const placed = await engine.call("placed", before, thread, gpu, cluster ?? undefined, cta).catch(() => undefined);
-  // What was typed in the meantime stays.
+  // A change of the text in the meantime takes precedence.
   if (placed !== undefined && text.value === before) {
     text.value = placed;
     await run();
@@ -200,13 +200,13 @@ async function examples() {
   return tests;
 }
 
-/** Takes the text of the example that is chosen, if one is. */
+/** Copies the text of the chosen example, if there is one, into the form. */
 function take() {
   text.dataset.default = all[form.elements.example.value] ?? all["examples/litmus/message_passing.litmus"] ?? "";
   text.value = text.dataset.default;
 }
 
-/** Sets the fields to what the address says, and runs that. */
+/** Restores the fields from the address, and runs the test. */
 async function restored() {
   restore(form);
   take();
@@ -214,7 +214,7 @@ async function restored() {
   await run();
 }
 
-// A run that is not done says it, too, and is not waited for.
+// While a test runs, the editor does not ask for errors: the run reports them, too.
 edit(text, "litmus", async (value) => (form.hasAttribute("aria-busy") ? [] : JSON.parse(await engine.call("unread", value, form.elements.convention.value))));
 form.addEventListener("submit", (event) => event.preventDefault());
 form.elements.run.onclick = run;

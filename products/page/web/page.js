@@ -1,13 +1,16 @@
-// What the pages share: the worker, the state in the address, and small pieces of HTML.
+// Code that the pages share: the worker, the state in the address, and small pieces of HTML.
 
-/** The library in a worker, which is started by the first call, and again by the next one after it was stopped or failed. */
+/**
+ * The library in a worker. The first call starts the worker, and so does the next call after the worker was stopped or
+ * has failed.
+ */
 export class Engine {
   #worker;
   #pending = new Map();
   #next = 0;
   #library;
 
-  /** @param library The name of the file that wasm-bindgen has made. */
+  /** @param library The name of the file that wasm-bindgen generates. */
   constructor(library = "ptx_atomics_page") {
     this.#library = library;
   }
@@ -59,7 +62,7 @@ export function element(name, attributes = {}, ...children) {
   return made;
 }
 
-/** Keeps the keys of a form from the book, whose arrows turn pages, and says that the form answers. */
+/** Stops the propagation of a form's keys to the book, whose arrow keys turn pages, and marks the form as ready. */
 export function ready(form) {
   form.addEventListener("keydown", (event) => event.stopPropagation());
   form.dataset.ready = performance.now().toFixed(0);
@@ -67,7 +70,7 @@ export function ready(form) {
 
 let due;
 
-/** Writes the fields of a form that are not at their defaults into the address. */
+/** Writes the fields of a form that do not have their defaults into the address. */
 export function remember(form) {
   clearTimeout(due);
   const chosen = new URLSearchParams();
@@ -78,13 +81,13 @@ export function remember(form) {
   history.replaceState(null, "", hash ? `#${hash}` : location.pathname + location.search);
 }
 
-/** The same, when nothing was typed for a moment: browsers bound how often a page may do it. */
+/** The same after a pause in typing, because browsers limit how often a page may change its address. */
 export function rememberSoon(form) {
   clearTimeout(due);
   due = setTimeout(() => remember(form), 300);
 }
 
-/** Sets the fields to what the address says, and all others to their defaults. */
+/** Sets the fields to the values in the address, and all other fields to their defaults. */
 export function restore(form) {
   const chosen = new URLSearchParams(location.hash.slice(1));
   for (const field of fields(form)) {
@@ -94,7 +97,7 @@ export function restore(form) {
       field.checked = wanted === "true";
       continue;
     }
-    // What somebody linked is shown, though no list has it: its error says so.
+    // A value in a link is shown even if the list lacks it; the error of the answer explains it.
     if (field.tagName === "SELECT" && ![...field.options].some((option) => option.value === wanted)) {
       field.append(element("option", { value: wanted }, wanted));
     }
@@ -116,7 +119,7 @@ function value(field) {
   return field.type === "checkbox" ? String(field.checked) : field.value;
 }
 
-/** Says of each field what is wrong with it, and of all fields that nothing is wrong any more. */
+/** Shows the errors of the fields, and removes earlier errors. */
 export function mark(form, wrong) {
   form.querySelectorAll(".wrong").forEach((message) => message.remove());
   for (const field of fields(form)) {
@@ -130,22 +133,22 @@ export function mark(form, wrong) {
   }
 }
 
-/** An ARIA state that is true or not there. */
+/** Sets an ARIA state to true, or removes it. */
 export function state(of, name, is) {
   is ? of.setAttribute(name, "true") : of.removeAttribute(name);
 }
 
-/** A text whose words between backticks are code. */
+/** An element for a text in which words between backticks are code. */
 export function coded(text) {
   return element("span", {}, ...text.split("`").map((part, index) => (index % 2 === 0 ? part : element("code", {}, part))));
 }
 
-/** Code that may scroll, and can have the focus for that. */
+/** A scrollable code block, which can have the focus so that keys scroll it. */
 export function code(label, ...lines) {
   return element("pre", { tabindex: "0", role: "region", "aria-label": label }, element("code", {}, ...lines));
 }
 
-/** A table with a line of names. */
+/** A table with a header. */
 export function table(names, rows) {
   const cells = (kind, row) => element("tr", {}, ...row.map((cell) => element(kind, kind === "th" ? { scope: "col" } : {}, cell)));
   return element("table", {}, element("thead", {}, cells("th", names)), element("tbody", {}, ...rows.map((row) => cells("td", row))));

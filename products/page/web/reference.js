@@ -1,5 +1,6 @@
-// The tables of the reference, as far as they are asked for: a GPU, a scope, a state space, a strategy, a type. What is chosen is in the address.
-// `reference` has the data, of which docs/reference/src/data.rs says how they are read. This is no module: browsers load no modules from files.
+// The tables of the reference, filtered by the choices of the form: a GPU, a scope, a state space, a strategy, a type.
+// The address has the choices. `reference` has the data; docs/reference/src/data.rs describes its format. This file is
+// not a module, because browsers do not load modules from files.
 {
   const form = document.querySelector("form.filter");
   const place = document.querySelector("#tables");
@@ -12,7 +13,10 @@
   const coded = (text) => safe(text).split("`").map((part, index) => (index % 2 === 0 ? part : `<code>${part}</code>`)).join("");
   const link = (to, text) => `<a href="${safe(to)}">${text}</a>`;
 
-  /** The numbers of the GPUs of a cell: `sm_20 to sm_50, sm_90 with ptx85`. A name without a version of PTX is of all its versions. */
+  /**
+   * The indices of the GPUs in a cell: `sm_20 to sm_50, sm_90 with ptx85`. A name without a version of PTX stands for
+   * all versions.
+   */
   const numbers = (cell) => {
     const named = (name) => gpus.flatMap((gpu, index) => (gpu === name || gpu.startsWith(`${name} with`) ? [index] : []));
     return cell.split(", ").flatMap((part) => {
@@ -21,7 +25,7 @@
     });
   };
 
-  /** Whether the cell of a column is asked for. */
+  /** Whether the form selects the cell of a column. */
   const is = (name, cell, wanted) => {
     if (!wanted || cell === "all") return true;
     if (name !== "GPU") return cell.split(", ").includes(wanted);
@@ -29,7 +33,7 @@
     return wanted === OLD ? has.some((number) => number >= Number(form.dataset.first)) : has.includes(gpus.indexOf(wanted));
   };
 
-  /** How the cells of a column are shown. */
+  /** The renderers of columns. */
   const SHOWN = {
     PTX: (text, title) => coded(text).replace(/^code (\d+)$/m, (all, number) => link(`#${title}-code-${number}`, all)).replaceAll("\n", "<br>"),
     barriers: (text) => {
@@ -39,13 +43,13 @@
     notes: (text) => text.split("\n").map((line) => line.replace(/^\S+/, (name) => link(`../reference.html#${name}`, name))).join("<br>"),
   };
 
-  /** The rows of a table that are asked for, as HTML; nothing if there are none. */
+  /** The selected rows of a table, as HTML; empty if no row is selected. */
   const table = ([head, ...rows], title, chosen) => {
     const names = head.map((number) => texts[number]);
     const cells = (row) => row.map((number) => texts[number]);
     const asked = rows.map(cells).filter((row) => row.every((cell, index) => is(names[index], cell, chosen[names[index]])));
-    if (asked.length === 0) return { count: 0, html: "<p>No row has what is asked for.</p>" };
-    // On a telephone a cell stands on a line of its own, with the name of its column.
+    if (asked.length === 0) return { count: 0, html: "<p>No row matches the selection.</p>" };
+    // On a telephone, each cell has its own line, with the name of its column.
     const shown = (cell, index) => `<td data-column="${names[index]}">${(SHOWN[names[index]] ?? safe)(cell, title)}`;
     const body = asked.map((row) => `<tr>${row.map(shown).join("")}`).join("");
     const columns = names.map((name) => `<th scope="col">${name}`).join("");
@@ -89,7 +93,7 @@
     history.replaceState(null, "", `${location.pathname}${chosen.size > 0 ? `?${chosen}` : ""}${location.hash}`);
   };
 
-  /** What was just made is led to by the browser no more. */
+  /** Scrolls to the target of the address: the browser does not scroll to elements that a script makes later. */
   const follow = () => {
     if (location.hash) document.getElementById(decodeURIComponent(location.hash.slice(1)))?.scrollIntoView();
   };
@@ -104,10 +108,11 @@
     const field = form.elements[name];
     if (field && [...field.options].some((option) => option.value === value)) field.value = value;
   };
-  // A link to a heading is to its type.
+  // A link to a heading selects its type.
   if (location.hash) set("type", location.hash.slice(1).split("-")[0]);
   for (const [name, value] of new URLSearchParams(location.search)) set(name, value);
-  // When the scripts of the book have gone through the page: of a thousand cells, they would take seconds.
+  // The form starts after the scripts of the book have processed the page: with a thousand cells, these scripts would
+  // take seconds.
   addEventListener("DOMContentLoaded", () => {
     form.hidden = false;
     show();

@@ -1,4 +1,4 @@
-// Runs the lowering, the memory model or the check, so that no page waits for them.
+// Runs the lowering, the memory model or the check in a worker, so that no page blocks.
 // The worker has the name of its library.
 const ready = import(`./${self.name}.js`)
   .then(async (library) => {
@@ -14,7 +14,7 @@ self.onmessage = async ({ data: { id, name, args } }) => {
     const library = await ready;
     self.postMessage({ id, value: library[name](...args) });
   } catch (error) {
-    // What is left of the library after a failure is not used again.
+    // After a failure, the library is not used again.
     self.postMessage({ failed: error.message });
   }
 };

@@ -1,8 +1,9 @@
-"""What the atomics, fences, copies and barriers of a GPU kernel guarantee, by its PTX.
+"""The guarantees of a GPU kernel's atomics, fences, copies and barriers, derived from its PTX.
 
-:func:`check` finds what asynchronous operations lack and races that executions show, :func:`races` proves kernels free of races,
-:func:`run` runs a kernel on the CPU, :func:`litmus` asks the memory model, :func:`judge` a compiler, and :func:`table` has the PTX
-of each atomic operation. ``ptx_atomics.triton.install()`` checks each kernel that Triton compiles.
+:func:`check` finds faults of asynchronous operations, and races that executions show. :func:`races` proves kernels free
+of races, :func:`run` runs a kernel on the CPU, :func:`litmus` queries the memory model, :func:`judge` compares a
+compiler's PTX with its IR, and :func:`table` has the PTX of each atomic operation. ``ptx_atomics.triton.install()``
+checks each kernel that Triton compiles.
 """
 
 from ._check import check, races

@@ -1,4 +1,4 @@
-"""``python -m ptx_atomics check kernel.ptx`` is the command ``ptx-atomics``."""
+"""Runs the command ``ptx-atomics``: ``python -m ptx_atomics check kernel.ptx``."""
 
 import os
 import sys

@@ -18,7 +18,7 @@ Sizes = Union[int, Sequence[int]]
 def _sizes(name: str, sizes: Optional[Sizes]) -> List[str]:
     shown = shown_grid(tuple(sizes) if isinstance(sizes, Sequence) else sizes)
     if sizes is not None and shown is None:
-        raise TypeError(f"{name} is a number or up to three, not {sizes!r}")
+        raise TypeError(f"expected one to three numbers for {name}, found {sizes!r}")
     return [f"--{name}", shown] if shown else []
 
 
@@ -35,16 +35,16 @@ def check(
     only: Optional[str] = None,
     profile: Optional[str] = None,
 ) -> Report:
-    """Checks a kernel: its asynchronous operations, data races, barriers, and its order against its LLVM IR.
+    """Checks a kernel: its asynchronous operations, data races and barriers, and its orderings against its LLVM IR.
 
-    ``kernel`` is PTX as text, a path (a file, or a folder as Triton's cache), a compiled or jitted kernel of Triton or Gluon,
-    ``kernel[grid]``, or a compiled function of Numba. ``block`` and ``grid`` say how it is launched where its PTX does not,
-    ``parameters`` its numbers by name, ``name`` which kernels are meant. ``only`` has some of the questions ``"order"``,
-    ``"async"``, ``"races"`` and ``"barriers"`` between commas, and ``profile`` is a reading of the manual, as of ``ptx-atomics
-    check --help``. ``quick`` looks for no execution that shows a finding. ``time_limit`` is the emergency stop of each kernel and
-    question, in seconds: 120 without it.
+    ``kernel`` is PTX as text, a path (a file, or a folder such as Triton's cache), a compiled or jitted kernel of
+    Triton or Gluon, ``kernel[grid]``, or a compiled function of Numba. ``block`` and ``grid`` set the sizes of a launch
+    that the PTX does not set, ``parameters`` sets numbers by name, and ``name`` selects kernels. ``only`` has some of
+    the questions ``"order"``, ``"async"``, ``"races"`` and ``"barriers"``, separated by commas. ``profile`` is a
+    reading of the manual, as described by ``ptx-atomics check --help``. ``quick`` skips the search for executions that
+    show findings. ``time_limit`` is the limit for each kernel and question, in seconds; the default is 120.
 
-    Raises ``CommandError`` where the arguments are wrong. What cannot be read stands in ``Report.errors``.
+    Raises ``CommandError`` if the arguments are wrong. ``Report.errors`` has the errors of inputs that cannot be read.
 
     >>> report = check('''
     ... .version 8.0
@@ -83,10 +83,10 @@ def races(
     quick: bool = False,
     time_limit: Optional[float] = None,
 ) -> Report:
-    """Says of each kernel whether it is free of data races, has one, or is left open: ``Report.kernels``.
+    """Decides for each kernel whether it is free of data races, has a race, or remains open: ``Report.kernels``.
 
-    ``kernel``, ``block``, ``grid`` and ``name`` are as of :func:`check`, and so are ``quick`` and ``time_limit``. ``may_alias`` lets
-    pointers of different parameters have the same memory.
+    ``kernel``, ``block``, ``grid``, ``name``, ``quick`` and ``time_limit`` are the same as for :func:`check`.
+    ``may_alias`` allows pointers of different parameters to have the same memory.
 
     >>> report = races('''
     ... .version 8.0
@@ -168,7 +168,7 @@ def _arguments(given: Files, options: List[str], form: str) -> List[str]:
 
 
 def _errors(said: str) -> Tuple[str, ...]:
-    """What the command could not read."""
+    """The errors of the command about inputs that it could not read."""
     parts: List[str] = []
     for line in said.splitlines():
         if line.startswith("error"):

@@ -1,6 +1,6 @@
-"""The command ``ptx-atomics``, which does the work: where it is, and how it is called.
+"""Finds and calls the command ``ptx-atomics``, which does the work.
 
-It runs as a process of its own: what goes wrong in it is an exception here, Ctrl-C ends it, and other threads go on meanwhile.
+The command runs as a separate process: its failure is an exception here, Ctrl-C ends it, and other threads continue.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ NAME = "ptx-atomics"
 
 
 class Error(Exception):
-    """What cannot be done, and why."""
+    """An operation failed. The message has the reason."""
 
 
 class CommandError(Error):
-    """The command was called wrongly, or cannot read what it was given.
+    """The command was called with wrong arguments, or cannot read an input.
 
-    ``status`` is its exit status, ``said`` what it printed about it.
+    ``status`` is its exit status, ``said`` its message.
     """
 
     def __init__(self, status: int, said: str) -> None:
@@ -33,7 +33,7 @@ class CommandError(Error):
 
 
 class Answer(NamedTuple):
-    """What the command gave back: its exit status, standard output and standard error."""
+    """The result of the command: its exit status, standard output and standard error."""
 
     status: int
     output: str
@@ -49,20 +49,21 @@ class Answer(NamedTuple):
 
 @functools.lru_cache(maxsize=None)
 def path() -> str:
-    """The command: what ``PTX_ATOMICS_COMMAND`` names, or the one of this package, or the one in ``PATH``.
+    """The path of the command: the value of ``PTX_ATOMICS_COMMAND``, or the command of this package, or the command in
+    ``PATH``.
 
-    Raises ``Error`` where there is none.
+    Raises ``Error`` if no command is found.
     """
     named = os.environ.get("PTX_ATOMICS_COMMAND")
     found = named or _installed() or shutil.which(NAME)
     if not found:
-        raise Error(f"there is no command {NAME}: install this package by pip, or set PTX_ATOMICS_COMMAND to the command")
+        raise Error(f"cannot find the command {NAME}: install this package by pip, or set PTX_ATOMICS_COMMAND")
     return found
 
 
 def _installed() -> Optional[str]:
     """The command that was installed with this package."""
-    # It is slow to import, and only looked for once.
+    # The module is slow to import, and the search runs only once.
     from importlib import metadata
 
     try:
@@ -74,9 +75,11 @@ def _installed() -> Optional[str]:
 
 
 def environment() -> "dict[str, str]":
-    """The environment of the command. Where it has no LLVM, another ``ptx-atomics`` in the ``PATH`` does what needs it."""
+    """The environment of the command. If the command has no LLVM, another ``ptx-atomics`` in the ``PATH`` is its
+    helper.
+    """
     variables = dict(os.environ)
-    # It is for compilers, and says how they lower.
+    # PTX_ATOMICS has options of compilers for the lowering.
     variables.pop("PTX_ATOMICS", None)
     if "PTX_ATOMICS_HELPER" not in variables:
         own = os.path.realpath(path())
@@ -89,7 +92,7 @@ def environment() -> "dict[str, str]":
 
 
 def with_llvm() -> Optional[str]:
-    """The command that has LLVM: this one, where it is not that of the package, or the one that helps it."""
+    """The command that has LLVM: this command if it is not the one of the package, or else its helper."""
     other = environment().get("PTX_ATOMICS_HELPER")
     return other or (path() if path() != _installed() else None)
 
@@ -97,7 +100,8 @@ def with_llvm() -> Optional[str]:
 def call(arguments: Sequence[str], text: Optional[str] = None, command: Optional[str] = None) -> Answer:
     """Runs the command, or another one, with ``text`` as its standard input.
 
-    Raises ``CommandError`` where its arguments are wrong (exit status 2 without an answer), or where a signal ends it.
+    Raises ``CommandError`` if its arguments are wrong (exit status 2 without an answer), or if a signal ends the
+    command.
     """
     done = subprocess.run(
         [command or path(), *arguments],

@@ -1,4 +1,5 @@
-"""What is installed when another package is imported: without it, nothing of that package is loaded."""
+"""Hooks that install a watch when another package is imported. They load no module of the package before that import.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from typing import Any, Callable, List, Optional
 
-#: The packages that compile kernels, each with the module of ours that watches it.
+#: The packages that compile kernels, each with the module of this package that watches it.
 PACKAGES = {
     "triton": "ptx_atomics.triton",
     "numba.cuda": "ptx_atomics.numba",
@@ -21,7 +22,7 @@ Then = Callable[[Callable[..., Any]], None]
 
 
 class _Finder(MetaPathFinder):
-    """Finds a package as others do, and calls back when it is loaded."""
+    """Finds a package by the other finders, and calls back when the package is loaded."""
 
     def __init__(self, then: Then) -> None:
         self.then = then
@@ -38,7 +39,7 @@ class _Finder(MetaPathFinder):
 
 
 class _Loader(Loader):
-    """The loader of a package, and what is done behind it."""
+    """The loader of a package, followed by a callback."""
 
     def __init__(self, own: Any, then: Callable[[], None]) -> None:
         self.own = own
@@ -48,7 +49,7 @@ class _Loader(Loader):
         return self.own.create_module(spec)
 
     def exec_module(self, module: Any) -> None:
-        # What asks the module for its loader gets the package's own.
+        # Code that asks the module for its loader gets the package's own loader.
         module.__spec__.loader = module.__loader__ = self.own
         self.own.exec_module(module)
         self.then()
@@ -59,7 +60,7 @@ def _install(package: str, then: Then) -> None:
 
 
 def when_imported(then: Then) -> None:
-    """Calls ``then`` with what installs the watch of each package, now or when the package is imported."""
+    """Calls ``then`` with the function that installs the watch of each package, now or when the package is imported."""
     found: List[str] = [package for package in PACKAGES if package in sys.modules]
     for package in found:
         _install(package, then)
@@ -69,7 +70,9 @@ def when_imported(then: Then) -> None:
 
 
 def from_environment(value: str) -> None:
-    """What ``PTX_ATOMICS`` of the environment asks for: ``check`` warns, ``raise`` raises. Others are for compilers."""
+    """Installs the checks that the environment's ``PTX_ATOMICS`` asks for: ``check`` warns, ``raise`` raises. Other
+    values are for compilers.
+    """
     modes = {"check": "warn", "warn": "warn", "raise": "raise"}
     if value in modes:
         when_imported(lambda install: install(modes[value]))

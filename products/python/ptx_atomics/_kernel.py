@@ -1,4 +1,4 @@
-"""From what users have, a kernel of some package, a path or a text, to files that the command reads."""
+"""Converts a user's kernel (a kernel of some package, a path or a text) to files that the command reads."""
 
 from __future__ import annotations
 
@@ -20,43 +20,45 @@ Text = Union[str, bytes]
 
 
 class NoPtx(Error):
-    """The kernel has no PTX: it is for another GPU than NVIDIA's, or was not compiled yet."""
+    """The kernel has no PTX: its target is not a GPU of NVIDIA, or it was not compiled yet."""
 
 
 @dataclass(frozen=True)
 class Program:
-    """PTX, and the LLVM IR that it was made of where that is at hand."""
+    """PTX, and the LLVM IR from which a compiler made it, if the IR is available."""
 
     name: str
     ptx: str
     llvm_ir: Optional[str] = None
-    #: Whether the kernel has parameters behind those of its function, which its launcher gives.
+    #: Whether the kernel has additional parameters after the parameters of its function; its launcher sets them.
     has_hidden: bool = False
 
 
 @dataclass(frozen=True)
 class Files:
-    """What the command is to read."""
+    """The inputs of the command."""
 
     paths: List[str]
-    #: The CTAs that a launcher asks for, as ``--grid`` takes them.
+    #: The CTAs that a launcher asks for, in the format of ``--grid``.
     grid: Optional[str] = None
-    #: The texts of files that are there only as long as the command runs, by the names that are shown in place of their paths.
+    #: The texts of temporary files, by the names that replace their paths in messages.
     texts: Tuple[Tuple[str, str], ...] = ()
     folder: Optional[str] = None
-    #: Whether a kernel has parameters behind those that users know.
+    #: Whether a kernel has additional parameters after the parameters that users know.
     has_hidden: bool = False
 
     def renamed(self, answer: Answer) -> Answer:
-        """An answer without the folder that is there only as long as the command runs."""
+        """An answer without the path of the temporary folder."""
         return Answer(answer.status, self.without_folder(answer.output), self.without_folder(answer.said))
 
     def without_folder(self, text: str) -> str:
-        """A text without that folder."""
+        """A text without the path of the temporary folder."""
         return re.sub(re.escape(self.folder) + r"/(\d+/)?", "", text) if self.folder else text
 
     def repeatable(self, command: Optional[str]) -> Optional[str]:
-        """A command that reads these files, which it finds later, too: they are kept in :func:`cache`. Nothing where that cannot be done."""
+        """A command that reads copies of these files in :func:`cache`, so that it still works later. ``None`` if the
+        copy fails.
+        """
         if not self.folder or not command:
             return command
         digest = hashlib.sha256("\0".join(part for text in self.texts for part in text).encode()).hexdigest()[:16]
@@ -79,15 +81,15 @@ def cache() -> Path:
 def programs(kernel: Any) -> List[Program]:
     """The PTX of a kernel that some package has compiled.
 
-    Understood are: a compiled kernel of Triton or Gluon (``.asm``), a jitted function of these and of Numba once it was
-    compiled, and what a mapping of texts has for ``"ptx"``. Raises ``NoPtx`` where there is none.
+    Accepted are a compiled kernel of Triton or Gluon (``.asm``), a jitted function of these packages and of Numba after
+    its compilation, and a mapping of texts with the key ``"ptx"``. Raises ``NoPtx`` if the kernel has no PTX.
     """
     of = (_of_assembly, _of_jitted, _of_numba, _of_text_attribute)
     for one in of:
         found = one(kernel)
         if found:
             return found
-    raise NoPtx(f"no PTX is known of {_name(kernel)} ({type(kernel).__name__}): give PTX, a path, or a kernel that was compiled")
+    raise NoPtx(f"{_name(kernel)} ({type(kernel).__name__}) has no PTX: give PTX, a path, or a compiled kernel")
 
 
 def _name(kernel: Any) -> str:
@@ -101,7 +103,7 @@ def _text(text: Any) -> Optional[str]:
 
 
 def _of_assembly(kernel: Any) -> List[Program]:
-    """What Triton compiled: all stages, by the endings of their files."""
+    """The stages of a kernel that Triton compiled, by the endings of their files."""
     stages = kernel if isinstance(kernel, Mapping) else getattr(kernel, "asm", None)
     if not isinstance(stages, Mapping) and not hasattr(stages, "get"):
         return []
@@ -111,7 +113,7 @@ def _of_assembly(kernel: Any) -> List[Program]:
 
 
 def _of_jitted(kernel: Any) -> List[Program]:
-    """What a jitted function of Triton was compiled to, on each device and for each kind of arguments."""
+    """The programs of a jitted function of Triton, for each device and for each kind of arguments."""
     kernel = getattr(kernel, "fn", kernel) if not hasattr(kernel, "device_caches") else kernel
     caches = getattr(kernel, "device_caches", None)
     if not isinstance(caches, Mapping):
@@ -121,7 +123,7 @@ def _of_jitted(kernel: Any) -> List[Program]:
 
 
 def _of_numba(kernel: Any) -> List[Program]:
-    """What Numba compiled, for each signature."""
+    """The programs of a function that Numba compiled, for each signature."""
     if not hasattr(kernel, "inspect_asm"):
         return []
     found = kernel.inspect_asm()
@@ -130,7 +132,7 @@ def _of_numba(kernel: Any) -> List[Program]:
 
 
 def _of_text_attribute(kernel: Any) -> List[Program]:
-    """What CuTe DSL keeps."""
+    """The PTX that CuTe DSL keeps."""
     text = _text(getattr(kernel, "__ptx__", None))
     return [Program(_name(kernel), text)] if text else []
 
@@ -144,7 +146,7 @@ def _launcher(kernel: Any) -> Optional[Tuple[Any, Any]]:
 
 
 def shown_grid(grid: Any) -> Optional[str]:
-    """A grid as the command takes it; nothing where it depends on the arguments."""
+    """A grid in the command's format; ``None`` if the grid depends on the arguments."""
     if isinstance(grid, int):
         return str(grid)
     if isinstance(grid, (tuple, list)) and all(isinstance(one, int) for one in grid):
@@ -154,16 +156,16 @@ def shown_grid(grid: Any) -> Optional[str]:
 
 @contextmanager
 def files(kernel: Any) -> Iterator[Files]:
-    """The files of a kernel, as long as they are needed.
+    """The files of a kernel, for the duration of the context.
 
-    A ``str`` that has lines, or begins as PTX, is PTX; another one is a path, as every ``os.PathLike``.
+    A ``str`` that has several lines, or begins like PTX, is PTX. Any other ``str`` and every ``os.PathLike`` is a path.
     """
     if isinstance(kernel, bytes):
         kernel = kernel.decode("utf-8", "replace")
     if isinstance(kernel, os.PathLike) or (isinstance(kernel, str) and not is_ptx(kernel)):
         path = os.fspath(kernel)
         if not os.path.exists(path):
-            raise Error(f"there is no file '{path}'")
+            raise Error(f"cannot find the file '{path}'")
         yield Files([path])
         return
     grid = None
@@ -174,7 +176,7 @@ def files(kernel: Any) -> Iterator[Files]:
     with tempfile.TemporaryDirectory(prefix="ptx-atomics-") as folder:
         texts = []
         for index, program in enumerate(found):
-            # The command takes LLVM IR of this name beside PTX for what it was made of.
+            # The command finds the LLVM IR of PTX by this file name.
             own = Path(folder, str(index)) if len(found) > 1 else Path(folder)
             own.mkdir(exist_ok=True)
             stem = re.sub(r"[^\w.-]", "_", program.name)[:100]
@@ -187,5 +189,5 @@ def files(kernel: Any) -> Iterator[Files]:
 
 
 def is_ptx(text: str) -> bool:
-    """Whether a text is PTX, and no path."""
+    """Whether a text is PTX, and not a path."""
     return "\n" in text or re.match(r"\s*(//|\.version\b)", text) is not None

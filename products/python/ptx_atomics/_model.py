@@ -1,4 +1,4 @@
-"""Litmus tests, the mapping of a target, and the judgement of PTX against its IR."""
+"""Litmus tests, the mapping of a target, and the comparison of PTX with its IR."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ Source = Union[str, "os.PathLike[str]"]
 
 @dataclass(frozen=True)
 class Litmus:
-    """What the memory model of PTX says of a litmus test."""
+    """The answer of the PTX memory model to a litmus test."""
 
-    #: Whether the condition of the test holds; nothing where it has none, or where that is not known.
+    #: Whether the condition of the test holds; ``None`` without a condition, or if the answer is unknown.
     holds: Optional[bool]
-    #: In how many states the test may end.
+    #: The number of final states of the test.
     outcomes: Optional[int]
-    #: Two accesses without an order, with their lines; nothing where there are none.
+    #: Two accesses without an order, with their lines; ``None`` without a race.
     race: Optional[Dict[str, Any]]
-    #: The test, which is drawn when that is asked for.
+    #: The text of the test, for a later drawing.
     test: str = field(repr=False)
     raw: Dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
@@ -37,7 +37,9 @@ class Litmus:
         return _command.call(["litmus", "--outcomes", "-"], self.test).output.rstrip()
 
     def svg(self) -> Optional[str]:
-        """The execution that the condition names, or the one with a race, drawn; nothing where there is none to draw."""
+        """A drawing of the execution that the condition names, or of an execution with a race; ``None`` without such an
+        execution.
+        """
         drawn = _command.call(["litmus", "--svg", "-", "-"], self.test).output
         return drawn if "<svg" in drawn else None
 
@@ -45,14 +47,14 @@ class Litmus:
         return f"<pre>{escape(str(self))}</pre>{self.svg() or ''}"
 
     def to_dict(self) -> Dict[str, Any]:
-        """The answer as the command gives it."""
+        """The answer in the JSON of the command."""
         return self.raw
 
 
 def litmus(test: Source) -> Litmus:
-    """Says whether the condition of a litmus test holds, by the axioms of the PTX manual.
+    """Decides whether the condition of a litmus test holds, by the axioms of the PTX manual.
 
-    ``test`` is its text, or the path of a file. Raises ``CommandError`` where it is none.
+    ``test`` is its text, or the path of a file. Raises ``CommandError`` if it is not a litmus test.
 
     >>> bool(litmus('''PTX message
     ... { x = 0; flag = 0; }
@@ -80,15 +82,15 @@ def _text(source: Source) -> str:
 
 @dataclass(frozen=True)
 class Row:
-    """A line of the mapping: what an operation becomes."""
+    """A row of the mapping: an operation and its sequence."""
 
-    #: As ``rmw.acq_rel``.
+    #: The name, such as ``rmw.acq_rel``.
     row: str
     #: The operation of C++.
     operation: str
-    #: The PTX, with ``<scope>`` and the like where each may stand.
+    #: The PTX, with ``<scope>`` and similar words for variable parts.
     sequence: str
-    #: What of the published mapping is changed for the target.
+    #: The changes of the published mapping for the target.
     changes: Tuple[Any, ...] = ()
 
 
@@ -96,7 +98,7 @@ class Row:
 class Table:
     """The mapping of a target."""
 
-    #: As ``sm_90 with PTX 7.8``.
+    #: The name, such as ``sm_90 with PTX 7.8``.
     target: str
     rows: Tuple[Row, ...]
 
@@ -122,8 +124,8 @@ class Table:
 def table(target: Optional[str] = None, *, features: Optional[str] = None, strategy: Optional[str] = None) -> Table:
     """The PTX of every atomic operation and fence, on a GPU.
 
-    ``target`` is as ``"sm_90"``, ``features`` as ``"+ptx86"``, ``strategy`` as of ``ptx-atomics table --help``. Raises
-    ``CommandError`` where there is no such target.
+    ``target`` is a GPU such as ``"sm_90"``, ``features`` a version such as ``"+ptx86"``, and ``strategy`` has the
+    format of ``ptx-atomics table --help``. Raises ``CommandError`` if the target does not exist.
 
     >>> print(table("sm_90")["rmw.acq_rel"].sequence)
     atom.acq_rel.<scope>.<rmw op>;
@@ -138,21 +140,21 @@ def table(target: Optional[str] = None, *, features: Optional[str] = None, strat
 
 @dataclass(frozen=True)
 class Operation:
-    """An atomic operation or a fence of the IR, and what the PTX guarantees of it."""
+    """An atomic operation or a fence of the IR, and the guarantees of the PTX for it."""
 
     function: str
-    #: As LLVM spells it: ``atomicrmw add i32 acq_rel``.
+    #: The operation in LLVM IR: ``atomicrmw add i32 acq_rel``.
     operation: str
-    #: ``right``, ``not-judged``, or what is lost.
+    #: ``right``, ``not-judged``, or the kind of the loss.
     verdict: str
-    #: What is missing, in words.
+    #: The missing guarantees, in words.
     missing: Tuple[str, ...]
     raw: Dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
 
 @dataclass(frozen=True)
 class Judgement:
-    """What a compiler kept of the order and the scopes that a program asked for."""
+    """The comparison of PTX with the orderings and scopes that a program asked for."""
 
     operations: Tuple[Operation, ...]
 
@@ -163,7 +165,7 @@ class Judgement:
 
     @property
     def ok(self) -> bool:
-        """Whether all that was judged is kept."""
+        """Whether the PTX keeps every operation that was judged."""
         return not self.lost
 
     def __bool__(self) -> bool:
@@ -171,7 +173,7 @@ class Judgement:
 
     def __str__(self) -> str:
         lines = [f"{one.function}: {one.operation}: {one.verdict}" for one in self.operations]
-        return "\n".join(lines) or "no atomic operation and no fence"
+        return "\n".join(lines) or "no atomic operations or fences"
 
     def to_dict(self) -> Dict[str, Any]:
         """The judgement as plain values."""
@@ -179,15 +181,15 @@ class Judgement:
 
 
 def judge(ir: Source, ptx: Source) -> Judgement:
-    """Compares PTX with the LLVM IR or MLIR that it was made from: which orderings and scopes it does not guarantee.
+    """Compares PTX with its LLVM IR or MLIR: the result has the orderings and scopes that the PTX does not guarantee.
 
-    Both are texts or paths. LLVM IR is read by LLVM, which the package has not: a command ``ptx-atomics`` with LLVM in the
-    ``PATH``, or the one that ``PTX_ATOMICS_HELPER`` names, does it. Raises ``Error`` where there is none, and ``CommandError``
-    where one of both cannot be read.
+    Both arguments are texts or paths. LLVM reads the IR, and this package lacks LLVM. The function uses a command
+    ``ptx-atomics`` with LLVM in the ``PATH``, or the command that ``PTX_ATOMICS_HELPER`` names. Raises ``Error``
+    without such a command, and ``CommandError`` if an argument cannot be read.
     """
     command = _command.with_llvm()
     if command is None:
-        raise Error("LLVM IR is read by LLVM: install the command ptx-atomics with it, or name it by PTX_ATOMICS_HELPER")
+        raise Error("LLVM IR needs LLVM: install a command ptx-atomics with LLVM, or name it by PTX_ATOMICS_HELPER")
     with tempfile.TemporaryDirectory(prefix="ptx-atomics-") as folder:
         paths = []
         for name, source in (("kernel.ll", ir), ("kernel.ptx", ptx)):

@@ -1,4 +1,4 @@
-"""What a check says: findings, verdicts, and how they are shown."""
+"""The report of a check: findings, verdicts, and their presentation."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from ._command import CommandError, Error
 
 #: Verdicts of findings that make a kernel wrong.
 WRONG = frozenset({"error"})
-#: Those that are wrong only where all must be known.
+#: Verdicts of findings that make a kernel wrong only in a strict check.
 POSSIBLE = frozenset({"possible"})
 
 
 class FindingsError(Error):
-    """A kernel is wrong. ``report`` says why."""
+    """A kernel is wrong. ``report`` has the findings."""
 
     def __init__(self, report: "Report") -> None:
         super().__init__(str(report))
@@ -30,36 +30,37 @@ def _plain(value: Any) -> Any:
 
 @dataclass(frozen=True)
 class Finding:
-    """What is said of one place of a kernel."""
+    """A finding about one line of a kernel."""
 
-    #: The file of the place: a source where the PTX has debug information, else the PTX.
+    #: The file of the line: a source if the PTX has debug information, else the PTX.
     file: str
-    #: The kernel as the PTX spells it.
+    #: The name of the kernel in the PTX.
     kernel: str
-    #: From 1; nothing where debug information has no place.
+    #: The line, from 1; ``None`` if the debug information has none.
     line: Optional[int]
     #: ``order``, ``async``, ``races`` or ``barriers``.
     check: str
-    #: ``error``, ``possible``, ``warning``, ``note``, ``not-checked``, or ``allowed`` where the source says so.
+    #: ``error``, ``possible``, ``warning``, ``note``, ``not-checked``, or ``allowed`` if a comment in the source allows
+    #: the finding.
     verdict: str
     message: str
-    #: Lines of the PTX, with what stands there.
+    #: Lines of the PTX, with their text.
     notes: Tuple[str, ...] = ()
-    #: What mends it; nothing where that is not known.
+    #: The remedy; ``None`` if none is known.
     help: Optional[str] = None
-    #: The execution in which it goes wrong: ``command`` repeats it, ``first`` and ``second`` are its accesses.
+    #: The execution that shows the finding: ``command`` repeats it, ``first`` and ``second`` are its accesses.
     execution: Optional[Dict[str, Any]] = None
-    #: The finding as the command gives it.
+    #: The finding in the JSON of the command.
     raw: Dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def name(self) -> str:
-        """The kernel as its source calls it, where that is known."""
+        """The name of the kernel in its source, if it is known."""
         return str(self.raw.get("name") or self.kernel)
 
     @property
     def is_wrong(self) -> bool:
-        """Whether the kernel is wrong by it."""
+        """Whether the finding makes the kernel wrong."""
         return self.verdict in WRONG
 
     def to_dict(self) -> Dict[str, Any]:
@@ -79,7 +80,7 @@ class Verdict:
     assumptions: Tuple[str, ...] = ()
     #: ``order``, ``async``, ``races`` or ``barriers``.
     question: str = "races"
-    #: Whether the time limit has cut the work on it.
+    #: Whether the time limit ended the work on the question.
     stopped: bool = False
 
     def to_dict(self) -> Dict[str, Any]:
@@ -89,9 +90,9 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Report:
-    """What a check says of one or more kernels.
+    """The report of a check of one or more kernels.
 
-    It prints as text, is drawn in a notebook, and is true where nothing is wrong:
+    A report prints as text, is drawn in a notebook, and is true if no kernel is wrong:
 
     >>> import ptx_atomics
     >>> report = ptx_atomics.check('''
@@ -111,27 +112,27 @@ class Report:
     kernels: Tuple[Verdict, ...] = ()
     #: The verdict on each kernel and question.
     verdicts: Tuple[Verdict, ...] = ()
-    #: What could not be read, in words.
+    #: The errors of inputs that could not be read, in words.
     errors: Tuple[str, ...] = ()
-    #: The texts of files that are not there any more, by their names.
+    #: The texts of files that do not exist any more, by their names.
     texts: Dict[str, str] = field(default_factory=dict, repr=False, compare=False)
     sarif: Optional[Callable[[], str]] = field(default=None, repr=False, compare=False)
 
     @property
     def ok(self) -> bool:
-        """Whether nothing is wrong and all was read. What is not known is not wrong."""
+        """Whether no kernel is wrong and all inputs were read. An open finding does not make a kernel wrong."""
         return not self.errors and not self.wrong
 
     @property
     def wrong(self) -> List[Finding]:
-        """The findings by which a kernel is wrong."""
+        """The findings that make a kernel wrong."""
         return [finding for finding in self.findings if finding.is_wrong]
 
     def __bool__(self) -> bool:
         return self.ok
 
     def raise_for_findings(self) -> None:
-        """Raises :class:`FindingsError` where a kernel is wrong."""
+        """Raises :class:`FindingsError` if a kernel is wrong."""
         if self.wrong:
             raise FindingsError(self)
 
@@ -150,22 +151,22 @@ class Report:
         return json.dumps(self.to_dict(), indent=indent)
 
     def to_sarif(self) -> str:
-        """The report as SARIF 2.1.0, for viewers of code. The kernels are checked once more."""
+        """The report as SARIF 2.1.0, for code viewers. The kernels are checked once more."""
         if self.sarif is None:
-            raise Error("this report was not made by a check")
+            raise Error("SARIF needs the report of a check")
         return self.sarif()
 
     def __str__(self) -> str:
         parts = list(self.errors)
         for alike in self._alike():
-            more = f"\n  = note: and {len(alike) - 1} more of these lines" if len(alike) > 1 else ""
+            more = f"\n  = note: and {len(alike) - 1} more findings at these lines" if len(alike) > 1 else ""
             parts.append(self._text(alike[0]) + more)
         for kernel in self.kernels:
             parts.append("\n".join([f"{kernel.kernel}: {kernel.verdict}", *(f"  if {why}" for why in kernel.assumptions)]))
         return "\n\n".join(part.rstrip() for part in parts) or "nothing wrong"
 
     def _alike(self) -> List[List[Finding]]:
-        """The findings, those of the same lines together: one mistake of a source is many in its PTX."""
+        """The findings, grouped by their lines: one mistake of a source causes many findings in its PTX."""
         groups: Dict[Tuple[Any, ...], List[Finding]] = {}
         for finding in self.findings:
             key = (finding.file, finding.line, finding.kernel, finding.check, finding.verdict, _places(finding))
@@ -173,7 +174,7 @@ class Report:
         return list(groups.values())
 
     def _line(self, finding: Finding) -> Optional[str]:
-        """The line of a finding, where it can be read."""
+        """The line of a finding, if its file can be read."""
         if finding.line is None:
             return None
         text = self.texts.get(finding.file)
@@ -210,7 +211,7 @@ class Report:
 
 
 def _places(finding: Finding) -> FrozenSet[Optional[int]]:
-    """The lines of both accesses, in the source where it is known."""
+    """The lines of both accesses, in the source if it is known."""
     sites = [(finding.execution or {}).get(which) or {} for which in ("first", "second")]
     return frozenset((site.get("source") or site).get("line") for site in sites) | {finding.raw.get("first")}
 
@@ -266,7 +267,7 @@ def _thread(site: Dict[str, Any]) -> str:
 
 
 def of_report(report: Dict[str, Any]) -> Tuple[Tuple[Finding, ...], Tuple[Verdict, ...]]:
-    """The findings and the verdicts of ``check --format json``, which has the version 1 of its schema."""
+    """The findings and the verdicts of ``check --format json``, in version 1 of its schema."""
     findings = tuple(_finding(kernel, one) for kernel in report["kernels"] for one in kernel["findings"])
     verdicts = tuple(
         Verdict(

@@ -16,39 +16,39 @@ from ._report import Finding, FindingsError, Report
 if TYPE_CHECKING:
     import numpy as np
 
-#: An array becomes a buffer, a number a number of the parameter's type, and a text is an argument as ``ptx-atomics run --arg``
-#: takes it, as ``"f32[64]=random"``.
+#: An argument of a kernel. An array is a buffer, a number has the type of the parameter, and a text has the format of
+#: ``ptx-atomics run --arg``, such as ``"f32[64]=random"``.
 Argument = Union["np.ndarray[Any, Any]", "np.generic[Any]", int, float, bool, str]
 
 
 @dataclass(frozen=True)
 class Run:
-    """What a launch did."""
+    """The result of a launch."""
 
     #: The buffers after the launch, by the names of their arguments.
     outputs: Dict[str, "np.ndarray[Any, Any]"]
-    #: Races, and all else that is wrong, with the lines of both accesses.
+    #: Races and other findings, with the lines of both accesses.
     report: Report
-    #: Conditions that do not hold, each with what is there.
+    #: Conditions that do not hold, each with the actual value.
     failed: Tuple[str, ...]
-    #: What ``printf`` of the kernel wrote.
+    #: The output of the kernel's ``printf``.
     printed: str
-    #: How many instructions the threads executed.
+    #: The number of instructions that the threads executed.
     instructions: int
-    #: What nobody asked for and was chosen, in words.
+    #: The parts of the launch that the command chose, in words.
     chosen: Tuple[str, ...]
     raw: Dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def ok(self) -> bool:
-        """Whether it ran to its end without a race, and all conditions hold."""
+        """Whether the run ended without a race, and all conditions hold."""
         return self.report.ok and not self.failed
 
     def __bool__(self) -> bool:
         return self.ok
 
     def raise_for_findings(self) -> None:
-        """Raises :class:`ptx_atomics.FindingsError` where it went wrong."""
+        """Raises :class:`ptx_atomics.FindingsError` if the run has an error."""
         if not self.report.ok:
             raise FindingsError(self.report)
         if self.failed:
@@ -62,7 +62,7 @@ class Run:
         return self.report._repr_html_() + f"<p>{self.instructions} instructions by threads</p>"
 
     def to_dict(self) -> Dict[str, Any]:
-        """All but the buffers, as plain values."""
+        """The result without the buffers, as plain values."""
         return {
             **self.report.to_dict(),
             "ok": self.ok,
@@ -89,14 +89,16 @@ def run(
 ) -> Run:
     """Runs a kernel on the CPU, each thread of the grid, and finds every data race of the execution.
 
-    The ``arguments`` are those of the kernel, in order. As on a GPU, the kernel writes to the arrays that it is given: each
-    writable array has afterwards what the kernel left there, and ``Run.outputs`` has copies of all, as ``arg0``, ``arg1`` and so
-    on. ``named`` has arguments by names of the caller's own, which messages then have; one that is the name of a parameter is
-    for that. ``shared`` is dynamic shared memory in bytes. Threads run in an order of ``seed``; with ``seeds``, in so many
-    orders, of which the first one's buffers are given back. ``expect`` are conditions as ``"arg1[0] == 7"``. ``progress`` shows
-    a bar of tqdm over the seeds, if that is installed.
+    The ``arguments`` are the arguments of the kernel, in order. As on a GPU, the kernel writes to its arrays: each
+    writable array has the final values of the kernel afterwards, and ``Run.outputs`` has copies of all arrays, as
+    ``arg0``, ``arg1`` and so on. ``named`` has arguments with names that the caller chooses, for messages; a name of a
+    parameter sets that parameter. ``shared`` is dynamic shared memory in bytes. ``seed`` determines the order of
+    threads. With ``seeds``, the kernel runs in that many orders, and the buffers of the first run are returned.
+    ``expect`` has conditions such as ``"arg1[0] == 7"``. ``progress`` shows a bar of tqdm over the seeds, if tqdm is
+    installed.
 
-    ``kernel`` is as of :func:`ptx_atomics.check`. Raises ``CommandError`` where the arguments do not fit the kernel.
+    ``kernel`` is the same as for :func:`ptx_atomics.check`. Raises ``CommandError`` if the arguments do not fit the
+    kernel.
 
     >>> import numpy as np
     >>> words = np.arange(64, dtype=np.uint32)
@@ -129,7 +131,7 @@ def run(
     rounds = range(seed, seed + seeds)
     if not (progress and seeds > 1):
         return _once(kernel, given, options, seed, seeds, write=True)
-    # One seed at a time, so that there is something to show.
+    # The command runs with one seed at a time, so that the bar can show progress.
     rows: Any = rounds
     try:
         from tqdm.auto import tqdm
@@ -137,7 +139,7 @@ def run(
         rows = tqdm(rounds, unit="seed")
     except ImportError:
         pass
-    # All of them begin with the same buffers: those of the first one are written back at the end.
+    # All runs begin with the same buffers. At the end, the buffers of the first run are written back.
     first: Optional[Run] = None
     for one in rows:
         made = _once(kernel, given, options, one, 1, write=False)
@@ -155,7 +157,8 @@ def _once(kernel: Any, given: Mapping[str, Argument], options: List[str], seed: 
         arrays: Dict[str, str] = {}
         words = ["--format", "json", "--seed", str(seed), "--seeds", str(seeds), *options]
         for index, (key, one) in enumerate(given.items()):
-            # By their names, what the launcher adds is chosen; else all parameters must be given.
+            # With named arguments, the command chooses the launcher's additional parameters; without names, it requires
+            # all parameters.
             own = f"param_{index}" if source.has_hidden and key == f"arg{index}" else key
             text, is_array = _argument(own, one, os.path.join(folder, own + ".npy"))
             words += ["--arg", text]
@@ -186,9 +189,9 @@ def _once(kernel: Any, given: Mapping[str, Argument], options: List[str], seed: 
 
 
 def _argument(key: str, value: Any, path: str) -> Tuple[str, bool]:
-    """An argument as the command takes it, and whether it is an array, which is then in the file."""
+    """An argument in the command's format, and whether it is an array, which is then in the file."""
     if isinstance(value, str):
-        # What is behind a name begins with a colon where it has a type.
+        # A colon precedes a type after the name.
         return (f"{key}{value}" if value.startswith((":", "=")) else f"{key}:{value}", False)
     if isinstance(value, bool):
         return f"{key}={int(value)}", False
@@ -200,14 +203,14 @@ def _argument(key: str, value: Any, path: str) -> Tuple[str, bool]:
     if array.ndim == 0:
         kind = {"i": "s", "u": "u", "f": "f", "b": "u"}.get(array.dtype.kind)
         if kind is None:
-            raise TypeError(f"argument {key}: no kernel takes a number of type {array.dtype}")
+            raise TypeError(f"argument {key}: no kernel has a parameter of type {array.dtype}")
         return f"{key}={kind}{8 * array.dtype.itemsize}:{array.item()!r}", False
     np.save(path, np.ascontiguousarray(array).reshape(-1))
     return f"{key}={path}", True
 
 
 def _array(value: Any) -> "np.ndarray[Any, Any]":
-    """The array of a value: NumPy's own, or that of a tensor on the CPU."""
+    """The array of a value: an array of NumPy, or the array of a tensor on the CPU."""
     import numpy as np
 
     if hasattr(value, "detach"):
@@ -221,7 +224,7 @@ def _read(path: str, given: Any) -> Optional["np.ndarray[Any, Any]"]:
     if not os.path.exists(path):
         return None
     array = _array(given)
-    # The command knows bits of a size: what they mean is the caller's.
+    # The command knows bits of a size; the caller's array determines their type.
     made: "np.ndarray[Any, Any]" = np.load(path).view(array.dtype)
     shaped: "np.ndarray[Any, Any]" = made.reshape(array.shape)
     return shaped

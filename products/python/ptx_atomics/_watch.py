@@ -1,4 +1,6 @@
-"""What happens when some package compiles a kernel: it is checked once, and what is wrong is said or raised."""
+"""Checks of kernels when another package compiles them: each kernel is checked once, and its findings are warnings or
+exceptions.
+"""
 
 from __future__ import annotations
 
@@ -18,28 +20,30 @@ class KernelWarning(UserWarning):
 
 
 class Watch:
-    """Checks each program that it is shown, once."""
+    """Checks each program once."""
 
     def __init__(self, mode: str, **options: Any) -> None:
         if mode not in MODES:
-            raise ValueError(f"mode is one of {', '.join(MODES)}, not {mode!r}")
+            raise ValueError(f"expected a mode ({', '.join(MODES)}), found {mode!r}")
         self.mode = mode
         self.options = options
-        #: What learns of each report, as the plugin for pytest.
+        #: The receivers of each report, such as the plugin for pytest.
         self.listeners: List[Callable[[Report], None]] = []
-        #: Whether the listeners say it.
+        #: Whether the listeners show the reports, so that the watch does not warn.
         self.is_silent = False
         self._seen: Dict[Tuple[str, Optional[str]], Report] = {}
         self._said: Set[str] = set()
         self._lock = threading.Lock()
 
     def __call__(self, program: Program) -> Optional[Report]:
-        """Checks a program. Raises ``FindingsError`` where it is wrong and the mode is ``raise``, and nothing else."""
+        """Checks a program. Raises ``FindingsError`` if the program is wrong and the mode is ``raise``, and no other
+        exception.
+        """
         if self.mode == "off":
             return None
         try:
             report = self._report(program)
-        # What goes wrong in the check is no reason to stop the user's program.
+        # A failure of the check does not stop the user's program.
         except Exception as error:
             self.say_once(f"{program.name} was not checked: {error}")
             return None
@@ -53,7 +57,7 @@ class Watch:
         return report
 
     def say_once(self, text: str, file: Optional[str] = None, line: Optional[int] = None) -> None:
-        """Warns, once for each text, at a place of the kernel's source."""
+        """Warns, once for each text, at a line of the kernel's source."""
         with self._lock:
             if self.is_silent or text in self._said:
                 return
@@ -64,14 +68,14 @@ class Watch:
         key = (program.ptx, program.llvm_ir)
         report = self._seen.get(key)
         if report is None:
-            # With the IR beside it, its order is checked, too.
+            # With the IR, the check also compares the orderings.
             stages = {"ptx": program.ptx, **({"llir": program.llvm_ir} if program.llvm_ir else {})}
             report = self._seen[key] = check(_Stages(program.name, stages), **self.options)
         return report
 
 
 class Replaced:
-    """A function of another package, in whose place one of ours stands while kernels are watched."""
+    """A function of another package that a function of ours replaces while kernels are watched."""
 
     def __init__(self, owner: Callable[[], Any], name: str, own: Callable[..., Any]) -> None:
         self._owner, self._name, self._own = owner, name, own
@@ -79,7 +83,7 @@ class Replaced:
         self._before: Optional[Callable[..., Any]] = None
 
     def install(self, mode: str, **options: Any) -> Watch:
-        """Puts ours there. Raises ``ImportError`` where the package is not installed."""
+        """Installs our function. Raises ``ImportError`` if the package is not installed."""
         owner = self._owner()
         self.uninstall()
         self.watch, self._before = Watch(mode, **options), getattr(owner, self._name)
@@ -87,13 +91,13 @@ class Replaced:
         return self.watch
 
     def uninstall(self) -> None:
-        """Puts the package's own back."""
+        """Restores the function of the package."""
         if self.watch is not None:
             setattr(self._owner(), self._name, self._before)
             self.watch = self._before = None
 
     def before(self, *given: Any, **options: Any) -> Any:
-        """Calls the package's own."""
+        """Calls the function of the package."""
         assert self._before is not None
         return self._before(*given, **options)
 

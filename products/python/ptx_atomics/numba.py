@@ -3,7 +3,8 @@
     import ptx_atomics.numba
     ptx_atomics.numba.install(block=256)
 
-PTX of Numba does not say how many threads a CTA has: ``block`` says it, and without it a race that an execution shows is only possible.
+The PTX of Numba does not set the number of threads of a CTA: ``block`` does. Without ``block``, a race that an
+execution shows is only possible.
 """
 
 from __future__ import annotations
@@ -17,24 +18,27 @@ __all__ = ["KernelWarning", "install", "uninstall"]
 
 
 def install(mode: str = "warn", **options: Any) -> Watch:
-    """Checks each kernel that Numba compiles from now on. ``mode`` and ``options`` are as of ``ptx_atomics.triton.install``."""
+    """Checks each kernel that Numba compiles from now on.
+
+    ``mode`` and ``options`` have the same meaning as in ``ptx_atomics.triton.install``.
+    """
     return _get.install(mode, **options)
 
 
 def uninstall() -> None:
-    """Ends what :func:`install` began."""
+    """Ends the checks that :func:`install` started."""
     _get.uninstall()
 
 
 def _library() -> Any:
-    """What holds the code of a kernel, in all its forms."""
+    """The class that holds the code of a kernel, in all its forms."""
     from numba.cuda.codegen import CUDACodeLibrary
 
     return CUDACodeLibrary
 
 
 def _get_cubin(library: Any, cc: Any = None) -> Any:
-    # Machine code is made once for each GPU, behind the PTX.
+    # Numba generates machine code once for each GPU, after the PTX.
     is_known = cc in getattr(library, "_cubin_cache", {})
     cubin = _get.before(library, cc)
     if not is_known and _get.watch is not None and _get.watch.mode != "off":
@@ -43,10 +47,10 @@ def _get_cubin(library: Any, cc: Any = None) -> Any:
 
 
 def _check(watch: Watch, library: Any, cc: Any) -> None:
-    """Checks what a library was compiled to."""
+    """Checks the PTX of a library."""
     name = str(getattr(library, "name", "kernel"))
     try:
-        # With link-time optimization there is PTX only behind it.
+        # With link-time optimization, only the PTX after linking exists.
         ptx = library.get_lto_ptx(cc) if getattr(library, "_lto", False) else library.get_asm_str(cc)
     except Exception as error:
         watch.say_once(f"{name} was not checked: {error}")

@@ -1,7 +1,7 @@
-"""A plugin for pytest: every kernel that a test compiles is checked, and kernels run on the CPU.
+"""A plugin for pytest: checks every kernel that a test compiles, and runs kernels on the CPU.
 
-``pytest --ptx-atomics=error`` fails a test that compiles a wrong kernel, ``--ptx-atomics=warn`` says it. The fixture ``ptx_run``
-runs a kernel and compares.
+``pytest --ptx-atomics=error`` fails a test that compiles a wrong kernel, ``--ptx-atomics=warn`` warns. The fixture
+``ptx_run`` runs a kernel and compares its results.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def pytest_addoption(parser: Any) -> None:
 def _mode(config: Any) -> str:
     mode = config.getoption("--ptx-atomics") or config.getini("ptx_atomics")
     if mode not in _CHOICES:
-        raise pytest.UsageError(f"ptx_atomics is one of {', '.join(_CHOICES)}, not {mode!r}")
+        raise pytest.UsageError(f"expected a value of ptx_atomics ({', '.join(_CHOICES)}), found {mode!r}")
     return str(mode)
 
 
@@ -43,7 +43,7 @@ def pytest_configure(config: Any) -> None:
 def _start(install: "Callable[..., Watch]") -> None:
     global _watch
     _watch = install("warn")
-    # A test says it, and not the place of a hook.
+    # The test shows the findings, instead of warnings in the code of the hook.
     _watch.is_silent = True
     _watch.listeners.append(_reports.append)
 
@@ -70,10 +70,10 @@ def pytest_runtest_call(item: Any) -> Generator[None, Any, Any]:
 
 @pytest.fixture
 def ptx_run() -> "Callable[..., Run]":
-    """Runs a kernel on the CPU as ``ptx_atomics.run``, and fails the test where it has a race.
+    """Runs a kernel on the CPU like ``ptx_atomics.run``, and fails the test if the kernel has a race.
 
-    ``expected`` has the arrays that are to be there afterwards, by the position or the name of the argument; ``rtol`` and ``atol``
-    are as of ``numpy.testing.assert_allclose``.
+    ``expected`` has the expected arrays, by the position or the name of the argument; ``rtol`` and ``atol`` are the
+    tolerances of ``numpy.testing.assert_allclose``.
     """
 
     def of(

@@ -3,8 +3,8 @@
     import ptx_atomics.tilelang
     ptx_atomics.tilelang.install()
 
-A kernel that becomes machine code is compiled to PTX, too, once: what TileLang keeps in its cache is not compiled again. Findings stand
-in lines of the CUDA C++ that TileLang makes, which is kept beside the reports.
+A kernel that becomes machine code is also compiled to PTX, once: kernels in TileLang's cache are not compiled again.
+Findings refer to lines of the CUDA C++ that TileLang generates, which is kept next to the reports.
 """
 
 from __future__ import annotations
@@ -21,15 +21,17 @@ __all__ = ["KernelWarning", "install", "uninstall"]
 
 
 def install(mode: str = "warn", **options: Any) -> Watch:
-    """Checks each kernel that TileLang compiles from now on. ``mode`` and ``options`` are as of ``ptx_atomics.triton.install``.
+    """Checks each kernel that TileLang compiles from now on.
 
-    With ``"raise"`` what users see is a ``RuntimeError``: TVM, which calls the compiler, makes one of each exception.
+    ``mode`` and ``options`` have the same meaning as in ``ptx_atomics.triton.install``.
+
+    With ``"raise"``, users see a ``RuntimeError``: TVM, which calls the compiler, converts every exception.
     """
     return _compile.install(mode, **options)
 
 
 def uninstall() -> None:
-    """Ends what :func:`install` began."""
+    """Ends the checks that :func:`install` started."""
     _compile.uninstall()
 
 
@@ -48,7 +50,7 @@ def _compile_cuda(code: str, target_format: str = "ptx", *others: Any, **options
     found = re.search(r"__global__\s+void\s+(?:__launch_bounds__\([^)]*\)\s*)?(\w+)", code)
     name = found[1] if found else "kernel"
     try:
-        # The file that TileLang compiles is gone when a finding is read.
+        # The file that TileLang compiles no longer exists when a user reads a finding.
         source = cache() / f"{name}.{hashlib.sha256(code.encode()).hexdigest()[:16]}.cu"
         source.parent.mkdir(parents=True, exist_ok=True)
         source.write_text(code, encoding="utf-8")
@@ -62,7 +64,8 @@ def _compile_cuda(code: str, target_format: str = "ptx", *others: Any, **options
 
 
 def _launched(code: str, ptx: str) -> str:
-    """PTX with the number of threads of a CTA. TileLang launches as many as its code has as a bound, if they have one dimension."""
+    """PTX with the number of threads of a CTA. TileLang launches one-dimensional kernels with the bound in their code.
+    """
     has_more = re.search(r"\bthreadIdx\s*\.\s*[yz]\b", code) is not None
     return ptx if has_more else re.sub(r"^\.maxntid\b", ".reqntid", ptx, flags=re.MULTILINE)
 

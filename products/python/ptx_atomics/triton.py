@@ -3,8 +3,8 @@
     import ptx_atomics.triton
     ptx_atomics.triton.install()
 
-Findings stand in lines of the Python file. ``PTX_ATOMICS=check`` in the environment does the same without a line of code, as
-``PTX_ATOMICS=raise`` does with ``mode="raise"``.
+Findings refer to lines of the Python file. ``PTX_ATOMICS=check`` in the environment has the same effect without a
+change of the code, and ``PTX_ATOMICS=raise`` has the effect of ``mode="raise"``.
 """
 
 from __future__ import annotations
@@ -24,10 +24,11 @@ __all__ = ["KernelWarning", "compile", "install", "uninstall"]
 def install(mode: str = "warn", **options: Any) -> Watch:
     """Checks each kernel that Triton compiles from now on, or takes from its cache.
 
-    With ``"warn"`` what is wrong is a ``KernelWarning``, with ``"raise"`` a ``ptx_atomics.FindingsError`` in place of the
-    compiled kernel. A kernel without PTX, as for an AMD GPU, is skipped, which is said once. What goes wrong in the check itself
-    is a warning, too. ``options`` are those of :func:`ptx_atomics.check`. A kernel is checked once for each text of its PTX:
-    reports are kept in ``~/.cache/ptx-atomics``. Another listener of Triton's stays.
+    With ``"warn"``, a wrong kernel causes a ``KernelWarning``; with ``"raise"``, the compilation raises
+    ``ptx_atomics.FindingsError``. A kernel without PTX, such as for an AMD GPU, is skipped with a single warning. A
+    failure of the check is a warning, too. ``options`` are the options of :func:`ptx_atomics.check`. A kernel is
+    checked once for each text of its PTX: reports are kept in ``~/.cache/ptx-atomics``. Another listener of Triton
+    stays installed.
     """
     global _watch, _before
     from triton import knobs
@@ -40,7 +41,7 @@ def install(mode: str = "warn", **options: Any) -> Watch:
 
 
 def uninstall() -> None:
-    """Ends what :func:`install` began."""
+    """Ends the checks that :func:`install` started."""
     global _watch, _before
     if _watch is None:
         return
@@ -82,10 +83,10 @@ def compile(
     warps: int = 4,
     **options: Any,
 ) -> Any:
-    """Compiles a kernel without a GPU, to be checked or run: for arguments of these types, and these constants.
+    """Compiles a kernel without a GPU, for a check or a run, with arguments of these types and these constants.
 
-    ``signature`` has a type for each parameter that is no ``tl.constexpr``: ``"*fp32"``, ``"i32"``. ``capability`` is the GPU,
-    ``warps`` how many warps a program has; ``options`` are further ones of Triton's.
+    ``signature`` has a type for each parameter that is not a ``tl.constexpr``: ``"*fp32"``, ``"i32"``. ``capability``
+    is the GPU, ``warps`` the number of warps of a program; ``options`` are further options of Triton.
     """
     import triton
     from triton.backends.compiler import GPUTarget
@@ -99,7 +100,7 @@ def compile(
 
 
 def _source_of(function: Any) -> Any:
-    """What Triton makes of a function before it compiles it: Gluon has another one."""
+    """The representation of a function that Triton compiles. Gluon has a different one."""
     if getattr(function, "is_gluon", lambda: False)():
         from triton.experimental.gluon._runtime import GluonASTSource
 

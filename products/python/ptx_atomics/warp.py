@@ -3,7 +3,7 @@
     import ptx_atomics.warp
     ptx_atomics.warp.install(block=256)
 
-A module that becomes machine code is compiled to PTX, too, once: what Warp keeps in its cache is not compiled again.
+A module that becomes machine code is also compiled to PTX, once: modules in Warp's cache are not compiled again.
 """
 
 from __future__ import annotations
@@ -20,12 +20,15 @@ __all__ = ["KernelWarning", "install", "uninstall"]
 
 
 def install(mode: str = "warn", **options: Any) -> Watch:
-    """Checks each module that Warp compiles from now on. ``mode`` and ``options`` are as of ``ptx_atomics.triton.install``."""
+    """Checks each module that Warp compiles from now on.
+
+    ``mode`` and ``options`` have the same meaning as in ``ptx_atomics.triton.install``.
+    """
     return _compile.install(mode, **options)
 
 
 def uninstall() -> None:
-    """Ends what :func:`install` began."""
+    """Ends the checks that :func:`install` started."""
     _compile.uninstall()
 
 

@@ -1,7 +1,8 @@
 """Runs the examples of a chapter: python book.py CHAPTER FOLDER.
 
-Each block in Python is a file of the folder, by the name that its first line says, and runs where it says no name. Each block
-`console` is a list of commands, with what they print. What needs Triton is left out where that is not installed, which is said.
+Each block in Python is a file of the folder, with the name in its first line; a block without a name runs. Each block
+`console` is a list of commands, with their output. If Triton is not installed, the blocks that need it are skipped,
+with a message.
 """
 
 import importlib.util
@@ -39,7 +40,7 @@ def main() -> None:
                 wrong.append(f"{code}\n{done.stdout}{done.stderr}")
             continue
         for command, expected in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", code, re.MULTILINE):
-            # A system may have no `python`, and a comment says what it needs.
+            # A system may have no `python`, and a comment names the requirements of a command.
             words = [sys.executable if word == "python" else word for word in command.partition("#")[0].split()]
             done = subprocess.run(words, cwd=folder, capture_output=True, text=True)
             said = (done.stdout + done.stderr).replace(str(folder) + "/", "")
@@ -51,7 +52,7 @@ def main() -> None:
 
 
 def same(expected: str, said: str) -> bool:
-    """Whether each line that is expected is said, in order; a line `…` stands for any."""
+    """Whether the output has each expected line, in order; a line `…` stands for any lines."""
     rest = iter(line.rstrip() for line in said.splitlines())
     return all(line.strip() == "…" or line.rstrip() in rest for line in expected.splitlines() if line.strip())
 

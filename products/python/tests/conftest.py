@@ -7,7 +7,7 @@ pytest_plugins = ["pytester"]
 
 os.environ.setdefault("PTX_ATOMICS_COMMAND", str(Path(__file__).parents[3] / "target" / "debug" / "ptx-atomics"))
 
-#: Each of 64 threads reads what the next one has written, with a barrier in between where the marker stands.
+#: Each of 64 threads reads the word of the next thread, with a barrier before the read at the comment `barrier`.
 SHIFT = """
 .version 8.0
 .target sm_90
@@ -45,7 +45,7 @@ def wrong() -> str:
 
 @pytest.fixture
 def right(wrong: str) -> str:
-    """The same without it."""
+    """The same kernel without the race."""
     return wrong.replace("// barrier", "bar.sync 0;")
 
 

@@ -103,7 +103,7 @@ def test_what_is_no_ptx() -> None:
     for kernel in [SimpleNamespace(asm={"amdgcn": ""}), object(), SimpleNamespace(device_caches={})]:
         with pytest.raises(ptx_atomics.NoPtx):
             ptx_atomics.check(kernel)
-    with pytest.raises(ptx_atomics.Error, match="no file 'missing.ptx'"):
+    with pytest.raises(ptx_atomics.Error, match="the file 'missing.ptx'"):
         ptx_atomics.check("missing.ptx")
     report = ptx_atomics.check("no PTX\nat all\n")
     assert not report.ok and report.errors and "1 | no PTX" in str(report)
@@ -131,7 +131,7 @@ def test_other_threads_go_on(wrong: str) -> None:
 
 
 def test_an_interrupt_ends_it(tmp_path: Path) -> None:
-    # Counts to 2^40, which takes longer than anybody waits.
+    # The kernel counts to 2^40, which takes longer than the test waits.
     endless = """
 .version 8.0
 .target sm_90
@@ -154,7 +154,7 @@ again:
         "print('begun', flush=True)\n"
         "ptx_atomics._command.call(['run', '--step-limit', str(2**62), '-'], text)\n"
     )
-    # Where the tests run in the background, interrupts are ignored, and a new process would ignore them, too.
+    # If the tests run in the background, interrupts are ignored, and a new process would inherit that.
     process = subprocess.Popen(
         [sys.executable, script],
         stdout=subprocess.PIPE,

@@ -1,5 +1,5 @@
-"""Kernels of Gluon in pairs, after those that Triton's own sanitizer is tested with: each is right, and wrong where one thing is
-missing. Without a GPU, and skipped where Triton is not installed. docs/python.md has the table."""
+"""Kernels of Gluon in pairs, after the tests of Triton's sanitizer: a right kernel, and a wrong one that lacks a
+part. The tests need no GPU, and are skipped if Triton is not installed. docs/python.md has the table."""
 
 from __future__ import annotations
 
@@ -320,8 +320,8 @@ def ring(desc, out, RIGHT: gl.constexpr):
     gl.warp_specialize([(consumer, (out, bars, tiles)), (producer, (desc, bars, tiles, RIGHT))], [1], [24])
 
 
-#: The kernel, the types of its parameters, the GPU, and what becomes of the wrong one: it is an error, a warning, or the
-#: compiler mends it.
+#: The kernel, the types of its parameters, the GPU, and the result for the wrong kernel: an error, a warning, or a
+#: repair by the compiler.
 PAIRS: Dict[str, Tuple[Any, List[str], int, str]] = {
     "copy_wait": (copy_wait, ["*fp32", "*fp32"], 80, "error"),
     "copy_group": (copy_group, ["*fp32", "*fp32"], 80, "error"),

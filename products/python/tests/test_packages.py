@@ -1,4 +1,6 @@
-"""Packages that compile kernels without a GPU: each is watched, and what it compiled is understood. Skipped where it is not installed."""
+"""Packages that compile kernels without a GPU: the tests watch each package, and check its kernels. Skipped if it is
+not installed.
+"""
 
 import os
 import shutil
@@ -13,7 +15,7 @@ import pytest
 
 import ptx_atomics
 
-#: A shared array that is read reversed, with a barrier where one is wanted.
+#: A shared array that is read reversed, with a barrier for the right kernel.
 KERNELS = '''
 def reverse(out, x):
     i = cuda.threadIdx.x
@@ -171,7 +173,7 @@ def test_tilelang(tmp_path: Path, mode: str, body: str, said: "list[str]") -> No
 
 
 def test_tilelang_is_watched(wrong: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The same without TileLang: its compiler has a bound where it launches a number of threads."""
+    """The same without TileLang: its compiler writes a bound if it launches a number of threads."""
     import ptx_atomics.tilelang as watched
 
     monkeypatch.setenv("PTX_ATOMICS_CACHE", str(tmp_path))
@@ -190,7 +192,7 @@ def test_tilelang_is_watched(wrong: str, tmp_path: Path, monkeypatch: pytest.Mon
     try:
         with pytest.raises(ptx_atomics.FindingsError) as raised:
             Nvcc.compile_cuda(code, "cubin", arch="sm_90")
-        # With two dimensions nobody knows how many threads of each there are.
+        # With two dimensions, the number of threads in each dimension is unknown.
         assert Nvcc.compile_cuda(code.replace(".x", ".y"), "cubin") == b"machine code"
     finally:
         watched.uninstall()

@@ -1,4 +1,4 @@
-"""Kernels of Triton, each once right and once wrong. Skipped where Triton is not installed; no GPU is needed."""
+"""Kernels of Triton, each in a right and a wrong version. Skipped if Triton is not installed; the tests need no GPU."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def count(words, bins, n, RIGHT: tl.constexpr, BLOCK: tl.constexpr):
 
 @triton.jit
 def shift(words, RIGHT: tl.constexpr, BLOCK: tl.constexpr):
-    # What one thread writes the next one may be about to read.
+    # The next thread may not yet have read the word that a thread writes.
     index = tl.program_id(0) * 2 * BLOCK + tl.arange(0, BLOCK)
     after = tl.load(words + index + 1)
     if RIGHT:
@@ -48,7 +48,7 @@ def compiled(name: str, right: bool) -> Any:
 def test_the_wrong_one_is_found_and_the_right_one_is_not(name: str) -> None:
     wrong = ptx_atomics.check(compiled(name, False))
     assert not wrong.ok
-    # It stands in the line of the kernel.
+    # The finding refers to the line of the kernel.
     assert {finding.file for finding in wrong.wrong} == {__file__}
     right = ptx_atomics.check(compiled(name, True))
     assert right.ok and not right.findings, right
@@ -61,7 +61,7 @@ def test_each_kernel_that_is_compiled() -> None:
     try:
         compiled("count", True)
         for _ in range(2):
-            # The second time it comes from the cache of Triton.
+            # The second compilation takes the kernel from the cache of Triton.
             with pytest.raises(ptx_atomics.FindingsError):
                 compiled("count", False)
     finally:

@@ -1,4 +1,4 @@
-"""What happens when Triton compiles a kernel: with a package in its place, and with Triton where it is installed."""
+"""Checks when Triton compiles a kernel: with a fake package, and with Triton if it is installed."""
 
 import os
 import subprocess
@@ -47,7 +47,7 @@ def test_modes(tmp_path: Path, wrong: str, right: str) -> None:
 
 
 def test_the_environment(tmp_path: Path, wrong: str) -> None:
-    # What the file beside the package does when Python starts.
+    # The effect of the `.pth` file of the package when Python starts.
     start = "import os, ptx_atomics._hooks as hooks\nhooks.from_environment(os.environ['PTX_ATOMICS'])\n"
     line = Path(ptx_atomics.__file__).parents[1].joinpath("ptx_atomics.pth")
     code = compiling(tmp_path, ptx=wrong)
@@ -76,7 +76,7 @@ def test_another_listener_stays(tmp_path: Path, right: str) -> None:
 def test_what_cannot_be_checked(tmp_path: Path) -> None:
     cases: Dict[str, Dict[str, str]] = {
         "have no PTX": {"amdgcn": "s_endpgm"},
-        "no `.version`": {"ptx": "no PTX"},
+        "expected `.version`": {"ptx": "no PTX"},
     }
     for said, stages in cases.items():
         code = compiling(tmp_path, **stages)
@@ -94,13 +94,13 @@ def test_a_kernel_is_checked_once(wrong: str, monkeypatch: pytest.MonkeyPatch) -
     kept = lambda: len(list((_kernel.cache() / "reports").iterdir()))
     reports = []
     for _ in range(2):
-        # As in another process, which has the files alone.
+        # As in another process, which has only the files.
         watch = _watch.Watch("warn")
         watch.is_silent = True
         reports += [watch(Program("shift", wrong)), watch(Program("shift", wrong))]
     assert (len(calls), kept()) == (2, 1)
     assert len({str(report) for report in reports}) == 1 and "have no order" in str(reports[0])
-    # Other options are another question.
+    # Other options form another question.
     _watch.Watch("off")(Program("shift", wrong))
     other = _watch.Watch("warn", block=64)
     other.is_silent = True
@@ -120,7 +120,7 @@ def test_a_damaged_report_is_made_again(wrong: str) -> None:
 
 
 def test_a_wrong_mode() -> None:
-    with pytest.raises(ValueError, match="mode is one of"):
+    with pytest.raises(ValueError, match="expected a mode"):
         _watch.Watch("loud")
 
 

@@ -1,4 +1,4 @@
-"""What a type checker knows of the package: mypy checks this file, and nothing runs it."""
+"""A test of the package's types: mypy checks this file, and no test runs it."""
 
 from typing import Any, List, Optional
 

@@ -1,4 +1,4 @@
-//! What the hardware moves: integers without a sign, and pointers. LLVM's names of the operations.
+//! The values that the hardware moves: unsigned integers, and pointers. The operations have the names of LLVM IR.
 
 use core::sync::atomic::Ordering;
 
@@ -11,12 +11,12 @@ pub type Address = u64;
 pub type Address = u32;
 
 /// # Safety of all methods
-/// The pointer is valid for atomic accesses, as that of an atomic of `core` is.
+/// The pointer is valid for atomic accesses, like the pointer of an atomic of `core`.
 pub trait Bits: Copy + PartialEq {
     unsafe fn load<S: Scope>(ptr: *mut Self, order: Ordering) -> Self;
     unsafe fn store<S: Scope>(ptr: *mut Self, value: Self, order: Ordering);
     unsafe fn xchg<S: Scope>(ptr: *mut Self, value: Self, order: Ordering) -> Self;
-    /// The old value: it was exchanged if it is `expected`. Never fails spuriously.
+    /// Returns the old value. The values were exchanged if the old value is `expected`. Never fails spuriously.
     unsafe fn cmpxchg<S: Scope>(
         ptr: *mut Self,
         expected: Self,
@@ -33,7 +33,7 @@ macro_rules! declare {
 }
 
 /// # Safety of all methods
-/// As of [`Bits`].
+/// The same as for [`Bits`].
 pub trait IntegerBits: Bits {
     declare! { add sub and nand or xor max min umax umin }
 }

@@ -1,4 +1,4 @@
-//! Everywhere but on the GPU: `core`'s atomics, which synchronize with all threads.
+//! The implementation for all targets except the GPU: `core`'s atomics, which synchronize with all threads.
 
 use core::sync::atomic::{self, Ordering};
 

@@ -23,10 +23,11 @@ mod implementation;
 mod implementation;
 mod scope;
 
-/// Makes a crate no program unless the pass ran: without it, the atomics of `core` lose their order in silence.
+/// Makes a crate that links or assembles only if the pass ran. Without the pass, the atomics of `core` lose their order
+/// silently.
 ///
-/// Once in a crate that becomes PTX, outside of functions. An assembler says `Cannot take address of function
-/// 'ptx_atomics$pass'` where the pass was forgotten. On a host it is nothing.
+/// Use the macro once in a crate that becomes PTX, outside of functions. If the pass did not run, an assembler prints
+/// `Cannot take address of function 'ptx_atomics$pass'`. On a host, the macro has no effect.
 ///
 /// ```
 /// ptx_atomics_scope::require_pass!();
@@ -46,10 +47,12 @@ macro_rules! require_pass {
     };
 }
 
-/// A test that what the comments of kernels say holds, in the memory model of PTX: `ptx-atomics litmus` compiles the file.
+/// A test that the conditions in the comments of kernels hold, in the memory model of PTX: `ptx-atomics litmus`
+/// compiles the file.
 ///
-/// Behind the name of the test stand the file, from the folder of the crate, and options of the command. The command is the
-/// `ptx-atomics` of the `PATH`, or the one that the environment variable `PTX_ATOMICS_COMMAND` names.
+/// The name of the test is followed by the file, relative to the folder of the crate, and by options of the command.
+/// The command is the `ptx-atomics` in the `PATH`, or the program that the environment variable `PTX_ATOMICS_COMMAND`
+/// names.
 ///
 /// ```
 /// ptx_atomics_scope::litmus!(lock: "src/lock.rs", "--rounds", "2");
@@ -167,17 +170,18 @@ impl<T> Atomic for AtomicPtr<T> {
 
 /// An atomic of `core` whose operations have a scope: `Scoped<AtomicU32, Device>`.
 ///
-/// It has the layout of `A`. Each method does what the one of the same name in `core` does, and panics where that panics.
+/// `Scoped` has the layout of `A`. Each method has the effect of the method of the same name in `core`, and panics
+/// under the same conditions.
 #[repr(transparent)]
 pub struct Scoped<A, S> {
     atomic: A,
-    /// A function, so that it does not matter what `S` is.
+    /// The type of a function, so that the traits and the lifetime of `S` do not matter.
     scope: PhantomData<fn() -> S>,
 }
 
 impl<A, S> Scoped<A, S> {
-    /// The same object, for operations of this scope. Those of another scope synchronize with them where each scope has the
-    /// thread of the other.
+    /// Returns the same object, for operations of this scope. Operations of two scopes synchronize if each scope
+    /// contains the thread of the other operation.
     #[inline(always)]
     pub const fn from_ref(atomic: &A) -> &Self {
         // SAFETY: the struct is transparent.
@@ -189,15 +193,15 @@ impl<A: Atomic, S: Scope> Scoped<A, S> {
     /// As [`AtomicU32::new`].
     #[inline(always)]
     pub const fn new(value: A::Value) -> Self {
-        // SAFETY: an atomic of `core` has the size and the valid values of what it holds.
+        // SAFETY: an atomic of `core` has the size and the valid values of its content.
         Self { atomic: unsafe { transmute_copy(&value) }, scope: PhantomData }
     }
 
     /// As [`AtomicU32::from_ptr`].
     ///
     /// # Safety
-    /// The same as of `core`'s, [`AtomicU32::from_ptr`] for one; and no thread outside of the scope accesses the memory
-    /// without other synchronization.
+    /// The conditions of `core`'s function, such as [`AtomicU32::from_ptr`]; and no thread outside of the scope
+    /// accesses the memory without other synchronization.
     #[inline(always)]
     pub const unsafe fn from_ptr<'a>(ptr: *mut A::Value) -> &'a Self {
         unsafe { &*ptr.cast() }
@@ -212,18 +216,18 @@ impl<A: Atomic, S: Scope> Scoped<A, S> {
     /// As [`AtomicU32::get_mut`].
     #[inline(always)]
     pub const fn get_mut(&mut self) -> &mut A::Value {
-        // SAFETY: nobody else has access, and an atomic is at least as aligned as what it holds.
+        // SAFETY: no other reference has access, and an atomic is at least as aligned as its content.
         unsafe { &mut *self.as_ptr() }
     }
 
     /// As [`AtomicU32::into_inner`].
     #[inline(always)]
     pub const fn into_inner(self) -> A::Value {
-        // SAFETY: as in `new`.
+        // SAFETY: the same reason as in `new`.
         unsafe { transmute_copy(&ManuallyDrop::new(self)) }
     }
 
-    /// Where the bits are. They are valid as long as `self`.
+    /// The address of the bits. It is valid as long as `self`.
     #[inline(always)]
     fn bits(&self) -> *mut A::Bits {
         self.as_ptr().cast()
@@ -279,7 +283,7 @@ impl<A: Atomic, S: Scope> Scoped<A, S> {
     /// The value, if it is not `current`.
     ///
     /// # Panics
-    /// As [`Self::compare_exchange`].
+    /// The same as [`Self::compare_exchange`].
     #[inline(always)]
     pub fn compare_exchange_weak(
         &self,
@@ -294,7 +298,7 @@ impl<A: Atomic, S: Scope> Scoped<A, S> {
     /// As `AtomicU32::try_update`, which `core` has since Rust 1.95.
     ///
     /// # Errors
-    /// The value for which `f` gave `None`.
+    /// The value for which `f` returned `None`.
     ///
     /// # Panics
     /// If `fetch_order` is release or acquire-release.
@@ -330,13 +334,13 @@ impl<A: Atomic, S: Scope> Scoped<A, S> {
         old
     }
 
-    /// [`Self::try_update`] by the name that it has before Rust 1.95.
+    /// The name of [`Self::try_update`] before Rust 1.95.
     ///
     /// # Errors
-    /// The value for which `f` gave `None`.
+    /// The value for which `f` returned `None`.
     ///
     /// # Panics
-    /// As [`Self::try_update`].
+    /// The same as [`Self::try_update`].
     #[inline(always)]
     pub fn fetch_update(
         &self,
@@ -362,7 +366,7 @@ macro_rules! fetch {
 impl<A: Integer, S: Scope> Scoped<A, S> {
     fetch! { fetch_add add fetch_sub sub fetch_and and fetch_nand nand fetch_or or fetch_xor xor }
 
-    /// As [`AtomicU32::fetch_max`], by the sign of the type.
+    /// As [`AtomicU32::fetch_max`], with the signedness of the type.
     #[inline(always)]
     pub fn fetch_max(&self, value: A::Value, order: Ordering) -> A::Value {
         let (bits, value) = (self.bits(), A::to_bits(value));
@@ -371,7 +375,7 @@ impl<A: Integer, S: Scope> Scoped<A, S> {
         })
     }
 
-    /// As [`AtomicU32::fetch_min`], by the sign of the type.
+    /// As [`AtomicU32::fetch_min`], with the signedness of the type.
     #[inline(always)]
     pub fn fetch_min(&self, value: A::Value, order: Ordering) -> A::Value {
         let (bits, value) = (self.bits(), A::to_bits(value));
@@ -398,7 +402,7 @@ impl<S: Scope> Scoped<AtomicBool, S> {
     /// As [`AtomicBool::fetch_nand`].
     #[inline(always)]
     pub fn fetch_nand(&self, value: bool, order: Ordering) -> bool {
-        // The complement of a byte is no boolean.
+        // The complement of a byte is not a boolean.
         if value { self.fetch_not(order) } else { self.swap(true, order) }
     }
 
@@ -415,7 +419,7 @@ macro_rules! fetch_address {
         #[inline(always)]
         pub fn $method(&self, $value: $ty, order: Ordering) -> *mut T {
             let by: usize = $by;
-            // `core` has it since Rust 1.91 only. A loop keeps the provenance of the pointer.
+            // `core` has this method only since Rust 1.91. A loop keeps the provenance of the pointer.
             #[cfg(not(target_arch = "nvptx64"))]
             {
                 let of_address: fn(usize, usize) -> usize = $of_address;

@@ -1,8 +1,8 @@
-//! On the GPU: one call of a function that nobody defines, whose name says what is meant. `passes/llvm/src/scoped.rs`
-//! replaces it.
+//! The implementation for the GPU: each operation is one call of an undefined function, whose name encodes the
+//! operation. `passes/llvm/src/scoped.rs` replaces the call.
 //!
-//! All is in the name, since an optimizer may merge calls of one function with different arguments, and makes constants
-//! variables in so doing.
+//! The name encodes everything, because an optimizer may merge calls of one function with different arguments, and
+//! thereby replaces constants by variables.
 
 use core::sync::atomic::Ordering::{self, AcqRel, Acquire, Relaxed, Release, SeqCst};
 
@@ -11,7 +11,7 @@ use crate::{
     scope::{Name, Scope},
 };
 
-/// One call of the marker of this name and type.
+/// One call of the marker with this name and type.
 macro_rules! call {
     ($name:expr, {($($argument:ident: $ty:ty),*) $(-> $result:ty)?}) => {{
         unsafe extern "C" {
@@ -23,7 +23,7 @@ macro_rules! call {
     }};
 }
 
-/// The call for the scope and the ordering. Only one arm of the first match becomes code.
+/// The call for the scope and the ordering. Only one arm of the outer match becomes code.
 macro_rules! choose {
     ($scope:ident, $order:expr, $stem:expr, $words:tt, $type:tt) => {
         match $scope::NAME {

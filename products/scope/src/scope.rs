@@ -1,9 +1,9 @@
 //! The scopes, as types.
 
-/// The threads that an operation synchronizes with. The scopes are those of the PTX memory model.
+/// The threads that an operation synchronizes with. The implementors are the scopes of the PTX memory model.
 pub trait Scope: Named {}
 
-/// What the implementation for the GPU chooses a marker by.
+/// The name of a scope, by which the implementation for the GPU chooses a marker.
 #[allow(dead_code, reason = "a host has no scopes")]
 pub enum Name {
     Block,
@@ -12,7 +12,7 @@ pub enum Name {
     System,
 }
 
-/// Nobody outside of this crate can implement it, so that there are no other scopes.
+/// A private trait: code outside of this crate cannot define further scopes.
 pub trait Named {
     const NAME: Name;
 }
@@ -34,10 +34,11 @@ macro_rules! scopes {
 scopes! {
     /// The threads of the same block (PTX: `.cta`).
     Block
-    /// The threads of the same cluster of blocks (PTX: `.cluster`). Before sm_90, those of the same device.
+    /// The threads of the same cluster of blocks (PTX: `.cluster`). Before sm_90, the threads of the same device.
     Cluster
     /// The threads of the same device (PTX: `.gpu`).
     Device
-    /// All threads, those of the host and of other devices too (PTX: `.sys`). The scope of `core`'s atomics.
+    /// All threads, including the threads of the host and of other devices (PTX: `.sys`). The scope of `core`'s
+    /// atomics.
     System
 }

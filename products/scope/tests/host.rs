@@ -1,5 +1,5 @@
-//! On the host, every method of every type gives what `core`'s gives, and threads work with it.
-// Its new name, `try_update`, is in `core` since Rust 1.95 only.
+//! On the host, every method of every type has the same results as `core`'s method, and threads work with it.
+// The new name, `try_update`, is in `core` only since Rust 1.95.
 #![allow(deprecated)]
 
 use std::{
@@ -29,7 +29,8 @@ fn outcome<T>(operation: impl FnOnce() -> T) -> Result<T, String> {
     })
 }
 
-/// Does the same to one of `core`'s and to ours, from the same value, and compares what comes out and what is left.
+/// Applies an operation to an atomic of `core` and to ours, with the same value, and compares the results and the final
+/// values.
 macro_rules! check {
     ($atomic:ident $scope:ident $from:expr => $method:ident($($argument:expr),*)) => {
         let (core, ours) = ($atomic::new($from), Scoped::<$atomic, $scope>::new($from));
@@ -50,7 +51,7 @@ macro_rules! check {
     )*};
 }
 
-/// What every type has.
+/// The methods of every type.
 macro_rules! common {
     ($atomic:ident $scope:ident $values:ident) => {
         for (from, value, order) in cross($values) {
@@ -60,7 +61,7 @@ macro_rules! common {
                 check!($atomic $scope from => compare_exchange(value, from, order, failure));
                 check!($atomic $scope from => compare_exchange(from, value, order, failure));
             }
-            // Weak ones of `core` may fail for no reason.
+            // Weak exchanges of `core` may fail spuriously.
             let ours = Scoped::<$atomic, $scope>::new(from);
             assert_eq!(ours.compare_exchange_weak(from, value, order, Relaxed), Ok(from));
             assert_eq!(ours.load(Relaxed), value);
@@ -159,7 +160,7 @@ tests! {
         let mut array = [0u32; 4];
         let values: &[*mut u32] = &[ptr::null_mut(), &raw mut array[1], &raw mut array[3]];
         common!(Pointer S values);
-        // `core` has these since Rust 1.91 only.
+        // `core` has these methods only since Rust 1.91.
         for (from, n, order) in values.iter().flat_map(|from| [0usize, 1, 2, 7].map(|n| (*from, n, SeqCst))) {
             let check = |to: *mut u32, method: &dyn Fn(&Scoped<Pointer, S>) -> *mut u32| {
                 let ours = Scoped::<Pointer, S>::new(from);

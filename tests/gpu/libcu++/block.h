@@ -1,4 +1,4 @@
-// A block's place in the order of starting.
+// The position of a block in the order in which the blocks start.
 #pragma once
 #include <cuda/atomic>
 

@@ -1,4 +1,4 @@
-//! The GPU.
+//! The interface to the GPU.
 
 use std::{error::Error, fs, path::Path, sync::Arc};
 
@@ -9,9 +9,9 @@ use cudarc::{
 
 use crate::kernel::{Argument, Kernel};
 
-/// The first GPU, or why there is none.
+/// The first GPU, or the reason why there is none.
 pub fn open() -> Result<Arc<CudaContext>, String> {
-    // Safety: it loads the driver's library, as the next call does, which panics where there is none.
+    // Safety: the call loads the driver's library, as the next call does, which panics if the library is missing.
     if !unsafe { sys::is_culib_present() } {
         return Err("no NVIDIA driver here".into());
     }
@@ -23,7 +23,8 @@ pub fn multiprocessors(context: &CudaContext) -> Result<u32, Box<dyn Error>> {
     Ok(count.try_into()?)
 }
 
-/// Runs a kernel of a module many times; calls back with microseconds, and what is wrong with the result.
+/// Runs a kernel of a module many times. Passes the microseconds and the fault of the result, if it has one, to the
+/// callback.
 pub fn measure(
     kernel: &Kernel,
     module: &Path,
@@ -37,7 +38,7 @@ pub fn measure(
         LaunchConfig { grid_dim: (launch.blocks, 1, 1), block_dim: (launch.threads, 1, 1), shared_mem_bytes: 0 };
     let stream = context.default_stream();
 
-    // The first run is not measured: it loads the code.
+    // The first run loads the code and is not measured.
     for run in 0..=runs {
         let mut memories = Vec::new();
         for argument in &launch.arguments {
@@ -56,7 +57,8 @@ pub fn measure(
             };
         }
         builder.record_kernel_launch(sys::CUevent_flags::CU_EVENT_DEFAULT);
-        // Safety: the arguments are the parameters of the kernel, and every memory is as long as it needs.
+        // Safety: the arguments match the parameters of the kernel, and every memory has the length that the kernel
+        // accesses.
         let events = unsafe { builder.launch(config) }?;
         stream.synchronize()?;
         let (start, end) = events.ok_or("no events")?;

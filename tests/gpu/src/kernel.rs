@@ -1,11 +1,11 @@
-//! The kernels: how each is launched, and what its memory holds afterwards.
+//! The kernels: the launch of each, and the expected memory after it.
 
 /// A kernel, and its size on a GPU.
 pub struct Kernel {
     pub name: &'static str,
-    /// The folder of its C, from the root of the repository.
+    /// The folder of its C source, from the root of the repository.
     pub source: &'static str,
-    /// What is counted, for the throughput.
+    /// The unit of the throughput.
     pub unit: &'static str,
     pub blocks_per_multiprocessor: u32,
     pub threads: u32,
@@ -13,7 +13,7 @@ pub struct Kernel {
     launch: fn(Size) -> Launch,
 }
 
-/// The size of a launch: a grid, and how much each block does.
+/// The size of a launch: a grid, and the work of each block.
 #[derive(Clone, Copy, Debug)]
 pub struct Size {
     /// An even number, because some kernels pair blocks.
@@ -45,7 +45,7 @@ impl Kernel {
         (self.launch)(size)
     }
 
-    /// The launch that is measured.
+    /// The launch for measurements.
     pub fn on_gpu(&self, multiprocessors: u32) -> Launch {
         let blocks = (self.blocks_per_multiprocessor * multiprocessors).next_multiple_of(2);
         self.launch(Size { blocks, threads: self.threads, rounds: self.rounds })
@@ -57,13 +57,13 @@ pub struct Launch {
     pub blocks: u32,
     pub threads: u32,
     pub arguments: Vec<Argument>,
-    /// How many units of work it does.
+    /// The amount of work in units.
     pub work: u64,
 }
 
 pub enum Argument {
     Word(u32),
-    /// So many words of global memory, which are zero and only read.
+    /// Zero words of global memory that kernels only read.
     Room(u32),
     /// Words of global memory.
     Memory {
@@ -73,11 +73,11 @@ pub enum Argument {
     },
 }
 
-/// What a memory holds after a launch that went right.
+/// The expected memory after a correct launch.
 pub enum After {
     Any,
     Words(Vec<u32>),
-    /// Each number below the length once, in any order.
+    /// Each number below the length exactly once, in any order.
     EachOnce,
 }
 
@@ -92,7 +92,7 @@ fn zeros(length: u32) -> Vec<u32> {
     vec![0; length as usize]
 }
 
-/// The same numbers in every run, without a pattern.
+/// Numbers without a pattern that are the same in every run.
 fn numbers(length: u32) -> Vec<u32> {
     let next = |state: &u32| Some(state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223));
     std::iter::successors(Some(1), next).map(|state: u32| state ^ state >> 16).take(length as usize).collect()
@@ -128,7 +128,7 @@ fn ring(Size { blocks, threads, rounds }: Size) -> Launch {
 }
 
 fn scan(Size { blocks, threads, .. }: Size) -> Launch {
-    // The last tile is not full.
+    // The last tile is partly empty.
     let input = numbers(blocks * threads - threads / 3);
     let sums = input.iter().scan(0u32, |sum, word| {
         *sum = sum.wrapping_add(*word);
@@ -147,7 +147,7 @@ fn scan(Size { blocks, threads, .. }: Size) -> Launch {
 }
 
 fn message(Size { blocks, threads, rounds }: Size) -> Launch {
-    // Both events are taken back, and the words are those of the last message.
+    // The kernel resets both events, and the words hold the last message.
     let channel = [0, 0].into_iter().chain([rounds; 8]).collect::<Vec<_>>();
     let arguments = vec![
         memory("channels", zeros(blocks / 2 * 10), Words(channel.repeat(blocks as usize / 2))),
@@ -166,12 +166,12 @@ fn warp_acquire(size: Size) -> Launch {
     warp(size, size.rounds)
 }
 
-/// Pairs of blocks as `tests/gpu/warp/pair.h` has them, with the words of neighbouring lanes in one sector of the cache, in the next
-/// one, in the next line, or behind it, and with lanes that write nothing. All other blocks keep the memory busy.
+/// Pairs of blocks as in `tests/gpu/warp/pair.h`. The words of neighbouring lanes are in one cache sector, in the next
+/// sector, in the next line, or in a later line, and some lanes write nothing. All other blocks keep the memory busy.
 fn warp(Size { blocks, threads, rounds }: Size, full: u32) -> Launch {
     const STRIDES: [u32; 4] = [1, 8, 32, 64];
     const MOST_WORDS: u32 = 32 * 64;
-    /// Far more than a cache holds.
+    /// Far more than the size of a cache.
     const MOST_ROOM: u32 = 1 << 26;
     let writers = [threads, threads - 1, threads / 2];
     let pairs = (blocks / 8).max(1);
@@ -195,7 +195,7 @@ fn warp(Size { blocks, threads, rounds }: Size, full: u32) -> Launch {
 }
 
 impl Launch {
-    /// What is wrong with the memories, in the order of the arguments, after a launch.
+    /// The difference between the memories after a launch, in the order of the arguments, and the expected memories.
     pub fn wrong(&self, after: &[Vec<u32>]) -> Option<String> {
         let memories = self.arguments.iter().filter_map(|argument| match argument {
             Word(_) | Room(_) => None,
@@ -232,7 +232,7 @@ mod tests {
 
     const SIZE: Size = Size { blocks: 6, threads: 32, rounds: 5 };
 
-    /// The memories of a launch that went right.
+    /// The memories after a correct launch.
     fn right(launch: &Launch) -> Vec<Vec<u32>> {
         let memory = |argument: &Argument| match argument {
             Word(_) | Room(_) => None,

@@ -1,4 +1,4 @@
-//! Runs the kernels of `examples`, as several compilers gave them, on a GPU: checks what they compute, and times them.
+//! Runs the kernels of `examples`, compiled by several compilers, on a GPU, checks their results, and times them.
 
 pub mod device;
 pub mod kernel;

@@ -1,4 +1,4 @@
-//! A time limit. A kernel that hangs never returns to its process; the driver ends it with the process.
+//! A time limit. A kernel that hangs never returns to its process, and the driver ends the kernel with the process.
 
 use std::{
     io::{self, Read},
@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Runs a command. After the limit, kills it and gives nothing.
+/// Runs a command. After the limit, kills it and returns `None`.
 pub fn output(command: &mut Command, limit: Duration) -> io::Result<Option<Output>> {
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
     let stdout = reader(child.stdout.take());
@@ -28,11 +28,11 @@ pub fn output(command: &mut Command, limit: Duration) -> io::Result<Option<Outpu
     Ok(Some(Output { status, stdout: read(stdout), stderr: read(stderr) }))
 }
 
-/// Reads all of a pipe, so that the child never waits for room in it.
+/// Reads a pipe to its end, so that the child never blocks on a full pipe.
 fn reader(pipe: Option<impl Read + Send + 'static>) -> thread::JoinHandle<Vec<u8>> {
     thread::spawn(move || {
         let mut bytes = Vec::new();
-        // What came before an error is still what the child said.
+        // The bytes before an error are still output of the child.
         let _ = pipe.map(|mut pipe| pipe.read_to_end(&mut bytes));
         bytes
     })

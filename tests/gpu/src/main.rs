@@ -1,4 +1,4 @@
-//! Runs the kernels of a folder on the GPU. Exit status 1: a kernel of a compiler that is to be right is not.
+//! Runs the kernels of a folder on the GPU. Exit status 1 means that a kernel failed whose compiler is not a peer.
 
 use std::{
     env,
@@ -19,7 +19,7 @@ use ptx_atomics_gpu::{
 };
 
 #[derive(Parser)]
-#[command(about = "Runs the example kernels on a GPU, checks what they compute, and times them.")]
+#[command(about = "Runs the example kernels on a GPU, checks their results, and times them.")]
 struct Options {
     /// A folder for each compiler, with modules of PTX; a kernel may be in any of them
     folder: PathBuf,
@@ -56,7 +56,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Whether all is right.
+/// Whether all required kernels are correct.
 fn all(options: &Options) -> Result<bool, Box<dyn Error>> {
     let compilers = compilers(&options.folder)?;
     let context = match device::open() {
@@ -106,7 +106,7 @@ impl Compiler {
     }
 }
 
-/// The compilers of a folder. Each kernel must be there from some.
+/// The compilers of a folder. Each kernel must exist from at least one compiler.
 fn compilers(folder: &Path) -> Result<Vec<Compiler>, Box<dyn Error>> {
     let mut compilers = Vec::new();
     for path in entries(folder)?.into_iter().filter(|path| path.is_dir()) {
@@ -130,7 +130,7 @@ fn entries(folder: &Path) -> Result<Vec<PathBuf>, String> {
     Ok(entries)
 }
 
-/// Measures in a process of its own, which can be killed.
+/// Measures in a separate process, which can be killed.
 fn measure(options: &Options, kernel: &Kernel, module: &Path) -> io::Result<Outcome> {
     let mut command = Command::new(env::current_exe()?);
     command.arg(module).args(["--kernel", kernel.name, "--runs", &options.runs.to_string()]).stdin(Stdio::null());

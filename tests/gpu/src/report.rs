@@ -1,26 +1,26 @@
-//! What a compiler's kernel did, and the lines that say so.
+//! The outcomes of a compiler's kernels, and the lines of the report.
 
 use std::process::Output;
 
-/// What came of a kernel.
+/// The outcome of a kernel.
 #[derive(Debug, PartialEq)]
 pub enum Outcome {
     Ran {
         microseconds: Vec<f32>,
         wrong: Vec<String>,
     },
-    /// It ended early: the module was not loaded, or the launch failed.
+    /// The process ended early: the module was not loaded, or the launch failed.
     Failed(String),
     Hung,
 }
 
-/// The line that tells of one run.
+/// The line for one run.
 pub fn line(microseconds: f32, wrong: Option<String>) -> String {
     wrong.map_or(format!("{microseconds}"), |wrong| format!("{microseconds} {wrong}"))
 }
 
 impl Outcome {
-    /// Reads the lines of all runs; no output is that of a process that was killed.
+    /// Parses the lines of all runs. No output means that the process was killed.
     pub fn of(output: Option<&Output>) -> Self {
         let Some(output) = output else { return Self::Hung };
         let stdout = String::from_utf8_lossy(&output.stdout);
@@ -41,7 +41,7 @@ impl Outcome {
         matches!(self, Self::Ran { wrong, .. } if wrong.is_empty())
     }
 
-    /// Units of work in a microsecond, by the median of the times.
+    /// Units of work per microsecond, from the median of the times.
     fn throughput(&self, work: u64) -> Option<f64> {
         let Self::Ran { microseconds, .. } = self else { return None };
         let mut sorted = microseconds.clone();
@@ -50,7 +50,8 @@ impl Outcome {
     }
 }
 
-/// The lines of a kernel, one for each compiler: runs, failures, throughput, and its ratio to the fastest that is right.
+/// The report of a kernel, one line for each compiler: runs, failures, throughput, and its ratio to the fastest correct
+/// compiler.
 pub fn lines(unit: &str, work: u64, outcomes: &[(String, Outcome)]) -> Vec<String> {
     let right = outcomes.iter().filter(|(_, outcome)| outcome.is_right());
     let best = right.filter_map(|(_, outcome)| outcome.throughput(work)).max_by(f64::total_cmp);

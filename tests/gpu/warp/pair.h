@@ -1,14 +1,16 @@
-// Pairs of blocks of one warp, of which the first writes and the second reads, among blocks that keep the memory busy.
+// Pairs of blocks of one warp each, among blocks that keep the memory busy. The first block of a pair writes, and the
+// second block reads.
 //
-// Where the memory is idle, a store arrives before an addition that follows it, released or not. Where many blocks load from
-// all over it, stores wait, each at another part of the memory: then a release that is missing shows.
+// In idle memory, a store arrives before an addition that follows it, with or without a release. If many blocks load
+// from many addresses, stores wait in different parts of the memory, and a missing release becomes visible.
 #pragma once
 #include "../../../examples/freestanding-c/block.h"
 #include <stddef.h>
 
 enum { MOST_LANES = 32, MOST_STRIDE = 64 };
 
-// The host sets `stride`, how far the lanes' words are apart, in words; and `writers`: the lanes from this one on write nothing.
+// The host sets `stride`, the distance between the lanes' words in words, and `writers`, the number of lanes that
+// write.
 struct pair {
   atomic_u32 full;
   atomic_u32 empty;
@@ -18,7 +20,7 @@ struct pair {
   uint32_t words[MOST_LANES * MOST_STRIDE];
 };
 
-// One launch. The host sets the numbers: of pairs, of rounds, and of words in the memory that is loaded from, a power of two.
+// A launch. The host sets the number of pairs, the number of rounds, and the number of words in `room`, a power of two.
 struct launch {
   atomic_u32 started;
   atomic_u32 ended;
@@ -29,7 +31,7 @@ struct launch {
 
 static __gpu_local uint32_t place;
 
-// The block's place in the order of starting: one number for all lanes, as far as the assembler can tell.
+// The block's position in the order of starting. The assembler can infer that it is the same for all lanes.
 static uint32_t place_of_block(atomic_u32 *started) {
   if (__gpu_thread_id_x() == 0)
     place = starting_order(started);
@@ -37,13 +39,13 @@ static uint32_t place_of_block(atomic_u32 *started) {
   return place;
 }
 
-// The lane's word, or nothing.
+// The lane's word, or NULL.
 static uint32_t *word_of_lane(struct pair *pair) {
   uint32_t lane = __gpu_thread_id_x();
   return lane < pair->writers ? &pair->words[lane * pair->stride] : NULL;
 }
 
-// The reader has read all, and the writer may write again.
+// Tells the writer that the reader has read all words, so that the writer may write again.
 static void pass_back(struct pair *pair, uint32_t round) {
   __gpu_sync_threads();
   if (__gpu_thread_id_x() == 0)
@@ -57,11 +59,11 @@ static void wait_for_reader(struct pair *pair, uint32_t round) {
   __gpu_sync_threads();
 }
 
-// A kernel defines how a warp writes in a round, and how one reads: whether the lane's word is not the round's.
+// Each kernel defines the write of a warp in a round, and the read. `read` returns whether the lane's word is stale.
 static void write(struct pair *pair, uint32_t *word, uint32_t round);
 static uint32_t read(struct pair *pair, const uint32_t *word, uint32_t round);
 
-// Loads, in no order, until all pairs have ended.
+// Loads from pseudo-random addresses until all pairs have ended.
 static void keep_busy(struct launch *launch, const volatile uint32_t *room) {
   uint32_t number = place * MOST_LANES + __gpu_thread_id_x();
   while (atomic_load_explicit(&launch->ended, memory_order_relaxed) != launch->pairs)
@@ -71,8 +73,8 @@ static void keep_busy(struct launch *launch, const volatile uint32_t *room) {
     }
 }
 
-// Of the blocks, in the order in which they start, the first are pairs, of which every other block writes, and the next one
-// reads. The GPU must have room for two blocks at a time.
+// The first blocks in the order of starting form pairs: a block with an even position writes, and the next block reads.
+// The GPU must have room for two blocks at a time.
 static void all_rounds(struct pair *pairs, struct launch *launch, const uint32_t *room, atomic_u32 *stale) {
   uint32_t order = place_of_block(&launch->started);
   if (order / 2 >= launch->pairs)

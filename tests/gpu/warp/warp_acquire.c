@@ -1,6 +1,6 @@
-// Every lane asks for one flag by an addition of zero with acquire, and then reads what a lane of another warp wrote. The
-// assembler makes one addition of them, and from sm_90 on one lane alone acquires: the others read stale words if its barrier
-// does not serve the whole warp.
+// Every lane reads the same flag by an addition of zero with acquire, and then reads a word that a lane of another warp
+// wrote. The assembler combines the additions, and from sm_90 on only one lane acquires. The other lanes read stale
+// words if its barrier does not serve the whole warp.
 #include "pair.h"
 
 static void write(struct pair *pair, uint32_t *word, uint32_t round) {
@@ -12,7 +12,7 @@ static void write(struct pair *pair, uint32_t *word, uint32_t round) {
   wait_for_reader(pair, round);
 }
 
-// The compiler does not know that it adds zero, and so does not make a load of it.
+// The compiler cannot infer that the operand is zero, so it does not turn the addition into a load.
 static uint32_t read(struct pair *pair, const uint32_t *word, uint32_t round) {
   uint32_t zero = pair->zero;
   while (atomic_fetch_add_explicit(&pair->full, zero, memory_order_acquire) != round) {

@@ -1,6 +1,6 @@
-// Every lane writes a word of its own and adds to one count with release. The assembler makes one addition of them, and from
-// sm_90 on one lane alone, the last one, releases: the words of the others come stale if its barrier does not serve the whole
-// warp. Where the last lanes write nothing, it has nothing of its own to wait for.
+// Every lane writes a separate word and adds to the same count with release. The assembler combines the additions, and
+// from sm_90 on only the last lane releases. A reader finds the words of the other lanes stale if its barrier does not
+// serve the whole warp. If the last lanes write nothing, the barrier has no write of its own lane to wait for.
 #include "pair.h"
 
 static void write(struct pair *pair, uint32_t *word, uint32_t round) {

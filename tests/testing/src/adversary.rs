@@ -1,12 +1,12 @@
-//! Whole functions of LLVM IR from a seed, with what the optimizer must find out about them.
+//! Whole modules of LLVM IR from a seed, with constructs that the optimizer must understand.
 //!
-//! Two or three threads go once around a cycle of accesses, which nothing but orderings forbids. Around these stands what a pass has to
-//! see: where variables are and who can name them, casts, choices and offsets, calls, inline assembly, barriers, loops, and how
-//! kernels are launched. What the words of a module say of its threads is consistent with what the module says.
-//!
-//! 1. `plan` says which threads run where, and what each does in which order.
-//! 2. `homes` gives each variable a place that its threads know, and says who else knows it.
-//! 3. `functions` and `steps` write it as LLVM IR.
+//! Two or three threads form a cycle of accesses, which only orderings forbid. The module surrounds the accesses with
+//! constructs that a pass has to analyze: the memory of variables and the threads that can name them, casts, choices
+//! and offsets, calls, inline assembly, barriers, loops, and the launch of kernels. The litmus test in the module's
+//! comments places the threads as the module itself does.
+//! 1. `plan` chooses the threads, their places, and their steps in order.
+//! 2. `homes` gives each variable memory that its threads can name, and decides which other threads can name it.
+//! 3. `functions` and `steps` write the plan as LLVM IR.
 
 mod asynchronous;
 mod body;
@@ -19,15 +19,15 @@ pub use self::asynchronous::kernel as asynchronous;
 use self::{functions::Writer, homes::Homes, plan::Plan};
 use crate::random::Random;
 
-/// A module, and what it is compiled for.
+/// A module and its target.
 pub struct Module {
-    /// LLVM IR. The words of one litmus test are in its comments, unless it has asynchronous operations.
+    /// LLVM IR. The comments have the lines of one litmus test, unless the module has asynchronous operations.
     pub ir: String,
     /// The GPU and the PTX version.
     pub target: (&'static str, &'static str),
 }
 
-/// The PTX of functions that modules only declare, one of them libdevice's.
+/// The PTX of functions that modules only declare. One of them is a function of libdevice.
 pub const LINKED: &str = "
 .visible .func publish(.param .b64 p, .param .b32 v) {
   .reg .b64 %rd1; .reg .b32 %r1;
@@ -71,7 +71,7 @@ declare i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
 declare ptr addrspace(7) @llvm.nvvm.mapa.shared.cluster(ptr addrspace(3), i32)
 ";
 
-/// A module by its number.
+/// The module for a seed.
 pub fn module(seed: u64) -> Module {
     let mut random = Random(seed);
     let plan = Plan::new(&mut random);

@@ -1,4 +1,4 @@
-//! The three generations of NVIDIA's assembler that the tests use, as `scripts/install test` brings them.
+//! The three generations of NVIDIA's assembler that the tests use. `scripts/install test` installs them.
 
 use std::{
     path::{Path, PathBuf},
@@ -11,15 +11,15 @@ use ptx_lowering::{PtxVersion, Target};
 
 use crate::root;
 
-/// One generation of NVIDIA's assembler. What it knows stands here too, so that the trials that need it are listed where it is
-/// missing.
+/// One generation of NVIDIA's assembler. The table also has the supported targets, so that the trials of a missing
+/// assembler can be listed.
 #[derive(Clone, Copy)]
 pub struct Assembler {
     pub name: &'static str,
     path: &'static str,
-    /// The GPUs that it knows, first and last.
+    /// The first and the last supported GPU.
     sm: (u32, u32),
-    /// GPUs between these that it does not know.
+    /// GPUs in this range that the assembler does not support.
     not: &'static [u32],
     ptx: PtxVersion,
 }
@@ -32,12 +32,12 @@ pub const ASSEMBLERS: [Assembler; 3] = [
 ];
 
 impl Assembler {
-    /// Where it is, if it is installed.
+    /// The path of the program, if it is installed.
     pub fn program(&self) -> PathBuf {
         root().join(".tools").join(self.name).join(self.path)
     }
 
-    /// What is missing, if this assembler is.
+    /// The name of the assembler if it is missing.
     pub fn missing(&self) -> Option<&'static str> {
         (!self.program().exists()).then_some(self.name)
     }
@@ -47,22 +47,22 @@ impl Assembler {
         (self.sm.0..=self.sm.1).contains(&number) && !self.not.contains(&number) && target.ptx <= self.ptx
     }
 
-    /// The newest PTX version that it is asked for.
+    /// The newest PTX version that the tests pass to the assembler.
     pub fn newest(&self) -> PtxVersion {
         self.ptx
     }
 
-    /// What it says of PTX text. The text is not kept.
+    /// The assembler's result for PTX text. The text is not kept.
     pub fn judge(&self, target: &Target, ptx: &[u8]) -> Result<Result<(), Error>, Failed> {
         Ok(self.installed()?.assemble(target, ptx))
     }
 
-    /// Assembles PTX text and throws the result away.
+    /// Assembles PTX text and discards the result.
     pub fn assemble(&self, target: &Target, ptx: &[u8]) -> Result<(), Failed> {
         self.installed()?.assemble(target, ptx).map_err(|error| self.kept(error, ptx))
     }
 
-    /// Assembles PTX text, as a whole program, whose code is not quite that of a part.
+    /// Assembles PTX text as a whole program, whose code differs slightly from the code of a part.
     pub fn assemble_to(&self, output: &Path, target: &Target, ptx: &[u8]) -> Result<(), Failed> {
         self.installed()?.assemble_to(output, target, ptx).map(drop).map_err(|error| self.kept(error, ptx))
     }
@@ -75,7 +75,7 @@ impl Assembler {
         INSTALLED[index].as_ref().map_err(Failed::from)
     }
 
-    /// The error, with where a copy of the text is.
+    /// The error, with the path of a copy of the text.
     fn kept(&self, error: Error, ptx: &[u8]) -> Failed {
         let kept = std::env::temp_dir().join(format!("rejected-by-{}.ptx", self.name));
         let head = error.to_string().lines().take(20).collect::<Vec<_>>().join("\n");
@@ -92,7 +92,7 @@ mod tests {
 
     use super::*;
 
-    /// The table says what the programs say, of every GPU.
+    /// The table agrees with the installed assemblers about every GPU.
     #[test]
     fn the_table_is_true() {
         for assembler in ASSEMBLERS.iter().filter(|assembler| assembler.missing().is_none()) {

@@ -1,4 +1,4 @@
-//! The cells of the grid, each a function of LLVM IR.
+//! The cells of the grid. Each is a function of LLVM IR.
 
 use itertools::{Itertools, iproduct};
 use ptx_atomics_conformance::llvm_ir;
@@ -15,7 +15,7 @@ use crate::{llvm_version, word};
 pub struct Cell {
     pub name: String,
     pub op: AtomicOp,
-    /// The type in LLVM's words.
+    /// The type of the value.
     pub ty: LlvmType,
     pub pointer: Pointer,
     pub weak: bool,
@@ -23,7 +23,7 @@ pub struct Cell {
     pub read: bool,
 }
 
-/// A type in LLVM's words, its alignment in bytes, which is at least its size, and the type of its arithmetic.
+/// A type in the syntax of LLVM IR, its alignment in bytes, which is at least its size, and the type of its arithmetic.
 pub type LlvmType = (&'static str, u32, Type);
 
 #[rustfmt::skip]
@@ -42,34 +42,34 @@ const FLOATS: [LlvmType; 13] = [
     ("double", 8, Type::F64), ("<2 x double>", 16, Type::F64x2),
 ];
 
-/// Vectors that are only moved.
+/// Vectors that functions only move.
 #[rustfmt::skip]
 const MOVED: [LlvmType; 4] = [
     ("<4 x i8>", 4, Type::I32), ("<1 x i16>", 2, Type::I16), ("<2 x ptr>", 16, Type::I128), ("<8 x i1>", 1, Type::I8),
 ];
 
-/// Where the address comes from.
+/// The source of the address.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Pointer {
     /// An argument in an address space.
     Argument(&'static str),
-    /// A generic argument that is tested for being local.
+    /// A generic argument with a test for local memory.
     MaybeLocal,
     Alloca,
     /// The address of a variable, which LLVM writes into the instruction.
     Variable(Variable),
 }
 
-/// A variable, an array of the type of the value, and how an instruction names its second element or its start.
+/// A variable: an array of elements of the value's type. `form` is the operand for its second element or its start.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Variable {
-    /// Linkage, visibility and the like, in LLVM's words.
+    /// Linkage, visibility and similar words of LLVM IR.
     linkage: &'static str,
     address_space: u32,
     form: Spelling,
 }
 
-/// How an instruction names an address.
+/// The form in which an instruction names an address.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, EnumIter)]
 pub enum Spelling {
     Itself,
@@ -81,11 +81,12 @@ pub enum Spelling {
     Cast,
     /// An instruction that casts to a generic address with an offset.
     CastComputed,
-    /// One of two.
+    /// A choice between two variables.
     Chosen,
 }
 
-/// All that LLVM has for variables; an `appending` one is read by LLVM alone, and PTX has no aliases of variables.
+/// Every linkage of LLVM for variables, except `appending`, which only LLVM itself reads. PTX has no aliases of
+/// variables.
 #[rustfmt::skip]
 const LINKAGES: [&str; 19] = [
     "", "dso_local", "protected", "hidden", "private", "internal", "local_unnamed_addr", "dso_local unnamed_addr",
@@ -137,14 +138,14 @@ pub fn cells() -> impl Iterator<Item = Cell> {
     })
 }
 
-/// Neighbours differ in one word, so that a stride would meet few kinds: a multiplicative hash scatters them.
+/// A multiplicative hash of the index. Neighbours differ in one word, so a sample with a stride would have few kinds.
 pub fn scattered(index: usize) -> usize {
     index.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32
 }
 
 /// Cells whose address is a variable: linkage × state space × form × 8 and 32 bits, with the kinds of operation in turn.
 pub fn addresses() -> impl Iterator<Item = Cell> {
-    // LLVM finds out that a variable of the generic address space is global, and what a cast was cast from.
+    // LLVM infers that a variable of the generic address space is global, and the operand of a cast.
     let spaces = [(0, Space::Global), (1, Space::Global), (3, Space::Shared), (4, Space::Const)];
     let variables = iproduct!(LINKAGES, spaces, Spelling::iter(), INTEGERS.into_iter().take(3).step_by(2));
     // PTX has `.common` for global memory only.
@@ -173,13 +174,13 @@ pub fn addresses() -> impl Iterator<Item = Cell> {
     })
 }
 
-/// How a cell writes its address.
+/// The text of a cell's address.
 struct Address {
-    /// The definitions of variables in front of the function.
+    /// The definitions of variables before the function.
     variables: String,
-    /// The parameter, with a comma.
+    /// The parameter, with a comma after it.
     parameter: String,
-    /// The instructions in front of the operation.
+    /// The instructions before the operation.
     instructions: String,
     /// The operand with its type.
     operand: String,
@@ -224,7 +225,7 @@ impl Variable {
 }
 
 impl Cell {
-    /// What it is made of: its words for [`Pairs`](crate::Pairs).
+    /// The words of the cell for [`Pairs`](crate::Pairs).
     pub fn words(&self) -> [u64; 7] {
         let Self { op: AtomicOp { operation, ordering, scope }, ty, pointer, weak, read, .. } = self;
         let (kind, access) = match *operation {
@@ -238,7 +239,7 @@ impl Cell {
         [kind, word(ty), word(pointer), word(volatile), word(ordering), word(scope), word((weak, read))]
     }
 
-    /// The same for [`addresses`].
+    /// The words for cells of [`addresses`].
     pub fn words_of_address(&self) -> [u64; 5] {
         let [kind, ty, pointer, ..] = self.words();
         match self.pointer {
@@ -249,7 +250,7 @@ impl Cell {
         }
     }
 
-    /// Whether generic addresses are to be tested for being local.
+    /// Whether the lowering must test generic addresses for local memory.
     pub fn may_be_local(&self) -> bool {
         self.pointer == Pointer::MaybeLocal
     }
@@ -257,7 +258,7 @@ impl Cell {
 
 /// Every operation on memory of a state space, on each type that LLVM allows.
 fn operations(space: Space) -> impl Iterator<Item = (Operation, LlvmType)> {
-    // A value that is only moved is an integer of its width, except float and double, which have registers of their own.
+    // A value that is only moved is an integer of its width, except float and double, which have separate registers.
     let moved = move |(name, size, ty): LlvmType| {
         let integer = INTEGERS.into_iter().find(|(_, known, _)| *known == size).map_or(ty, |(.., ty)| ty);
         let ty = if matches!(ty, Type::F32 | Type::F64) { ty } else { integer };
@@ -273,7 +274,7 @@ fn operations(space: Space) -> impl Iterator<Item = (Operation, LlvmType)> {
     let failures = [Ordering::Relaxed, Ordering::Acquire, Ordering::SeqCst];
     let cmpxchg = iproduct!(INTEGERS.into_iter().chain([POINTER]), failures)
         .map(move |(ty, failure)| (Operation::CmpXchg { access: Access::new(space, ty.2), failure }, ty));
-    // A value at the start of a word has a lowering of its own.
+    // A value at the start of a word has a separate lowering.
     let aligned = |(operation, (name, size, ty)): (Operation, LlvmType)| {
         let words = Some((operation.aligned(4), (name, 4, ty))).filter(|(aligned, _)| *aligned != operation);
         [Some((operation, (name, size, ty))), words].into_iter().flatten()
@@ -281,7 +282,7 @@ fn operations(space: Space) -> impl Iterator<Item = (Operation, LlvmType)> {
     plain.chain(exchanges.chain(rmw).chain(cmpxchg).flat_map(aligned))
 }
 
-/// A module of these cells.
+/// A module of cells.
 pub fn module<'c>(cells: impl IntoIterator<Item = &'c Cell>) -> String {
     let functions = cells.into_iter().map(llvm_ir).collect::<String>();
     "target triple = \"nvptx64-nvidia-cuda\"\n".to_owned() + &functions

@@ -1,8 +1,8 @@
-//! The findings of `ptx-atomics check --format json` as a flat list, for tests that ask for one of them.
+//! The findings of `ptx-atomics check --format json` as a flat list, for tests that look at a single finding.
 
 use serde_json::{Value, json};
 
-/// The findings of a report, each with its kernel, and `verdict`: the severity, `possible` for a finding that may be a fault, and
+/// The findings of a report, each with its kernel and a `verdict`: the severity, `possible` for a possible fault, or
 /// `not-checked`. `execution` is the witness.
 ///
 /// # Panics

@@ -1,4 +1,5 @@
-//! Wrong lowerings, and which of them a test of one operation catches: what a sample of operations is chosen by.
+//! Incorrect lowerings, and the kinds of them that the test of an operation catches. The sample of operations is chosen
+//! by these kinds.
 
 use std::collections::HashMap;
 
@@ -8,7 +9,8 @@ use ptx_lowering::{
     ptx::{AtomSem, FenceSem, Instruction, LdSem, Scope, StSem},
 };
 
-/// Wrong lowerings: each weakens a semantics, narrows a scope, makes an access weak, or drops a fence. The number says which of these.
+/// Incorrect lowerings. Each weakens a semantics (0), narrows a scope (1), makes an access weak (2), or drops a fence
+/// (3).
 pub fn mutants(sequence: &Sequence) -> Vec<(u8, Sequence)> {
     let mut mutants = Vec::new();
     let statements = sequence.statements();
@@ -61,12 +63,12 @@ pub fn mutants(sequence: &Sequence) -> Vec<(u8, Sequence)> {
     mutants
 }
 
-/// The kinds of wrong lowerings that are caught by the strength of one operation's code, as bits.
+/// The kinds of incorrect lowerings that the strength check of one operation's code catches, as bits.
 #[derive(Default)]
 pub struct Catches(HashMap<(AtomicOp, Sequence), u8>);
 
 impl Catches {
-    /// Two more kinds than [`mutants`] has: what is wrong with any code, and what is wrong with an error.
+    /// The kinds of [`mutants`], and two more: a fault in any code, and a fault in an error.
     pub fn of(&mut self, op: &AtomicOp, strategy: Strategy, target: &Target) -> u8 {
         let Ok(lowering) = lower(op, &strategy.into(), target) else { return 1 << 5 };
         let caught = |(op, sequence): &(AtomicOp, Sequence)| {

@@ -1,4 +1,4 @@
-//! The plugins: that of LLVM as users get it.
+//! The plugins: the plugin for LLVM as users get it, and the plugin for mlir-opt.
 
 use std::{
     path::{Path, PathBuf},
@@ -8,8 +8,8 @@ use std::{
 
 use crate::{binary, features, root, runs_all, success};
 
-/// The file of the plugin for LLVM. The first call builds it: in the profile of the tests, which is done already where cargo built all
-/// tests, and with `scripts/test --all` as users get it.
+/// The file of the plugin for LLVM. The first call builds it: in the profile of the tests, in which cargo may have built
+/// it already, or with `scripts/test --all` in the release profile.
 pub fn plugin() -> &'static Path {
     static PLUGIN: LazyLock<PathBuf> = LazyLock::new(|| {
         let (arguments, file): (&[&str], _) = match is_release_plugin() {
@@ -27,18 +27,18 @@ pub fn plugin() -> &'static Path {
     &PLUGIN
 }
 
-/// Whether [`plugin`] is the one that users get.
+/// Whether [`plugin`] has the release profile.
 pub fn is_release_plugin() -> bool {
     runs_all()
 }
 
-/// The argument by which a compiler of `scripts/to-llvm-ir` loads it.
+/// The argument with which a compiler of `scripts/to-llvm-ir` loads the plugin.
 pub fn flag(source: &Path) -> String {
     let rust = source.extension().is_some_and(|suffix| suffix == "rs");
     format!("{}={}", if rust { "-Zllvm-plugins" } else { "-fpass-plugin" }, plugin().display())
 }
 
-/// The plugin for mlir-opt, in the profile of the tests, whose checks of itself are on. The tests of the command depend on it.
+/// The plugin for mlir-opt, in the profile of the tests, with assertions. The tests of the command depend on it.
 pub fn mlir_plugin() -> PathBuf {
     binary().with_file_name("deps").join("libptx_atomics_mlir.so")
 }

@@ -1,4 +1,4 @@
-//! Small programs from a seed.
+//! Small random programs from a seed.
 
 use ptx_memory_model::{
     condition::{Atom, Condition, Formula, Quantifier},
@@ -12,7 +12,7 @@ use ptx_memory_model::{
     source,
 };
 
-/// The same for the source model: at most three threads and five memory operations.
+/// A program of the source model, with at most three threads and five memory operations.
 pub fn source(seed: u64) -> source::Program {
     let mut random = Random(seed);
     let names = ["x", "y"];
@@ -76,7 +76,7 @@ pub fn source(seed: u64) -> source::Program {
 pub struct Random(pub u64);
 
 impl Random {
-    /// A number below this one.
+    /// A number below `end`.
     pub fn below(&mut self, end: usize) -> usize {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let z = (self.0 ^ self.0 >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -84,18 +84,18 @@ impl Random {
         ((z ^ z >> 31) % end as u64) as usize
     }
 
-    /// Whether it is one of so many.
+    /// True with a probability of 1 in `one_in`.
     pub fn chance(&mut self, one_in: usize) -> bool {
         self.below(one_in) == 0
     }
 
-    /// One of these.
+    /// A random element.
     pub fn one<T: Copy>(&mut self, of: &[T]) -> T {
         of[self.below(of.len())]
     }
 }
 
-/// At most three threads and six memory operations over two or three variables.
+/// A program with at most three threads and six memory operations over two or three variables.
 pub fn program(seed: u64) -> Program {
     let mut random = Random(seed);
     let proxies = random.below(8) == 0;
@@ -111,20 +111,20 @@ pub fn program(seed: u64) -> Program {
     let locations: Vec<_> = names.iter().map(variable).collect();
     let count = 2 + random.below(2);
     let mut budget = 6;
-    // Each physical variable has its size.
+    // Each physical variable has a random size.
     let bits = [0, 1].map(|_| random.one(&[8, 16, 32, 32, 64, 64, 64]));
     let bits = [bits[0], bits[1], bits[0], bits[0]];
     let threads = (0..count).map(|_| thread(&mut random, &locations, bits, &mut budget)).collect();
     Program { locations, threads }
 }
 
-/// A constant of so many bits, more often a small one.
+/// A constant of `bits` bits, more often a small one.
 fn constant(random: &mut Random, bits: u8) -> Value {
     let top = 1 << (bits - 1);
     random.one(&[1, 2, 1, 2, 1, 2, Value::MAX, top, 0, Value::MAX << (bits - 1)])
 }
 
-/// An operation of `atom` on so many bits, and a type that it takes.
+/// An operation of `atom` on `bits` bits, and a type that it accepts.
 fn update(random: &mut Random, bits: u8) -> (RmwOp, Type) {
     use AtomOp::*;
     let op = random.one(match bits {
@@ -140,7 +140,7 @@ fn update(random: &mut Random, bits: u8) -> (RmwOp, Type) {
     (op.into(), word(ty[usize::from(signed)], bits))
 }
 
-/// The type of this letter and width.
+/// The type with this letter and width.
 fn word(letter: &str, bits: u8) -> Type {
     format!("{letter}{bits}").parse().expect("a type")
 }
@@ -182,7 +182,7 @@ const COMPUTATIONS: [Computation; 30] = [
     Computation::Cvt(Type::U16),
 ];
 
-/// What is computed, on one of the types that it has.
+/// A computation on one of its types.
 fn computation(random: &mut Random) -> (Computation, Type) {
     let (computation, signed) = (random.one(&COMPUTATIONS), random.below(2) == 0);
     let types = [8, 16, 32, 64].map(|bits| integer(bits, signed));
@@ -260,7 +260,7 @@ fn thread(
                         Instruction::Store { a, b: value(random, &registers, bits), ty, access }
                     }
                     _ => {
-                        // There is no operation on a byte.
+                        // `atom` has no operation on bytes.
                         if bits == 8 {
                             continue;
                         }
@@ -298,8 +298,8 @@ fn thread(
     Thread { place, registers, labels, code }
 }
 
-/// A test of four threads with six memory operations or fences each, over two to four variables, in places and with scopes,
-/// orderings and values of every kind. Its condition is about some registers and variables.
+/// A test of four threads with six memory operations or fences each, over two to four variables. Its places, scopes,
+/// orderings and values are of every kind, and its condition uses some registers and variables.
 pub fn wide(seed: u64) -> Litmus {
     let mut random = Random(seed);
     let count = 2 + random.below(3);
@@ -370,7 +370,7 @@ pub fn wide(seed: u64) -> Litmus {
     Litmus { name: format!("wide{seed}"), comments: Vec::new(), program, condition }
 }
 
-/// The program as a litmus test, to print it.
+/// The program as a printable litmus test.
 pub fn litmus(program: Program) -> Litmus {
     let condition = Condition { quantifier: Quantifier::Exists, formula: Formula::True };
     Litmus { name: "random".into(), comments: Vec::new(), program, condition }

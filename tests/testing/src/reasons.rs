@@ -1,23 +1,24 @@
-//! Why the instruction set has no such operation on a target, without the code that lowers: the table of
-//! `docs/rejections.md`.
+//! The reasons why a target's instruction set lacks an operation, from the table of `docs/rejections.md` and
+//! independent of the lowering.
 
 use ptx_lowering::{
     AtomicOp, Operation, PtxVersion, RmwOp, SyncScope, Target, Type,
     ptx::{Scope, Space},
 };
 
-/// The reasons for which an operation must be rejected; none if it must not.
+/// The reasons for which the lowering must reject an operation; empty if it must not.
 pub fn reasons(op: &AtomicOp, target: &Target) -> Vec<&'static str> {
     reasons_of(op, target, false)
 }
 
-/// Whether `atom` adds each 32 bits of a vector of 128 on every GPU with registers of 128 bits. Of `bf16x2`, the GPUs of `.b128` do alone.
+/// Whether `atom` updates the elements of a vector of 128 bits separately on every GPU with 128-bit registers. For
+/// `bf16x2`, only the GPUs of `.b128` do.
 fn is_divided(op: &AtomicOp) -> bool {
     let Operation::Rmw(RmwOp::FAdd | RmwOp::FSub, access) = op.operation else { return false };
     matches!(access.ty, Type::F32x4 | Type::F16x8)
 }
 
-/// The same where a vector has to be one value, which `--fp-atomics ieee` asks for.
+/// The reasons if `is_whole` requires a vector update to be a single access, as `--fp-atomics ieee` does.
 pub fn reasons_of(op: &AtomicOp, target: &Target, is_whole: bool) -> Vec<&'static str> {
     let has = |sm, ptx| target.sm.number() >= sm && target.ptx >= ptx;
     let Some(access) = op.operation.access() else { return Vec::new() };
@@ -37,6 +38,6 @@ pub fn reasons_of(op: &AtomicOp, target: &Target, is_whole: bool) -> Vec<&'stati
         (rmw && system && access.space != Space::Shared && !has(60, PtxVersion(5, 0)), "rmw of system scope"),
     ];
     let found: Vec<_> = table.into_iter().filter(|(holds, _)| *holds).map(|(_, reason)| reason).collect();
-    // What cannot be written is not written with any width or scope.
+    // A write to constant memory has no lowering with any width or scope, so no further reason is given.
     if found.first() == Some(&"write to constant memory") { found[..1].to_vec() } else { found }
 }

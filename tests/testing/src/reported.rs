@@ -1,6 +1,7 @@
-//! The bugs of `tests/async/reported`, and how the machine on the CPU runs their kernels.
+//! The bugs of `tests/async/reported`, and the launches of their kernels on the CPU machine.
 //!
-//! A file is the fixed form. Without the lines that end in `// the fix`, and with the lines after `// before: `, it is the form before.
+//! A file is the fixed form. Without the lines that end in `// the fix`, and with the lines after `// before: `, it is
+//! the form before the fix.
 
 use std::{fs, iter};
 
@@ -12,18 +13,18 @@ use ptx_isa::{FullSize, Function, LaunchSize, Module, Parameter};
 
 use crate::root;
 
-/// A bug that somebody reported.
+/// A reported bug.
 #[derive(Clone, Debug)]
 pub struct Reported {
     /// The name of its file.
     pub name: String,
-    /// PTX before the fix.
+    /// The PTX before the fix.
     pub before: String,
     /// The PTX after the fix.
     pub fixed: String,
 }
 
-/// All of them, by their names.
+/// All reported bugs, sorted by name.
 pub fn reported() -> Vec<Reported> {
     let files = fs::read_dir(root().join("tests/async/reported")).expect("the folder of reported bugs");
     let mut files: Vec<_> = files.map(|file| file.expect("a file of the folder").path()).collect();
@@ -38,7 +39,7 @@ pub fn reported() -> Vec<Reported> {
     files.iter().map(read).collect()
 }
 
-/// The bytes of the boxes of tensor maps, which the PTX of a kernel does not say.
+/// The box sizes of tensor maps in bytes, which the PTX of a kernel does not contain.
 const BOXES: [(&str, &[u32]); 10] = [
     ("cudnn_784", &[2048]),
     ("cula_114", &[2048]),
@@ -52,16 +53,16 @@ const BOXES: [(&str, &[u32]); 10] = [
     ("transformerengine_2695", &[2048]),
 ];
 
-/// The boxes of the kernel of a file. Of kernels that were not reported, nothing is known.
+/// The box sizes for the kernel of a file; empty for other kernels.
 pub fn boxes(name: &str) -> &'static [u32] {
     BOXES.iter().find(|(other, _)| *other == name).map_or(&[], |(_, boxes)| boxes)
 }
 
-/// The seeds that show the fault of a kernel, and a number for its parameters with each: loops are left out, run once, and
-/// run often.
+/// The seeds that show the fault of a kernel, each with a value for its numeric parameters. Loops are skipped, run
+/// once, and run often.
 pub const INPUTS: [(u64, u64); 5] = [(0, 3), (1, 2), (2, 4), (3, 6), (0, 0)];
 
-/// A tensor of two dimensions with elements of 32 bits, of which a copy has so many bytes.
+/// A tensor map of two dimensions with elements of 32 bits. A copy transfers `bytes` bytes.
 pub fn map_of(bytes: u32) -> TensorMap {
     let mut map = TensorMap { element: TensorElement::U32, rank: 2, ..TensorMap::default() };
     (map.sizes[0], map.sizes[1], map.strides[0]) = (4096, 4096, 16384);
@@ -70,10 +71,11 @@ pub fn map_of(bytes: u32) -> TensorMap {
     map
 }
 
-/// Runs a kernel with buffers that grow, the same number for all that are numbers, and boxes of so many bytes for its tensor maps.
-///
+/// Runs a kernel with growing buffers, the same number for all numeric parameters, and boxes of the given sizes for its
+/// tensor maps.
 /// # Errors
-/// Why it cannot be launched.
+///
+/// The reason why the kernel cannot be launched.
 pub fn run(
     module: &Module,
     kernel: &Function,
@@ -85,7 +87,7 @@ pub fn run(
     let known = LaunchSize::of(head);
     let block = known.block.unwrap_or([head.most_threads.unwrap_or(128), 1, 1]);
     let cluster = known.cluster.unwrap_or([1; 3]);
-    // `try_cancel` takes CTAs that have not begun.
+    // `try_cancel` needs CTAs that have not begun.
     let takes = kernel.body.iter().flatten().any(|line| line.text.contains("try_cancel"));
     let grid = if takes { [96, 1, 1] } else { cluster };
     let mut device = Device::new(module, options)?;
@@ -102,14 +104,14 @@ pub fn run(
     device.launch(&Launch::new(&*kernel.name, FullSize { grid, cluster, ..block.into() }, arguments))
 }
 
-/// The kind of two accesses that race.
+/// The class of two racing accesses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Class {
-    /// One of them makes, uses or ends an mbarrier.
+    /// One access initializes, uses or invalidates an mbarrier.
     Barrier,
-    /// One of them is of an asynchronous operation.
+    /// One access is part of an asynchronous operation.
     Asynchronous,
-    /// Neither.
+    /// Two ordinary accesses.
     Ordinary,
 }
 
@@ -123,7 +125,7 @@ impl Class {
     }
 }
 
-/// The class of a data race, and the lines of both accesses; nothing for other findings.
+/// The class of a data race, and the lines of both accesses; `None` for other findings.
 pub fn race(finding: &Fault) -> Option<(Class, [u32; 2])> {
     let other = finding.other.as_ref().filter(|_| finding.kind == FaultKind::Race)?;
     let class = Class::of(other).min(Class::of(&finding.site));

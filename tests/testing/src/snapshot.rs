@@ -1,4 +1,4 @@
-//! Pinned texts of this repository.
+//! The pinned texts of this repository.
 
 use std::{collections::BTreeSet, panic::Location, path::Path};
 
@@ -11,10 +11,10 @@ use ptx_atomics_golden::{
 
 use crate::{llvm_version, root};
 
-/// The version of LLVM whose texts the snapshots have.
+/// The LLVM version whose output the snapshots have.
 const PINNED: u32 = 22;
 
-/// Why texts are not compared, if another LLVM is under test: they are of one version.
+/// The reason to skip a comparison if another LLVM is under test, since the snapshots belong to one version.
 pub fn not_pinned() -> Option<&'static str> {
     (llvm_version() != PINNED).then_some("texts of this LLVM")
 }
@@ -28,10 +28,10 @@ pub fn pin(folder: &str, name: &str, text: &str) -> Result<(), Failed> {
     compare(folder, name, text, |_| None)
 }
 
-/// The same with a listing of these variants, whose changes are judged.
-///
+/// Compares a listing of these variants with the snapshot, and judges the changes.
 /// # Errors
-/// The difference, what it does, and the command that accepts it.
+///
+/// The difference, its judgement, and the command that accepts it.
 #[track_caller]
 pub fn pin_listing(folder: &str, name: &str, text: &str, variants: &[Variant<'_>]) -> Result<(), Failed> {
     let variants: Vec<_> = variants.iter().map(|variant| (variant.gpu, variant.by)).collect();
@@ -47,14 +47,14 @@ fn compare(folder: &str, name: &str, text: &str, judge: impl FnOnce(&str) -> Opt
     if not_pinned().is_none() {
         return snapshot.compare(text, judge);
     }
-    // Another LLVM writes other texts, none of which may guarantee less.
+    // Another LLVM version may write other texts, but no text may have weaker guarantees.
     match judge(&snapshot.text()) {
         Some(change) if !change.weaker.is_empty() => Err(format!("{folder}/{name}: {change}").into()),
         _ => Ok(()),
     }
 }
 
-/// Whether every snapshot of a folder has one of these names.
+/// Succeeds if every snapshot of a folder has one of these names.
 ///
 /// # Errors
 /// The snapshots with other names.

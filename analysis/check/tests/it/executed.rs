@@ -35,7 +35,8 @@ fn levels_of(head: &str, body: &str) -> Vec<(Option<&'static str>, &'static str)
     all
 }
 
-/// Threads that poll an mbarrier hang as threads that wait for it do, and bytes that no copy brings are missing as arrivals are.
+/// Threads that poll an mbarrier hang like threads that wait for it, and missing copied bytes have the same effect as
+/// missing arrivals.
 #[test]
 fn hangs() {
     let init = "@%p0 mbarrier.init.shared::cta.b64 [tile], 1; bar.sync 0;";
@@ -53,7 +54,8 @@ fn hangs() {
     }
 }
 
-/// A register that `tcgen05.ld` writes orders its thread (section 9.7.16.6.4.5): reading it needs no wait, and freeing its columns does.
+/// A register that `tcgen05.ld` writes orders its thread (section 9.7.16.6.4.5): reading the register needs no wait,
+/// but freeing its columns does.
 #[test]
 fn registers_of_a_load_of_tensor_memory() {
     let of = |wait: &str| {
@@ -70,7 +72,7 @@ fn registers_of_a_load_of_tensor_memory() {
     assert_eq!(levels_of(".reqntid 64", &of("").replace("WAIT", "")), [(Some("R1"), "error")]);
 }
 
-/// In a cluster of four CTAs, each accesses the next one, whether the kernel says how many there are or not.
+/// In a cluster of four CTAs, each CTA accesses the next CTA, whether or not the kernel declares the cluster size.
 #[test]
 fn clusters_of_four() {
     let meet = "barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;";
@@ -85,8 +87,8 @@ fn clusters_of_four() {
     }
 }
 
-/// A wait for the phase before passes at once, and the data are read before they have come: where the parity is a number, a register of a
-/// loop, or a variable in local memory, as compilers have it without optimization.
+/// A wait for the previous phase passes at once, so that the data are read before they arrive. The parity is a
+/// constant, a register of a loop, or a local variable, as in unoptimized compiler output.
 #[test]
 fn waits_for_the_phase_before() {
     let rounds = |begin: &str, parity: &str, flip: &str| {
@@ -125,7 +127,7 @@ fn waits_for_the_phase_before() {
         }
     }
     assert!(has_error(&rounds("mov.b32 %r6, 1;", "", register.2)), "the first wait");
-    // One round alone is right, and so is a launch in which the loop has no more.
+    // A single iteration is correct, and so is a launch in which the loop has a single iteration.
     let given =
         |body: &str| body.replace("setp.lt.u32 %p2, %r5, 4;", "ld.param.b32 %r9, [rounds]; setp.lt.u32 %p2, %r5, %r9;");
     assert!(!has_error(&given(&rounds(register.0, register.1, register.2))));

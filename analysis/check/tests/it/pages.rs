@@ -1,10 +1,10 @@
-//! The pages of the rules: the wrong kernel of each breaks its rule alone, and the corrected kernel breaks none.
+//! The pages of the rules: the wrong kernel of each page breaks only its rule, and the corrected kernel breaks no rule.
 
 use ptx_check::{Budget, Check, Question, Questions, Rule};
 use ptx_isa::Module;
 use ptx_memory_model::ptx::readings::Readings;
 
-/// The blocks of PTX of a page.
+/// The PTX blocks of a page.
 fn kernels(page: &str) -> Vec<&str> {
     page.split("```ptx\n").skip(1).filter_map(|block| block.split("```").next()).collect()
 }
@@ -20,13 +20,13 @@ fn broken(text: &str, readings: Readings) -> Vec<Rule> {
     rules
 }
 
-/// R13 is about the source alone; the rules of order need IR, which tests of the command have.
+/// R13 is about the source only; the rules of order need IR, which the command's tests have.
 #[test]
 fn pages_have_a_wrong_kernel_and_the_corrected_kernel() {
     let of_ptx = |rule: &Rule| rule.question() != Question::Order && rule.name() != "R13";
     for rule in Rule::all().filter(of_ptx) {
         let [wrong, right] = kernels(rule.page())[..] else { panic!("{rule:?}: two kernels") };
-        // R8 and R11 are faults by the strict reading of the manual.
+        // R8 and R11 are faults only under the strict reading of the manual.
         let readings = if ["R8", "R11"].contains(&rule.name()) { Readings::STRICT } else { Readings::DEFAULT };
         assert_eq!(broken(wrong, readings), [rule], "the wrong kernel of {}", rule.name());
         assert_eq!(broken(right, readings), [], "the corrected kernel of {}", rule.name());

@@ -1,25 +1,26 @@
-//! Whether two accesses touch the same memory.
+//! The alias analysis: whether two accesses overlap in memory.
 
 use super::token::{Round, Token};
 use crate::cause::Cause;
 use crate::kernel::{Access, Address, Kernel, ObjectKind, Predicate, SIZES, Space, Sum, Test, Varies};
 
-/// What is known of two accesses.
+/// The overlap of two accesses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Overlap {
-    /// They touch nothing in common.
+    /// They do not overlap.
     No,
-    /// They do if a CTA has more threads than these, which nothing says.
+    /// They overlap if a CTA has more threads than this number, and its size is unknown.
     Threads(u32),
-    /// They do if threads behind the first warp do both, which a value decides that an option says: its number.
+    /// They overlap if threads after the first warp do both. This depends on a value that an option gives: the number
+    /// of the value.
     Guarded(usize),
-    /// They may.
+    /// They may overlap.
     Unknown,
-    /// They do, for some threads and in some round of a loop if not in every one.
+    /// They overlap, for some threads and in some iteration of a loop, if not in every one.
     Yes,
 }
 
-/// What no thread of a CTA does is nowhere.
+/// The bounds of an address that no thread of a CTA accesses.
 const NOWHERE: (i64, i64) = (i64::MAX, i64::MIN);
 
 /// Whether two accesses overlap.
@@ -41,7 +42,7 @@ pub fn overlap(kernel: &Kernel, one: &Token<'_>, round: Round, other: &Token<'_>
     }
 }
 
-/// The value that decides which threads do an access, if an option says it.
+/// The value that decides which threads do an access, if an option gives it.
 fn guard(kernel: &Kernel, token: &Token<'_>) -> Option<usize> {
     token.conditions.iter().find_map(|condition| match kernel.predicates[condition.predicate] {
         Predicate { test: Test::Within { value, .. }, varies, .. } if varies != Varies::No => {
@@ -51,7 +52,7 @@ fn guard(kernel: &Kernel, token: &Token<'_>) -> Option<usize> {
     })
 }
 
-/// Why it cannot be told whether two accesses overlap.
+/// The cause that leaves the overlap of two accesses undecided.
 pub fn cause(kernel: &Kernel, one: &Token<'_>, other: &Token<'_>) -> Cause {
     let [a, b] = [one, other].map(|token| &token.access.address);
     if a.object != b.object {
@@ -68,7 +69,7 @@ pub fn cause(kernel: &Kernel, one: &Token<'_>, other: &Token<'_>) -> Cause {
     open.map_or(Cause::Index, |value| kernel.unknowns[value].cause.clone().unwrap_or(Cause::Address))
 }
 
-/// The same, in a CTA that has one of the sizes that are told apart.
+/// The overlap in a CTA of one of the distinguished sizes.
 fn overlap_in(kernel: &Kernel, one: &Token<'_>, round: Round, other: &Token<'_>, size: Option<usize>) -> Overlap {
     let (first, second) = (&one.access, &other.access);
     let of_one = |sum: &Sum| bounds_of(kernel, one, sum, size);
@@ -76,7 +77,7 @@ fn overlap_in(kernel: &Kernel, one: &Token<'_>, round: Round, other: &Token<'_>,
     if first.space != second.space {
         return Overlap::No;
     }
-    // Which part of a tensor a copy touches is not known, and kernels give each tile to one copy.
+    // The part of a tensor that a copy accesses is unknown, and kernels give each tile to one copy.
     if first.space == Space::Global && (first.extent.is_none() || second.extent.is_none()) {
         return Overlap::No;
     }
@@ -85,7 +86,7 @@ fn overlap_in(kernel: &Kernel, one: &Token<'_>, round: Round, other: &Token<'_>,
         let known = |address: &Address| kernel.objects[address.object].kind != ObjectKind::Unknown;
         return if known(a) && known(b) { Overlap::No } else { Overlap::Unknown };
     }
-    // Which CTA of the cluster has the memory is not known.
+    // The CTA of the cluster that has the memory is unknown.
     if a.is_remote || b.is_remote {
         return Overlap::No;
     }
@@ -107,13 +108,13 @@ fn overlap_in(kernel: &Kernel, one: &Token<'_>, round: Round, other: &Token<'_>,
     }
     let ((index, a), (other_index, b)) = (parts(kernel, of_a), parts(kernel, of_b));
     let of_array = !(index.is_empty() && other_index.is_empty());
-    // A term without a range may hide more than an index, as a swizzled address does.
+    // A term without a range may hide more than an index, for example in a swizzled address.
     let is_open = |sum: &Sum| sum.terms.iter().any(|(value, _)| kernel.unknowns[*value].range.is_none());
     let is_hidden = of_array && (is_open(&a) || is_open(&b));
     match round {
         Round::Same if index != other_index && is_hidden => return Overlap::Unknown,
         Round::Ahead if is_hidden => return Overlap::Unknown,
-        // Two elements of an array, each by its own index: programs mean different ones.
+        // Two elements of an array with different index expressions: programs mean different elements.
         Round::Same if index != other_index => return Overlap::No,
         Round::Ahead if of_array => return Overlap::No,
         Round::Earlier if of_array => return Overlap::Unknown,
@@ -128,21 +129,22 @@ fn overlap_in(kernel: &Kernel, one: &Token<'_>, round: Round, other: &Token<'_>,
     }
 }
 
-/// Whether the first access, which one role alone does, is to no element of the ring that another role accesses. It has no index then; and
-/// where each of its threads has an offset of its own, nothing is known of how far the ring goes.
+/// Whether the first access, which only one role does, is outside of the ring that another role accesses. Its address
+/// then has no index; and if each of its threads has its own offset, the extent of the ring is unknown.
 pub fn is_own_place(kernel: &Kernel, first: &Access, second: &Access) -> bool {
     let (index, own) = parts(kernel, offset(first));
     index.is_empty() && (own.terms.is_empty() || bounds(kernel, &[], &offset(second), None).is_none())
 }
 
-/// An offset in two parts: what all threads add alike, as the index of a round; and the rest, of which each thread may have its own.
+/// The two parts of an offset: the uniform terms, such as the index of an iteration; and the rest, which may differ
+/// between threads.
 fn parts(kernel: &Kernel, sum: Sum) -> (Vec<(usize, i64)>, Sum) {
     let alike = |(value, _): &(usize, i64)| kernel.unknowns[*value].varies == Varies::No;
     let (index, terms) = sum.terms.into_iter().partition(alike);
     (index, Sum { terms, constant: sum.constant })
 }
 
-/// How far an access is from the start of its object. In tensor memory columns alone are compared.
+/// The offset of an access from the start of its object. In tensor memory only columns are compared.
 fn offset(access: &Access) -> Sum {
     let offset = &access.address.offset;
     if access.space != Space::Tensor {
@@ -152,8 +154,8 @@ fn offset(access: &Access) -> Sum {
     Sum { terms, constant: offset.constant & 0xffff }
 }
 
-/// The lowest and the highest that a part of an access's offset can be that has all values of which each thread has its own: what one
-/// thread has of one of them, it does not combine with what another thread has of another.
+/// The bounds of a part of an access's offset that contains all per-thread values. The values of one thread are
+/// combined only with values of the same thread.
 fn bounds_of(kernel: &Kernel, token: &Token<'_>, sum: &Sum, size: Option<usize>) -> Option<(i64, i64)> {
     let (own, range) = &token.own;
     if size.is_some() || own.is_empty() {
@@ -164,7 +166,7 @@ fn bounds_of(kernel: &Kernel, token: &Token<'_>, sum: &Sum, size: Option<usize>)
     if (low, high) == NOWHERE { Some(NOWHERE) } else { Some((low.checked_add(range.0)?, high.checked_add(range.1)?)) }
 }
 
-/// The lowest and the highest that a sum can be, where some values have smaller ranges, in a CTA of some size.
+/// The bounds of a sum, if some values have smaller ranges, in a CTA of some size.
 fn bounds(kernel: &Kernel, narrowed: &[(usize, (i64, i64))], sum: &Sum, size: Option<usize>) -> Option<(i64, i64)> {
     sum.terms.iter().try_fold((sum.constant, sum.constant), |(low, high), (value, factor)| {
         if (low, high) == NOWHERE {
@@ -184,8 +186,8 @@ fn bounds(kernel: &Kernel, narrowed: &[(usize, (i64, i64))], sum: &Sum, size: Op
     })
 }
 
-/// Whether all that is added is a multiple of a number, and the accesses lie beside each other between its multiples, as two
-/// members of the elements of an array do.
+/// Whether all terms are multiples of a number, and the accesses are disjoint between its multiples, as two members of
+/// the elements of an array are.
 fn are_interleaved(a: &Sum, a_extent: u64, b: &Sum, b_extent: u64) -> bool {
     let factors = a.terms.iter().chain(&b.terms).map(|(_, factor)| factor.unsigned_abs());
     let stride = factors.fold(0, gcd);
@@ -201,7 +203,8 @@ fn gcd(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { gcd(b, a % b) }
 }
 
-/// Whether two accesses that begin within bounds overlap. One of unknown extent is taken to end where the next one begins.
+/// Whether two accesses that begin within bounds overlap. An access of unknown extent is assumed to end where the next
+/// one begins.
 fn meet(a: (i64, i64), a_extent: Option<u64>, b: (i64, i64), b_extent: Option<u64>) -> bool {
     if a == NOWHERE || b == NOWHERE {
         return false;

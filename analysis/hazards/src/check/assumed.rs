@@ -1,4 +1,5 @@
-//! What is assumed of the threads that are followed: sets of conditions, each with a number, and what events and edges make of them.
+//! The conditions that are assumed of the followed threads: numbered sets of conditions, and the effect of events and
+//! edges on them.
 
 use rustc_hash::FxHashMap;
 
@@ -9,16 +10,16 @@ use crate::kernel::Condition;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Assumed(u32);
 
-/// Whether the thread that is followed does an event that has a guard.
+/// Whether the followed thread does an event that has a guard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Passes {
     Never,
     Always,
-    /// It may: what is assumed of a thread that does not, and of one that does.
+    /// Unknown: the assumptions about a thread that does not do the event, and about a thread that does.
     Either(Assumed, Assumed),
 }
 
-/// The sets that a kernel has come to. What is asked of one is worked out once.
+/// The sets that occur in a kernel. Results of operations on them are cached.
 #[derive(Debug)]
 pub struct Assumptions {
     sets: Vec<Vec<Condition>>,
@@ -40,7 +41,7 @@ impl Assumptions {
         }
     }
 
-    /// The number of a set: its conditions in order, and not more than matter.
+    /// The number of a set: its conditions in order, up to a limit.
     pub fn of(&mut self, conditions: Vec<Condition>) -> Assumed {
         let conditions = limited(conditions);
         if let Some(number) = self.numbers.get(&conditions) {
@@ -56,7 +57,7 @@ impl Assumptions {
         &self.sets[number.0 as usize]
     }
 
-    /// What two sets both have.
+    /// The intersection of two sets.
     pub fn both(&mut self, a: Assumed, b: Assumed) -> Assumed {
         if a == b {
             return a;
@@ -72,12 +73,12 @@ impl Assumptions {
         both
     }
 
-    /// Whether all that a set has is in another one.
+    /// Whether a set is a subset of another one.
     pub fn is_within(&self, a: Assumed, b: Assumed) -> bool {
         a == b || self.get(a).iter().all(|condition| self.get(b).contains(condition))
     }
 
-    /// What is assumed behind an edge of a block; none if no thread takes it of which the set holds.
+    /// The assumptions after an edge of a block; `None` if no thread with the assumptions takes the edge.
     pub fn along(&mut self, graph: &EventGraph<'_>, set: Assumed, block: usize, edge: usize) -> Option<Assumed> {
         if let Some(known) = self.along.get(&(set, block, edge)) {
             return *known;
@@ -105,7 +106,7 @@ impl Assumptions {
         Some(self.of(met))
     }
 
-    /// Whether a thread does an event of which a set holds.
+    /// Whether a thread with the assumptions of a set does an event.
     pub fn passes(&mut self, graph: &EventGraph<'_>, set: Assumed, point: Point) -> Passes {
         let guard = &graph.kernel.blocks[point.0].events[point.1].guard;
         if guard.is_empty() {
@@ -133,7 +134,7 @@ impl Assumptions {
     }
 }
 
-/// Conditions in order, and not more than matter: to forget one is to assume less.
+/// Conditions in order, up to a limit. Dropping a condition only assumes less.
 pub fn limited(mut conditions: Vec<Condition>) -> Vec<Condition> {
     conditions.sort_unstable();
     conditions.dedup();

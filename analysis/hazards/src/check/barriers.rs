@@ -1,7 +1,7 @@
-//! Which arrivals a wait may observe.
+//! The arrivals that each wait may observe.
 //!
-//! Barriers are told apart by their addresses. One with an index, as `full[stage]`, is one barrier here: that a wait and an arrival
-//! mean the same element is not checked. Outside of loops phases are counted.
+//! Barriers are distinguished by their addresses. A barrier with an index, such as `full[stage]`, is a single barrier
+//! here: it is not checked that a wait and an arrival use the same element. Outside of loops phases are counted.
 
 use rustc_hash::FxHashMap;
 
@@ -11,16 +11,17 @@ use crate::kernel::{Address, Barrier, BarrierId, Event, EventKind, Kernel, Objec
 /// A set of signals, as bits.
 pub type Signals = u128;
 
-/// By what barriers are told apart.
+/// The identity of a barrier.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Name {
-    /// An mbarrier: its object, its lowest offset there, the factors of what is added, and the highest offset that this may lead to.
+    /// An mbarrier: its object, its lowest offset there, the factors of the variable terms, and the highest offset that
+    /// these can reach.
     Mbarrier { object: usize, constant: i64, factors: Vec<i64>, last: Option<i64> },
-    /// A barrier of the CTA or the cluster, and how many threads take part, where that is known.
+    /// A barrier of the CTA or the cluster, and the number of threads that take part, if it is known.
     Hardware(BarrierId, Option<u32>),
 }
 
-/// An arrival as waits see it: on which barrier, and in which phase where that is known.
+/// An arrival from the view of waits: its barrier, and its phase if it is known.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Signal {
     name: Name,
@@ -33,15 +34,16 @@ pub struct Barriers {
     signals: FxHashMap<Point, Signals>,
     /// The signals that each wait may observe.
     observed: FxHashMap<Point, Signals>,
-    /// Signals of barriers at which several roles arrive, and each arrival ends a phase: which one a wait observed is not known.
+    /// The signals of barriers at which several roles arrive, where each arrival completes a phase: a wait may have
+    /// observed any of these arrivals.
     pub doubtful: Signals,
-    /// Signals of barriers of the CTA and the cluster, at which all that take part arrive.
+    /// The signals of barriers of the CTA and the cluster, at which all participating threads arrive.
     pub hardware: Signals,
-    /// Waits on a barrier that nothing arrives at.
+    /// Waits on a barrier that has no arrival.
     pub silent: Vec<Point>,
-    /// Arrivals and waits whose barrier is not known.
+    /// Arrivals and waits whose barrier is unknown.
     pub unknown: Vec<Point>,
-    /// Whether there are more barriers than can be told apart.
+    /// Whether there are more barriers than the signals can distinguish.
     pub too_many: bool,
 }
 
@@ -63,7 +65,7 @@ impl Barriers {
         names.sort_unstable_by_key(|name| format!("{name:?}"));
         names.dedup();
         let same = Names::new(graph.kernel, names.iter().copied());
-        // The phases of a barrier are counted where no arrival and no wait of it is in a loop.
+        // The phases of a barrier are counted if none of its arrivals and waits is in a loop.
         let looped: Vec<&Name> = arrivals
             .iter()
             .chain(&waits)
@@ -126,7 +128,7 @@ impl Barriers {
             let apart = rivals
                 .filter(|(other, _)| !behind.is(*point, *other) && !behind.is(*other, *point))
                 .collect::<Vec<_>>();
-            // In loops, that a wait means the arrivals of its own round is not checked.
+            // In loops, it is not checked that a wait observes the arrivals of its own iteration.
             if counts_one(graph, &same, name) && phase(*point, name, &arrivals).is_some() && !apart.is_empty() {
                 doubtful |= signals[point] | apart.iter().fold(0, |mask, (other, _)| mask | signals[other]);
             }
@@ -146,7 +148,7 @@ impl Barriers {
         self.observed.get(&point).copied().unwrap_or(0)
     }
 
-    /// The arrivals and operations that give any of some signals.
+    /// The arrivals and operations that give any of the given signals.
     pub fn givers(&self, of: Signals) -> Vec<Point> {
         let mut points: Vec<_> =
             self.signals.iter().filter(|(_, mask)| *mask & of != 0).map(|(point, _)| *point).collect();
@@ -155,7 +157,7 @@ impl Barriers {
     }
 }
 
-/// Which events come behind which.
+/// The relation of events that may follow each other.
 struct Behind<'g> {
     graph: &'g EventGraph<'g>,
     reached: std::cell::RefCell<FxHashMap<usize, Vec<bool>>>,
@@ -166,7 +168,7 @@ impl<'g> Behind<'g> {
         Self { graph, reached: Default::default() }
     }
 
-    /// Whether the second event may come behind the first.
+    /// Whether the second event may follow the first.
     fn is(&self, first: Point, second: Point) -> bool {
         if first.0 == second.0 && first.1 < second.1 {
             return true;
@@ -176,7 +178,7 @@ impl<'g> Behind<'g> {
     }
 }
 
-/// The name of the mbarrier at an address. A pointer that a loop carries from round to round begins where it is lowest.
+/// The name of the mbarrier at an address. For a pointer that a loop advances, it is the lowest address.
 fn name(kernel: &Kernel, address: &Address) -> Name {
     let lowest = |(value, factor): &(usize, i64)| {
         kernel.unknowns[*value].range.filter(|_| *factor == 1).map_or(0, |range| range.0)
@@ -204,7 +206,7 @@ fn arrival(kernel: &Kernel, event: &Event) -> Option<Name> {
         EventKind::Arrive { barrier, .. }
         | EventKind::TensorCommit { barrier, .. }
         | EventKind::CopyArrive(barrier) => Some(name(kernel, barrier)),
-        // A barrier of a warp tells other warps nothing.
+        // A barrier of a warp does not inform other warps.
         EventKind::Barrier(barrier) if barrier.arrives && barrier.of != BarrierId::Warp => {
             Some(hardware(kernel, barrier))
         }
@@ -239,7 +241,7 @@ fn is_unknown(graph: &EventGraph<'_>, name: &Name) -> bool {
     }
 }
 
-/// Whether one arrival ends a phase of the mbarrier.
+/// Whether a single arrival completes a phase of the mbarrier.
 fn counts_one(graph: &EventGraph<'_>, same: &Names, of: &Name) -> bool {
     let events = graph.kernel.blocks.iter().flat_map(|block| &block.events);
     let mut counts = events.filter_map(|event| match &event.kind {
@@ -249,7 +251,7 @@ fn counts_one(graph: &EventGraph<'_>, same: &Names, of: &Name) -> bool {
     counts.any(|count| count == Some(1))
 }
 
-/// Which names may mean the same barrier.
+/// The relation of names that may mean the same barrier.
 struct Names {
     /// The objects and offsets at which arrays of mbarriers begin.
     arrays: Vec<(usize, i64)>,
@@ -276,7 +278,7 @@ impl Names {
 
     fn may_match(&self, a: &Name, b: &Name) -> bool {
         match (a, b) {
-            // All that take part in a phase say the same number of threads.
+            // All participants of a phase give the same number of threads.
             (Name::Hardware(_, Some(a)), Name::Hardware(_, Some(b))) if a != b => false,
             (Name::Hardware(a, _), Name::Hardware(b, _)) => {
                 let other = |id: &BarrierId| matches!(id, BarrierId::Cluster | BarrierId::Warp);
@@ -298,14 +300,15 @@ impl Names {
         }
     }
 
-    /// Whether an mbarrier may be any of its object: its index is added to an offset at which none is initialized.
+    /// Whether an mbarrier may be at any offset of its object: its index is added to an offset at which no mbarrier is
+    /// initialized.
     fn is_anywhere(&self, object: usize, at: i64, factors: &[i64]) -> bool {
         let in_object = self.initialized.iter().any(|&(of, _)| of == object);
         !factors.is_empty() && in_object && !self.initialized.contains(&(object, at))
     }
 
-    /// Whether the second offset is that of an element of the array which begins at the first: the index leads so far, and no other array
-    /// begins before.
+    /// Whether the second offset is an element of the array that begins at the first: the index reaches it, and no
+    /// other array begins before it.
     fn is_element(&self, object: usize, at: i64, factors: &[i64], other: i64, others: &[i64]) -> bool {
         let distance = other - at;
         let has_gap = |factor: i64| {
@@ -313,7 +316,7 @@ impl Names {
             self.initialized.contains(&(object, at))
                 && between.into_iter().any(|point| !self.initialized.contains(&(object, point)))
         };
-        // A pointer that a loop carries moves by whole mbarriers.
+        // A pointer that a loop advances moves by whole mbarriers.
         let leads = |&factor: &i64| {
             let factor = factor.max(8);
             distance > 0 && distance % factor == 0 && !has_gap(factor)

@@ -1,4 +1,4 @@
-//! Accesses that are followed as one: whatever passes them, they are as far.
+//! Classes of accesses that are followed together: every event changes their progress alike.
 
 use ptx_isa::effects::{Committed, Proxy};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -6,19 +6,19 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::{barriers::Signals, flow::Flow, notices::Notices, token::TokenKind};
 use crate::kernel::{Condition, EventKind, Operation, Space};
 
-/// Accesses between two events that matter to them, of which these make the same.
+/// Accesses between two events that matter to them, on which these events have the same effect.
 #[derive(Clone, Debug)]
 pub struct Class {
-    /// Their numbers, in program order. The first stands for all.
+    /// Their numbers, in program order. The first represents the class.
     pub numbers: Vec<usize>,
     /// Their block.
     pub block: usize,
     pub notices: Notices,
-    /// How many events that they take notice of stand in front of them in their block.
+    /// The number of events in their block, before the accesses, that they take notice of.
     pub behind: usize,
 }
 
-/// All by which the ways of two accesses may differ.
+/// All properties that can make the states of two accesses differ.
 #[derive(PartialEq, Eq, Hash)]
 struct Nature<'t> {
     block: usize,
@@ -26,7 +26,7 @@ struct Nature<'t> {
     kind: std::mem::Discriminant<TokenKind<'t>>,
     operation: Option<std::mem::Discriminant<Operation>>,
     group: Option<u8>,
-    /// Whether some commit tells of it alone.
+    /// Whether a commit may cover this read alone.
     reads_a: bool,
     signal: Signals,
     is_waited_elsewhere: bool,

@@ -1,4 +1,5 @@
-//! CTAs of a cluster that access each other's memory, or share tensor memory (R15): the other one has started, and is still there.
+//! The check of CTAs of a cluster that access each other's memory, or share tensor memory (R15): the other CTA has
+//! started, and has not ended.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +18,7 @@ use crate::{
     kernel::{Address, Barrier, BarrierId, Condition, Event, EventKind, Kernel, ObjectKind, Operation, Space},
 };
 
-/// What is not known of the other CTA.
+/// The unproved fact about the other CTA.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Lack {
     Started,
@@ -25,7 +26,7 @@ enum Lack {
     Allocated,
 }
 
-/// In the order of what is missing.
+/// The findings, in the order of [`Lack`].
 pub fn findings(graph: &EventGraph<'_>, barriers: &Barriers) -> Vec<Hazard> {
     let mut found: BTreeMap<(Lack, Claim), Vec<InstPlace>> = BTreeMap::new();
     let mut add = |lack: Lack, claim: Claim, at: InstPlace| found.entry((lack, claim)).or_default().push(at);
@@ -39,7 +40,7 @@ fn points(graph: &EventGraph<'_>) -> impl Iterator<Item = Point> {
     graph.order.iter().flat_map(|&block| (0..graph.kernel.blocks[block].events.len()).map(move |index| (block, index)))
 }
 
-/// Remote accesses in front of which nothing says that the other CTA has started.
+/// Reports remote accesses before which no event shows that the other CTA has started.
 fn before(graph: &EventGraph<'_>, barriers: &Barriers, mut add: impl FnMut(Claim, InstPlace)) {
     let kernel = graph.kernel;
     let is_any = |event: &Event| is_remote(kernel, event);
@@ -49,7 +50,7 @@ fn before(graph: &EventGraph<'_>, barriers: &Barriers, mut add: impl FnMut(Claim
     without(graph, barriers, |_, event| tells(event), is_any, &mut add);
 }
 
-/// The events of a kind that threads come to by a path without a gate.
+/// Reports the events of a kind that threads reach by a path without a gate.
 fn without(
     graph: &EventGraph<'_>,
     barriers: &Barriers,
@@ -75,7 +76,8 @@ fn without(
     }
 }
 
-/// Whether it says that other CTAs have started: a wait for all of them, or for what one of them may have done.
+/// Whether an event shows that other CTAs have started: a wait for all of them, or for an event that one of them may
+/// have done.
 fn tells(event: &Event) -> bool {
     match &event.kind {
         EventKind::Barrier(Barrier { of: BarrierId::Cluster, waits, .. }) => *waits,
@@ -85,7 +87,7 @@ fn tells(event: &Event) -> bool {
     }
 }
 
-/// Whether an address is certainly one that `mapa` gives.
+/// Whether an address certainly comes from `mapa`.
 fn is_mapped(kernel: &Kernel, address: &Address) -> bool {
     address.is_remote && kernel.objects[address.object].kind == ObjectKind::Variable
 }
@@ -102,7 +104,7 @@ fn is_remote(kernel: &Kernel, event: &Event) -> bool {
     }
 }
 
-/// Whether it is an access of which the other CTA does not learn.
+/// Whether an event is a remote access whose completion the other CTA cannot observe.
 fn is_access(kernel: &Kernel, event: &Event) -> bool {
     match &event.kind {
         EventKind::Access(access) | EventKind::Atomic { access, .. } => {
@@ -112,7 +114,7 @@ fn is_access(kernel: &Kernel, event: &Event) -> bool {
     }
 }
 
-/// Remote accesses behind which nothing keeps the other CTA.
+/// Reports remote accesses after which no event prevents the other CTA from ending.
 fn behind(graph: &EventGraph<'_>, mut add: impl FnMut(Claim, InstPlace)) {
     let kernel = graph.kernel;
     let event = |(block, index): Point| &kernel.blocks[block].events[index];
@@ -127,7 +129,7 @@ fn behind(graph: &EventGraph<'_>, mut add: impl FnMut(Claim, InstPlace)) {
         let after = graph.reached(&[point.0], |_| false);
         let may_follow = |other: Point| after[other.0] || other.0 == point.0 && other.1 > point.1;
         let held: Vec<Point> = points(graph).filter(|other| holds(event(*other))).collect();
-        // Threads of another role may wait for the cluster; that this one has ended counts there.
+        // Threads of another role may wait for the cluster, after this role has ended.
         let by_others =
             |&other: &Point| !may_follow(other) && !graph.reached(&[other.0], |_| false)[point.0] && other.0 != point.0;
         if held.iter().any(by_others) {
@@ -140,7 +142,7 @@ fn behind(graph: &EventGraph<'_>, mut add: impl FnMut(Claim, InstPlace)) {
     }
 }
 
-/// Whether a path leads from a point to the end of the kernel without an event.
+/// Whether a path from a point to the end of the kernel has no event that satisfies `holds`.
 fn ends(graph: &EventGraph<'_>, point: Point, known: &[Condition], holds: impl Fn(&Event) -> bool) -> bool {
     let kernel = graph.kernel;
     let mut seen = vec![false; kernel.blocks.len()];
@@ -163,7 +165,7 @@ fn ends(graph: &EventGraph<'_>, point: Point, known: &[Condition], holds: impl F
     false
 }
 
-/// Tensor memory of two CTAs that one of them may free before the other has its own.
+/// Reports tensor memory of two CTAs that one of them may free before the other has allocated its own.
 fn freed(graph: &EventGraph<'_>, barriers: &Barriers, mut add: impl FnMut(Claim, InstPlace)) {
     let kernel = graph.kernel;
     let events = || kernel.blocks.iter().flat_map(|block| &block.events);
@@ -198,13 +200,13 @@ fn finding(kernel: &Kernel, lack: Lack, claim: Claim, mut places: Vec<InstPlace>
     let at = places[0];
     let said = match lack {
         Lack::Started => {
-            "nothing tells that the other CTA of the cluster has started when its shared memory is accessed"
+            "the access may come before the other CTA of the cluster has started, and its shared memory with it"
         }
         Lack::There => {
-            "the other CTA of the cluster may have ended, and its shared memory with it, when this is accessed"
+            "the access may come after the other CTA of the cluster has ended, and its shared memory with it"
         }
         Lack::Allocated => {
-            "nothing tells that the other CTA of the pair has allocated its tensor memory when this one frees"
+            "this CTA may free tensor memory before the other CTA of the pair has allocated its tensor memory"
         }
     };
     let is_wrong = claim == Claim::Wrong;
@@ -214,7 +216,7 @@ fn finding(kernel: &Kernel, lack: Lack, claim: Claim, mut places: Vec<InstPlace>
     };
     let side = if lack == Lack::There { "after" } else { "before" };
     let help = format!(
-        "let all threads of the cluster meet {side} line {at}, by barrier.cluster.arrive and barrier.cluster.wait"
+        "let all threads of the cluster synchronize {side} line {at} by barrier.cluster.arrive and barrier.cluster.wait"
     );
     let remedy = is_wrong.then_some(Remedy::words(help));
     let cause = (!is_wrong).then_some(Cause::Path);

@@ -1,4 +1,4 @@
-//! What threads tell each other of an access, by the barriers at which some arrive and others wait.
+//! The knowledge about an access that threads pass to each other through barriers.
 
 use std::collections::BTreeMap;
 
@@ -6,37 +6,38 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{barriers::Signals, graph::Point};
 
-/// What the arrivals that give a signal tell of an access.
+/// The facts about an access that the arrivals on a signal pass on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cover {
-    /// Some arrival comes when the access is complete.
+    /// Some arrival comes after the access is complete.
     pub good: bool,
-    /// Some arrival comes when the access may be in flight.
+    /// Some arrival comes while the access may be in flight.
     pub bad: bool,
-    /// Some arrival comes when the access has started.
+    /// Some arrival comes after the access has started.
     pub handed: bool,
-    /// Some arrival comes without a proxy fence between the access and it.
+    /// Some arrival comes without a proxy fence between the access and the arrival.
     pub unfenced: bool,
-    /// The threads that arrive are of a role that did not do the access.
+    /// The arriving threads are of a role that did not do the access.
     pub passed_on: bool,
-    /// The conditions that hold of the threads that arrive: their number in `Flow::among`.
+    /// The conditions of the arriving threads: their number in `Flow::among`.
     pub among: usize,
-    /// Some arrival comes when the access may have begun again.
+    /// Some arrival comes after the access may have begun again.
     pub again: bool,
 }
 
-/// For a signal, what each arrival tells, by its point, and by whether and among whom it is passed on.
+/// For a signal, the cover of each arrival; the key is its point, whether another role passes it on, and the conditions
+/// of the arriving threads.
 type Covers = FxHashMap<Signals, BTreeMap<(Point, bool, usize), Cover>>;
 
-/// What each signal tells of an access. It is found out in rounds, each of which knows what the one before has noted, and notes it anew. The
-/// first knows nothing, so that what any of them notes is true.
+/// The cover of each signal. It is computed in iterations: each uses the notes of the previous iteration and takes new
+/// notes. The first iteration starts with no notes, so that the notes of every iteration are true.
 #[derive(Debug, Default)]
 pub struct Coverage {
     known: Covers,
     noted: Covers,
 }
 
-/// What is passed on by other roles, or what the one that did the access tells.
+/// The part of the covers that other roles pass on, or the part of the role that did the access.
 fn part(covers: &Covers, is_passed_on: bool) -> Covers {
     let part = |covers: &BTreeMap<(Point, bool, usize), Cover>| {
         let own = covers.iter().filter(|((_, passed_on, _), _)| *passed_on == is_passed_on);
@@ -47,7 +48,7 @@ fn part(covers: &Covers, is_passed_on: bool) -> Covers {
 }
 
 impl Coverage {
-    /// Ends the first part of a round, in which the role was followed that did the access.
+    /// Ends the first part of an iteration, which follows the role that did the access.
     pub fn settle_own(&mut self) {
         let relayed = part(&self.known, true);
         self.known = part(&std::mem::take(&mut self.noted), false);
@@ -56,7 +57,7 @@ impl Coverage {
         }
     }
 
-    /// Ends a round, in which the other roles were followed, too. Whether what these tell is news.
+    /// Ends an iteration, which has also followed the other roles. Returns whether their covers have changed.
     pub fn settle_relayed(&mut self) -> bool {
         let noted = part(&std::mem::take(&mut self.noted), true);
         if noted == part(&self.known, true) {
@@ -69,19 +70,19 @@ impl Coverage {
         true
     }
 
-    /// What an arrival of the role that did the access tells.
+    /// The cover of an arrival of the role that did the access.
     pub fn entry(&mut self, signal: Signals, point: Point) -> &mut Cover {
         self.passed_on(signal, point, Cover::default())
     }
 
-    /// What an arrival tells, where its threads are those of a cover: of the same role, and of the same conditions.
+    /// The cover of an arrival whose threads have the role and the conditions of another cover.
     pub fn passed_on(&mut self, signal: Signals, point: Point, of: Cover) -> &mut Cover {
         self.noted.entry(signal).or_default().entry((point, of.passed_on, of.among)).or_insert(of)
     }
 
-    /// What a signal tells threads of a role, or of the one that did the access, about what threads outside of it did; `from_all` counts
-    /// this one's own arrivals, too. Some threads of a role may tell others of the same role. An arrival that may come too early tells
-    /// nothing.
+    /// The combined cover of a signal for the threads of a role, or of the role that did the access: it counts accesses
+    /// by threads outside of the role; `from_all` counts the role's own arrivals, too. Some threads of a role may tell
+    /// other threads of the same role. An arrival that may come too early counts for nothing.
     pub fn get(
         &self,
         signal: Signals,
@@ -90,7 +91,7 @@ impl Coverage {
         is_of_others: &dyn Fn(Point, usize) -> bool,
     ) -> Option<Cover> {
         let covers = self.known.get(&signal)?;
-        // Where a role alone meets, its threads that have waited tell those that have not.
+        // At a barrier that only one role uses, its threads that have waited tell its threads that have not.
         let is_alone = covers.values().all(|cover| cover.passed_on);
         let is_other = |((point, ..), cover): &(&(Point, bool, usize), &Cover)| {
             let among = if is_alone { cover.among } else { 0 };
@@ -109,12 +110,12 @@ impl Coverage {
         })
     }
 
-    /// The signals that tell something of the access.
+    /// The signals with a cover of the access.
     pub fn signals(&self) -> impl Iterator<Item = Signals> {
         self.known.keys().copied()
     }
 
-    /// The signals that tell of the access, of which no arrival comes when it may be in flight.
+    /// The signals that tell of the access and have no arrival while it may be in flight.
     pub fn told(&self) -> Signals {
         let tells = |covers: &BTreeMap<_, Cover>| {
             covers.values().any(|cover| cover.good || cover.handed) && !covers.values().any(|cover| cover.bad)
@@ -122,29 +123,30 @@ impl Coverage {
         self.known.iter().filter(|(_, covers)| tells(covers)).fold(0, |mask, (signal, _)| mask | signal)
     }
 
-    /// The arrivals that give a signal when an access is complete.
+    /// The arrivals that give a signal after the access is complete.
     pub fn good(&self, signal: Signals) -> impl Iterator<Item = Point> {
         let covers = self.known.get(&signal).into_iter().flatten();
         covers.filter(|(_, cover)| cover.good && !cover.bad && !cover.passed_on).map(|((point, ..), _)| *point)
     }
 }
 
-/// How an access of another role comes to be in flight again.
+/// The points at which an access of another role may be in flight again.
 #[derive(Clone, Debug, Default)]
 pub struct Foreign {
-    /// The signals that tell of the access, but behind which the other role may begin it again without asking.
+    /// The signals that tell of the access, and after which the other role may begin it again without waiting for this
+    /// role.
     pub again: FxHashSet<Signals>,
-    /// The events behind which the other role may begin the access.
+    /// The events after which the other role may begin the access.
     pub permits: FxHashSet<Point>,
-    /// The events behind which the other role may begin it for the first time only: barriers of the CTA, by which roles meet more than
-    /// once.
+    /// The events after which the other role may begin the access for the first time only: barriers of the CTA, at
+    /// which roles meet more than once.
     pub first_permits: FxHashSet<Point>,
     /// Whether the other role does the access at most once.
     pub once: bool,
 }
 
 impl Foreign {
-    /// Whether the other role may begin the access behind an event.
+    /// Whether the other role may begin the access after an event.
     pub fn permits_at(&self, point: Point, is_first: bool) -> bool {
         self.permits.contains(&point) && (is_first || !self.once) || is_first && self.first_permits.contains(&point)
     }

@@ -1,4 +1,5 @@
-//! Grids that may start before earlier ones have ended (R14): what earlier ones may access is waited for.
+//! The check of grids that may start before earlier grids have ended (R14): they wait before they access memory that
+//! earlier grids may access.
 
 use ptx_isa::{InstPlace, Text};
 use std::collections::BTreeMap;
@@ -17,17 +18,17 @@ use crate::{
     kernel::{Access, Event, EventKind, Kernel, ObjectKind, Space},
 };
 
-/// Why a finding is no more than possible, or that it is certain.
+/// The reason why a finding is only possible, or that it is certain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Why {
     Certain,
-    /// What is accessed may be nothing that an earlier grid accesses.
+    /// Possibly no earlier grid accesses the memory.
     Memory,
-    /// The kernel may be launched in the ordinary way where it does not wait.
+    /// The kernel may be launched in the ordinary way on paths without a wait.
     Launch,
 }
 
-/// Accesses in front of `griddepcontrol.wait`.
+/// The accesses before `griddepcontrol.wait`.
 pub fn findings(graph: &EventGraph<'_>, barriers: &Barriers) -> Vec<Hazard> {
     let kernel = graph.kernel;
     let is_wait = |event: &Event| event.kind == EventKind::GridWait;
@@ -55,7 +56,7 @@ pub fn findings(graph: &EventGraph<'_>, barriers: &Barriers) -> Vec<Hazard> {
     found.into_iter().map(|((why, writes), places)| finding(kernel, why, writes, places)).collect()
 }
 
-/// What an event accesses in global memory.
+/// The accesses of an event to global memory.
 fn accesses(event: &Event) -> impl Iterator<Item = &Access> {
     let all = match &event.kind {
         EventKind::Global(access) | EventKind::Access(access) | EventKind::Atomic { access, .. } => {
@@ -79,7 +80,7 @@ fn conflict(kernel: &Kernel, written: &FxHashSet<usize>, event: &Event, access: 
     let number = access.address.object;
     let object = &kernel.objects[number];
     let is_known = object.kind == ObjectKind::Variable;
-    // Atomics of two grids on the same memory do not race, so that what else is done to it matters.
+    // Atomics of two grids on the same memory do not race with each other, so other accesses of that memory decide.
     let is_atomic = matches!(event.kind, EventKind::Atomic { .. });
     match access.writes {
         true if is_known && !is_atomic => Some(Why::Certain),
@@ -98,14 +99,14 @@ fn finding(kernel: &Kernel, why: Why, writes: bool, mut places: Vec<InstPlace>) 
     let what = if writes { "the write" } else { "the read" };
     let message = match why {
         Why::Certain => Text::new(format!(
-            "no griddepcontrol.wait is known to come before {what}, and an earlier grid may access the same global memory{}",
+            "no griddepcontrol.wait precedes {what}, and an earlier grid may access the same global memory{}",
             message::others(places.len() - 1)
         )),
         Why::Memory => Cause::Grids.possible(format!(
             "an earlier grid accesses the same global memory as {what}, which comes before griddepcontrol.wait"
         )),
         Why::Launch => Cause::Grids
-            .possible(format!("an earlier grid may run at {what}, to which a path without griddepcontrol.wait leads")),
+            .possible(format!("an earlier grid may run at {what}, which a path without griddepcontrol.wait reaches")),
     };
     let is_wrong = why == Why::Certain;
     let help = format!("insert griddepcontrol.wait before line {at}");

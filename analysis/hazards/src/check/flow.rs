@@ -1,39 +1,43 @@
-//! What is in flight on a path, and what each event does to it.
+//! The dataflow analysis: the states of the accesses that are in flight on a path, and the effect of each event on
+//! them.
 //!
 //! # The lattice
 //!
-//! Every access that may need something before another one follows has a number, its [`Token`]'s. At a point of a path, [`States`] has
-//! a set of [`State`]s for each access that may be in flight there. A state is how far the access is ([`Progress`]), and what is assumed
-//! of the thread that is followed.
+//! Every access that a later access may depend on has a number, the number of its [`Token`]. At a point of a path,
+//! [`States`] has a set of [`State`]s for each access that may be in flight there. A state has the progress of the
+//! access ([`Progress`]) and the conditions that are assumed of the followed thread.
 //!
 //! - **Bottom** is the empty set: the access is not in flight.
-//! - **Order**: a set is below another one if that has each of its states with the same progress, or behind it, and assumes no more there.
-//! - **Join** ([`join`]) has the states of both sets. Of two states with the same progress it keeps one, which assumes what both do.
-//!   Different progress is not merged: a wait that is missing on one of two paths stays visible behind both. But what a state lacks to
-//!   which fewer signals were given ([`State::is_behind`]) is all that the other one may lack, so that this one is left out.
-//! - **Height** is finite: progress has finitely many values, and what is assumed only shrinks.
+//! - **Order**: a set A is below a set B if, for each state of A, B has a state with the same or less progress that
+//!   assumes no more.
+//! - **Join** ([`join`]) has the states of both sets. Of two states with the same progress it keeps one, which assumes
+//!   the conditions that both assume. Different progress is not merged: a wait that is missing on one of two paths
+//!   stays visible after they join. But a state to which fewer signals were given ([`State::is_behind`]) lacks
+//!   everything that the other state may lack, so the join drops the other state.
+//! - **Height** is finite: progress has finitely many values, and the assumed conditions only shrink.
 //!
 //! # The transitions
 //!
-//! What an event does to a state of an access ([`Transition::apply`]). "Told" is an arrival that others may wait for, "learns" is a wait
-//! ([`Transition::tell`], [`Transition::learn`]). What an event does not name, it leaves as it is.
+//! The effect of an event on a state of an access ([`Transition::apply`]). "Told" is an arrival that other threads may
+//! wait for, "learns" is a wait ([`Transition::tell`], [`Transition::learn`]). An event changes only the fields that
+//! the table names.
 //!
-//! | event | of which access | then |
+//! | event | which accesses | then |
 //! | --- | --- | --- |
-//! | `Wait` | any | its thread learns what the arrivals tell |
+//! | `Wait` | any | its thread learns of the accesses that the arrivals tell of |
 //! | `Barrier` of a warp | complete | `warp` |
 //! | `Barrier` of a CTA or cluster | any | it is told if the event arrives, and its thread learns if the event waits |
 //! | `Atomic` that acquires | not `shared` | `doubt` |
 //! | `Unknown` | any | `doubt` |
-//! | any other | `foreign` | nothing: the thread that is followed does not know of it |
+//! | any other event | `foreign` | nothing: the followed thread does not know of the access |
 //! | `TensorWait` | `tcgen05.ld` or `.st` of the direction, not `shared` | complete |
-//! | `TensorCommit` | tcgen05 operation of the group, of which it tells | the signal `completes` it |
-//! | `TensorCommit` | another one that is complete | it is told |
+//! | `TensorCommit` | tcgen05 operation of the group that it commits | the signal `completes` it |
+//! | `TensorCommit` | any other access that is complete | it is told |
 //! | `TensorFence::Before` | tcgen05 operation | `before` |
 //! | `TensorFence::After` | `started` | `after` |
 //! | these three, `Allocate`, `Deallocate`, `Relinquish` | complete | `after` |
 //! | `CommitGroup` | of these groups, not complete | its `age` grows |
-//! | `WaitGroup` | of these groups | complete if its `age` is more than what may be pending, `ahead` otherwise |
+//! | `WaitGroup` | of these groups | complete if its `age` exceeds the number of pending groups, `ahead` otherwise |
 //! | `CopyArrive` | `cp.async` | the signal `completes` it |
 //! | `MatrixFence` | any | `matrix` |
 //! | `ProxyFence` | complete | `fenced` or `half_fenced` ([`Transition::fence`]) |
@@ -41,10 +45,10 @@
 //! | `Arrive` | any | it is told |
 //! | `Fence` that releases | complete | `released` |
 //! | `Fence` that acquires | `seen` | complete and `shared` |
-//! | `Access`, `Start`, `Initialize`, `Invalidate` | any | nothing: they begin accesses of their own |
+//! | `Access`, `Start`, `Initialize`, `Invalidate` | any | nothing: they begin other accesses |
 //!
-//! An access of registers concerns its own thread alone: only `CommitGroup`, `WaitGroup` and `MatrixFence` change it. An allocation is in
-//! flight until it is freed, which is no matter of progress.
+//! An access of registers concerns its own thread alone: only `CommitGroup`, `WaitGroup` and `MatrixFence` change it.
+//! An allocation is in flight until it is freed, independent of its progress.
 
 use std::rc::Rc;
 
@@ -73,88 +77,92 @@ use crate::{
 /// The states in which an access may be in flight.
 pub type States = Vec<State>;
 
-/// What is known of an access along a path.
+/// One state of an access along a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct State {
     pub progress: Progress,
-    /// What holds of the thread that is followed.
+    /// The conditions that are assumed of the followed thread.
     pub assumed: Assumed,
 }
 
-/// How far an access is at a point of a path: what the thread that did it knows and, once it is shared, all threads that are here.
+/// The progress of an access at a point of a path, as the thread that did it knows it and, once it is shared, as all
+/// threads at the point know it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Progress {
     pub done: Done,
-    /// How many groups were committed behind the access.
+    /// The number of groups that were committed after the access.
     pub age: u8,
     /// The signals that the completion of the access gives.
     pub completes: Signals,
     /// The signals that its thread gave when the access was complete.
     pub told: Signals,
-    /// Those of them that it gave behind a proxy fence.
+    /// The signals of `told` that it gave after a proxy fence.
     pub told_fenced: Signals,
-    /// The signals that its thread gave when the access had started, behind a fence that said so.
+    /// The signals that its thread gave when the access had started, after a fence that orders the start before them.
     pub handed: Signals,
     /// The barriers of the CTA at which its thread arrived when the access was in flight.
     pub early: Signals,
-    /// Whether all threads that are here know that the access is complete.
+    /// Whether all threads at the point know that the access is complete.
     pub shared: bool,
-    /// Whether all threads that are here know that the access has started.
+    /// Whether all threads at the point know that the access has started.
     pub started: bool,
     /// Whether the other threads of the warp know that the access is complete.
     pub warp: bool,
-    /// The conditions that hold of the threads that know it: their number in [`Flow::among`].
+    /// The conditions of the threads that know that the access is complete: their number in [`Flow::among`].
     pub among: usize,
-    /// Whether a proxy fence stands between the access and here.
+    /// Whether a proxy fence lies between the access and the point.
     pub fenced: bool,
-    /// Whether the first half of a proxy fence does.
+    /// Whether the first half of a proxy fence lies between the access and the point.
     pub half_fenced: bool,
-    /// Whether a fence of its thread has released since the access was complete.
+    /// Whether its thread has executed a releasing fence since the access was complete.
     pub released: bool,
     /// Whether a relaxed wait has observed the completion.
     pub seen: bool,
-    /// Whether `tcgen05.fence::before_thread_sync` stands behind the access.
+    /// Whether `tcgen05.fence::before_thread_sync` follows the access.
     pub before: bool,
-    /// Whether `tcgen05.fence::after_thread_sync`, or what does as much, stands behind what ordered the access.
+    /// Whether `tcgen05.fence::after_thread_sync`, or an event with the same effect, follows the event that ordered the
+    /// access.
     pub after: bool,
-    /// Whether `wgmma.fence` stands behind the access.
+    /// Whether `wgmma.fence` follows the access.
     pub matrix: bool,
-    /// Of how many rounds earlier values in its address may be; 2 stands for more, too.
+    /// The number of iterations by which values in its address may be outdated; 2 means two or more.
     pub stale: u8,
-    /// Whether the access passed a wait that leaves the latest groups in flight, as a pipeline does. Of another role's access: whether
-    /// it is the one that this role does next, behind the one that was waited for.
+    /// Whether the access passed a wait that leaves the latest groups in flight, as a pipeline does. For an access of
+    /// another role: whether it is the next access of that role, after the access that was waited for.
     pub ahead: bool,
-    /// Whether it cannot be told if what was waited for was this access.
+    /// Whether it is undecided if the wait was for this access.
     pub doubt: bool,
-    /// Whether another role did the access, and nothing told the threads that are here.
+    /// Whether another role did the access, and no signal told the threads at the point.
     pub foreign: bool,
-    /// Whether what told the threads here of the access told of an earlier round.
+    /// Whether the signal that told the threads at the point was about an earlier iteration.
     pub again: bool,
-    /// Whether it may be that no execution has the access in flight here, as where that takes a loop to have no round.
+    /// Whether possibly no execution has the access in flight at the point, because that needs a loop with no
+    /// iteration.
     pub maybe: bool,
-    /// Of another role's access: whether one of an earlier round has been waited for, so that this is to the next element of a ring.
+    /// For an access of another role: whether an access of an earlier iteration has been waited for, so that this
+    /// access is to the next element of a ring.
     pub next: bool,
 }
 
-/// How much of its operation is over, as far as waits of its thread say.
+/// The part of its operation that is over, according to the waits of its thread.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Done {
     #[default]
     No,
-    /// The operation has read all that it reads.
+    /// The operation has finished its reads.
     Reads,
     Yes,
 }
 
 impl Progress {
-    /// What is known of an access just behind its event, which gives a signal.
+    /// The state of an access just after its event, which gives a signal.
     pub fn issued(token: &Token<'_>, signal: Signals) -> Self {
         let completes = if token.operation() == Some(&Operation::BulkLoad) { signal } else { 0 };
         let done = if token.operation().is_some() { Done::No } else { Done::Yes };
         Self { done, completes, ..Self::default() }
     }
 
-    /// The signals that were given of it.
+    /// The signals that were given about the access.
     fn signals(&self) -> [Signals; 4] {
         [self.completes, self.told, self.told_fenced, self.handed]
     }
@@ -163,7 +171,7 @@ impl Progress {
         Self { completes, told, told_fenced, handed, ..self }
     }
 
-    /// The round of a loop in which the access was done.
+    /// The iteration of a loop in which the access was done.
     pub fn round(&self) -> Round {
         match (self.stale, self.ahead) {
             (0, _) => Round::Same,
@@ -173,13 +181,14 @@ impl Progress {
         }
     }
 
-    /// Whether the access is complete: its operation is, or has read all that it reads and the access is one of its reads.
+    /// Whether the access is complete: its operation is complete, or has finished its reads and the access is one of
+    /// them.
     pub fn is_done(&self, token: &Token<'_>) -> bool {
         self.done == Done::Yes || self.done == Done::Reads && !token.access.writes
     }
 }
 
-/// Adds states, and says whether something is new.
+/// Adds states. Returns whether the set has changed.
 pub fn join(assumptions: &mut Assumptions, into: &mut States, from: States) -> bool {
     let mut changed = false;
     for state in from {
@@ -188,11 +197,12 @@ pub fn join(assumptions: &mut Assumptions, into: &mut States, from: States) -> b
     changed
 }
 
-/// So many states of one access are told apart at a point, but for what else than signals they differ in.
+/// The limit of states of one access at a point that differ in signals only.
 const STATES: usize = 128;
 
-/// Adds a state, and says whether something is new. Of equal progress, what is assumed in both is kept; of two states, one of which is
-/// behind the other, that one. Of too many, what is told in all of some is kept, and it is in doubt what was told.
+/// Adds a state. Returns whether the set has changed. Two states with equal progress become one, which assumes the
+/// conditions that both assume. A state is dropped if another one subsumes it ([`State::is_behind`]). Above the limit,
+/// states are merged: the result has the signals that all of them have, and is in doubt.
 pub fn insert(assumptions: &mut Assumptions, states: &mut States, state: State) -> bool {
     if let Some(other) = states.iter_mut().find(|other| other.progress == state.progress) {
         let both = assumptions.both(other.assumed, state.assumed);
@@ -214,8 +224,9 @@ pub fn insert(assumptions: &mut Assumptions, states: &mut States, state: State) 
 }
 
 impl State {
-    /// Whether an access is no further here than in another state, and stays so on every path of the other: no more signals have been
-    /// given of it, all else is the same, and no more is assumed.
+    /// Whether the access has made no more progress in this state than in the other, here and on every path that
+    /// follows: the other state has all signals of this one, everything else is the same, and this state assumes no
+    /// more.
     fn is_behind(&self, other: &Self, assumptions: &Assumptions) -> bool {
         let signals = self.progress.signals().into_iter().zip(other.progress.signals());
         signals.into_iter().all(|(own, more)| own & !more == 0)
@@ -223,7 +234,8 @@ impl State {
             && assumptions.is_within(self.assumed, other.assumed)
     }
 
-    /// Becomes what both states have, where they differ in signals alone. Whether that is less than this one had.
+    /// Reduces this state to the signals that both states have, if they differ in signals only. Returns whether this
+    /// state has changed.
     fn join(&mut self, other: &Self, assumptions: &mut Assumptions) -> bool {
         let (own, others) = (self.progress.signals(), other.progress.signals());
         let both = std::array::from_fn(|at| own[at] & others[at]);
@@ -237,18 +249,19 @@ impl State {
 
 // The transitions.
 
-/// An access that passes an event.
+/// The passing of an event by an access.
 pub struct Transition<'t, 'k> {
     pub flow: &'t Flow<'k>,
     pub token: &'t Token<'k>,
     pub crossing: &'t Crossing<'k>,
-    /// How the access begins again, if another role does it.
+    /// The points at which another role may begin the access again, if another role does it.
     pub foreign: Option<&'t Foreign>,
     pub coverage: &'t mut Coverage,
 }
 
 impl Transition<'_, '_> {
-    /// What becomes of a state of the access; and whether the access may also be in flight again, as it was before it was waited for.
+    /// Applies the event to a state of the access. Returns whether the access may also be in flight again, in the state
+    /// that it had before the wait.
     pub fn apply(&mut self, state: &mut State) -> bool {
         let (token, kind) = (self.token, &self.crossing.event.kind);
         let of_registers =
@@ -271,13 +284,14 @@ impl Transition<'_, '_> {
                 }
                 now.after |= now.is_done(token);
             }
-            // What starts behind a commit starts behind all that is over in front of it (A1, in the strict reading).
+            // An operation that starts after a commit starts after everything that is over before the commit (A1, in
+            // the strict reading).
             EventKind::TensorCommit { group, of, .. } => {
                 now.after |= is_done;
                 if token.is_committed(*group, *of) {
                     self.completes(now);
                 } else if is_done {
-                    // What was over when a product began is over when that is.
+                    // An access that was over when a product began is over when the product is.
                     self.tell(now, true);
                 }
             }
@@ -315,7 +329,7 @@ impl Transition<'_, '_> {
         false
     }
 
-    /// Its thread comes to a barrier of the CTA or the cluster.
+    /// The effect of a barrier of the CTA or the cluster at which its thread arrives or waits.
     fn meet(&mut self, state: &mut State, barrier: &Barrier) -> bool {
         let now = &mut state.progress;
         if barrier.arrives && !now.foreign {
@@ -332,20 +346,21 @@ impl Transition<'_, '_> {
         self.learn(state, true)
     }
 
-    /// An mbarrier learns of the completion of the access by itself.
+    /// The completion of the access itself signals an mbarrier.
     fn completes(&mut self, now: &mut Progress) {
         now.completes |= self.crossing.signal;
         let cover = self.coverage.entry(self.crossing.signal, self.crossing.point);
         (cover.good, cover.unfenced) = (true, true);
     }
 
-    /// Its thread waits until no more than so many groups are pending.
+    /// Its thread waits until at most `pending` groups are pending.
     fn wait_group(&self, now: &mut Progress, pending: u32, reads_only: bool) {
         if now.age > 0 && u32::from(now.age) > pending {
             now.done = now.done.max(if reads_only { Done::Reads } else { Done::Yes });
-            // The ring has come round: its element is the next one to be used.
+            // The ring has wrapped around: its element is the next one to be used.
             now.ahead = false;
-            // Once the access is complete, the groups behind it do not matter: with one age, its states are one.
+            // Once the access is complete, the number of later groups does not matter. With one age, its states become
+            // one.
             now.age *= u8::from(!now.is_done(self.token));
         } else {
             now.ahead |= now.age > 0;
@@ -361,7 +376,7 @@ impl Transition<'_, '_> {
             ProxyFence::Async(space)
                 if space.is_none_or(|space| Space::from(space) == token.access.space) && counts =>
             {
-                // What starts behind the fence must itself wait for the fence.
+                // An operation that starts after the fence must itself wait for the fence.
                 now.after &= now.fenced;
                 now.fenced = true;
             }
@@ -375,10 +390,10 @@ impl Transition<'_, '_> {
         }
     }
 
-    /// Its thread arrives somewhere.
+    /// The effect of an arrival of its thread.
     fn tell(&mut self, now: &mut Progress, releases: bool) {
         let (flow, token, point, signal) = (self.flow, self.token, self.crossing.point, self.crossing.signal);
-        // An arrival on the mbarrier of a copy ends no phase without the copy.
+        // An arrival on the mbarrier of a copy does not complete a phase without the copy.
         if token.operation() == Some(&Operation::BulkLoad) && flow.barriers.signal(token.point) & signal != 0 {
             return;
         }
@@ -386,10 +401,10 @@ impl Transition<'_, '_> {
         let of = Cover { passed_on, among: if passed_on { now.among } else { 0 }, ..Cover::default() };
         let cover = self.coverage.passed_on(signal, point, of);
         if now.is_done(token) && !now.shared && flow.is_of_few(token, now, point) {
-            // The arrival comes before what other threads did is over.
+            // The arrival may precede the completion of accesses of other threads.
             cover.bad = true;
         } else if now.is_done(token) {
-            // A wait that has been observed is over, whatever is released.
+            // A wait that has been observed is over, whether or not the arrival releases.
             let is_known = token.access.space == Space::Tensor || token.kind == TokenKind::Waited;
             if releases || now.released || is_known {
                 now.told |= signal;
@@ -403,7 +418,8 @@ impl Transition<'_, '_> {
             }
         } else {
             now.early |= signal & flow.barriers.hardware;
-            // The completion of the access gives some signals itself. Other arrivals do not tell of it there.
+            // The completion of the access gives some signals itself. Other arrivals that give these signals do not
+            // tell of it.
             cover.bad |= now.completes & signal == 0;
             if token.is_tensor() && (now.before || releases && flow.is_lenient(Ambiguity::FenceBesidesRelease)) {
                 now.handed |= signal;
@@ -412,7 +428,8 @@ impl Transition<'_, '_> {
         }
     }
 
-    /// The thread that is followed has waited, and learns what the arrivals tell. Whether the access may be in flight again.
+    /// The followed thread has waited: it learns of the accesses that the arrivals tell of. Returns whether the access
+    /// may be in flight again.
     fn learn(&mut self, state: &mut State, acquires: bool) -> bool {
         let (flow, crossing, foreign) = (self.flow, self.crossing, self.foreign);
         let now = &mut state.progress;
@@ -424,7 +441,7 @@ impl Transition<'_, '_> {
             |bit: Signals, cover: Cover| cover.again || foreign.is_some_and(|foreign| foreign.again.contains(&bit));
         let assumed = flow.assumptions.get(state.assumed);
         let is_of_others = |point: Point, among: usize| flow.is_of_others(crossing, assumed, point, among);
-        // Threads that know of the access, and did not do it, learn of it from the one that did.
+        // Threads that know of the access, and did not do it, learned of it from the thread that did it.
         let from_all = now.shared && flow.role.is_none();
         let mut covers = (0..128)
             .map(|bit| 1 << bit)
@@ -457,14 +474,14 @@ impl Transition<'_, '_> {
             now.done = Done::Yes;
             now.fenced = !cover.unfenced;
         } else if let Some((bit, cover)) = covers.find(|(_, cover)| cover.good) {
-            // Those that waited for it tell its own thread.
+            // The threads that waited for the access tell the thread that did it.
             now.doubt |= is_doubtful(bit);
             now.done = Done::Yes;
             now.fenced |= !cover.unfenced;
             now.again &= begins_again(bit, cover);
         } else {
             if handed != 0 {
-                // Its own thread goes on.
+                // The thread of the access itself continues.
                 now.started = true;
                 now.among = crossing.among;
             }
@@ -479,26 +496,26 @@ impl Transition<'_, '_> {
         again
     }
 
-    /// All threads that are here know that the access is complete.
+    /// Notes that all threads at the point know that the access is complete.
     fn share(&self, now: &mut Progress) {
         now.among = if now.shared && now.among == 0 { 0 } else { self.crossing.among };
         now.shared = true;
-        // What was told before is of no more use.
+        // The signals given so far have no further use.
         (now.told, now.told_fenced, now.handed, now.completes) = (0, 0, 0, 0);
     }
 }
 
-/// What is the same for every access that passes an event.
+/// The properties of an event that are the same for every access that passes it.
 pub struct Crossing<'k> {
     pub point: Point,
     pub event: &'k Event,
     signal: Signals,
     observed: Signals,
-    /// What holds of the threads that do the event.
+    /// The conditions of the threads that do the event.
     pub known: Vec<Condition>,
     /// The same as a number.
     assumed: Assumed,
-    /// Those of them of which threads may differ: their number in [`Flow::among`].
+    /// Those conditions on which threads may differ: their number in [`Flow::among`].
     among: usize,
 }
 
@@ -520,29 +537,29 @@ impl<'k> Crossing<'k> {
     }
 }
 
-/// What is asked of a kernel while its accesses are followed, and what is noted then.
+/// The inputs and results of the analysis of one kernel.
 pub struct Flow<'k> {
     pub graph: &'k EventGraph<'k>,
     pub barriers: &'k Barriers,
     pub readings: Readings,
     pub tokens: Vec<Token<'k>>,
-    /// Whether each access meets some access through another proxy.
+    /// Whether each access conflicts with some access through another proxy.
     pub crosses: Vec<bool>,
-    /// For each block, the events that change how far accesses are, by [`Notices`].
+    /// For each block, the events that change the progress of accesses, by [`Notices`].
     pub noticed: [Rc<Vec<Vec<usize>>>; 3],
     /// The same, with operations that signal a barrier.
     pub noticed_with_signals: [Rc<Vec<Vec<usize>>>; 3],
-    /// What is assumed of threads.
+    /// The sets of conditions that states assume of threads.
     pub assumptions: Assumptions,
-    /// What is the same for every access that passes an event, for those that were passed.
+    /// The crossings of the events that were passed.
     pub crossings: FxHashMap<Point, Rc<Crossing<'k>>>,
-    /// Sets of conditions, which [`Progress::among`] counts. The first is empty.
+    /// Sets of conditions: the index is a [`Progress::among`]. The first set is empty.
     pub among: Vec<Vec<Condition>>,
-    /// Waits and fences that bring some access further, with the spaces of these accesses.
+    /// Waits and fences that advance some access, with the spaces of these accesses.
     pub useful: FxHashMap<Point, FxHashSet<Space>>,
-    /// The blocks of the role that is followed, where it is one that did not do the accesses.
+    /// The blocks of the role that is followed, if that role did not do the accesses.
     pub role: Option<Vec<bool>>,
-    /// How much work was done.
+    /// The work that was done, in units of the budget.
     pub work: usize,
     pub budget: Budget,
     pub stop: &'k Stop,
@@ -592,7 +609,7 @@ impl<'k> Flow<'k> {
         self.readings.reading(of) == Reading::Lenient
     }
 
-    /// Whether nothing more is needed of an access, whatever follows.
+    /// Whether no later event can need anything more of an access.
     pub fn is_over(&self, number: usize, progress: &Progress) -> bool {
         let token = &self.tokens[number];
         if token.access.space == Space::Register {
@@ -614,11 +631,12 @@ impl<'k> Flow<'k> {
             && token.kind != TokenKind::Allocated
     }
 
-    /// Whether one thread or warp does an event, and did not do the access alone: it knows of its own access.
+    /// Whether a single thread or warp does an event, and did not do the access alone. Such a thread knows only of its
+    /// own access.
     fn is_of_few(&self, token: &Token<'_>, now: &Progress, point: Point) -> bool {
         let known = self.graph.known_at(point);
         let own: Vec<_> = known.iter().filter(|condition| !token.conditions.contains(condition)).copied().collect();
-        // Any thread of a warpgroup knows what all of it does.
+        // Any thread of a warpgroup knows the accesses of the whole warpgroup.
         if token.operation() == Some(&Operation::Wgmma) {
             return !self.graph.is_one_warpgroup(&token.conditions) && self.graph.warp(&own).is_some();
         }
@@ -629,8 +647,8 @@ impl<'k> Flow<'k> {
         }
     }
 
-    /// Whether other threads arrive at a point than wait at an event: what holds of those that arrive excludes what is known of those
-    /// that wait, or assumed of the one that is followed.
+    /// Whether the threads that arrive at a point are different from the threads that wait at an event: a condition of
+    /// the arriving threads contradicts one that is known of the waiting threads, or assumed of the followed thread.
     fn is_of_others(&self, crossing: &Crossing<'_>, assumed: &[Condition], point: Point, among: usize) -> bool {
         let apart = |conditions: &[Condition], others: &[Condition]| {
             conditions.iter().any(|condition| self.graph.contradict(others, *condition))

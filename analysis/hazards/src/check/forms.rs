@@ -1,4 +1,4 @@
-//! What can be told from instructions alone, or from which come behind which.
+//! The findings that follow from single instructions, or from their order alone.
 
 use ptx_isa::{
     InstPlace, Text,
@@ -18,7 +18,7 @@ use crate::{
     kernel::{Barrier, BarrierId, Event, EventKind, Kernel, Operation, Space},
 };
 
-/// Whether an event orders others.
+/// Whether an event orders other events.
 pub fn synchronizes(event: &Event) -> bool {
     match &event.kind {
         EventKind::TensorWait(_)
@@ -38,7 +38,8 @@ pub fn synchronizes(event: &Event) -> bool {
     }
 }
 
-/// How many events order others. One in a copy of a loop's first rounds is counted only if the loop itself does not have it.
+/// The number of events that order other events. An event in a copy of a loop's first iterations is counted only if the
+/// loop itself does not have it.
 pub fn synchronizations(kernel: &Kernel) -> usize {
     let of = |is_copy: bool| kernel.blocks.iter().filter(move |block| block.is_copy == is_copy);
     let lines = |is_copy: bool| of(is_copy).flat_map(|block| &block.events).filter(|event| synchronizes(event));
@@ -47,7 +48,7 @@ pub fn synchronizations(kernel: &Kernel) -> usize {
     lines(false).count() + others.len()
 }
 
-/// A kernel of which the check would take too long.
+/// The finding about a kernel whose check would take too long.
 pub fn too_large(kernel: &Kernel) -> Hazard {
     let message = "the kernel has more accesses or barriers than the check can follow".into();
     let finding = finding(kernel, kernel.place(), None, Claim::NotChecked, message);
@@ -58,7 +59,7 @@ fn finding(kernel: &Kernel, at: InstPlace, rule: Option<Rule>, claim: Claim, mes
     Hazard { rule, ..Hazard::new(&kernel.name, at, claim, message) }
 }
 
-/// The findings that do not depend on what is in flight.
+/// The findings that do not depend on the accesses in flight.
 pub fn findings(flow: &Flow<'_>) -> Vec<Hazard> {
     let (graph, kernel) = (flow.graph, flow.graph.kernel);
     let mut findings = Vec::new();
@@ -87,7 +88,7 @@ pub fn findings(flow: &Flow<'_>) -> Vec<Hazard> {
     for &point in &points {
         let event = event(graph, point);
         match &event.kind {
-            // An arrival that expects bytes tells of the copies alone.
+            // An arrival that expects bytes tells only of the copies.
             EventKind::Arrive { barrier, scope, semantics, expects: false, names_cluster }
                 if barrier.is_remote && *scope == ptx_isa::Scope::Cta && semantics.releases =>
             {
@@ -97,18 +98,20 @@ pub fn findings(flow: &Flow<'_>) -> Vec<Hazard> {
                 findings.push(wrong(
                     event.at,
                     Rule::R9,
-                    "no operation of the kernel has the cta_group of this commit, which so waits for nothing",
+                    "no operation of the kernel has the cta_group of this commit, which waits for no operation",
                 ));
             }
             EventKind::TensorCommit { group, of, .. } if !groups.is_empty() && !is_committed(*group, *of) => {
-                let message = "no tcgen05.mma reads A from shared memory, so that this commit waits for nothing";
+                let message = "no tcgen05.mma reads A from shared memory, so this commit waits for no operation";
                 findings.push(wrong(event.at, Rule::R9, message));
             }
             EventKind::Relinquish => {
                 let after = behind(graph, point, |event| matches!(event.kind, EventKind::Allocate { .. }), |_| false);
-                findings.extend(after.map(|at| {
-                    wrong(at, Rule::R6, "tensor memory is allocated behind tcgen05.relinquish_alloc_permit")
-                }));
+                findings.extend(
+                    after.map(|at| {
+                        wrong(at, Rule::R6, "tensor memory is allocated after tcgen05.relinquish_alloc_permit")
+                    }),
+                );
             }
             EventKind::ProxyFence(ProxyFence::Async(space)) => {
                 let useful = useful.get(&event.at);
@@ -137,7 +140,7 @@ pub fn findings(flow: &Flow<'_>) -> Vec<Hazard> {
         let rule = if groups.is_empty() { Rule::R7 } else { Rule::R3 };
         let event = event(graph, *point);
         if matches!(event.kind, EventKind::Wait { .. }) {
-            findings.push(wrong(event.at, rule, "nothing arrives on the mbarrier that is waited for"));
+            findings.push(wrong(event.at, rule, "no arrival comes to the mbarrier of this wait"));
         }
     }
     let entry = (graph.order.first().copied().unwrap_or(0), 0);
@@ -147,18 +150,19 @@ pub fn findings(flow: &Flow<'_>) -> Vec<Hazard> {
         let instruction = "wgmma.fence.sync.aligned";
         let edit = Edit { at, position: Position::Before, instruction: instruction.into() };
         let help = format!("insert {instruction} before line {at}");
-        let finding = wrong(at, Rule::R5, "no wgmma.fence stands before the first wgmma");
+        let finding = wrong(at, Rule::R5, "no wgmma.fence precedes the first wgmma");
         Hazard { remedy: Some(Remedy { edits: vec![edit], ..Remedy::words(help) }), ..finding }
     }));
     findings
 }
 
-/// An arrival of CTA scope at an mbarrier of another CTA. Libraries leave the scope out, which means `.cta` and is the same machine code, and
-/// rely on more than the manual says. An instruction that names its own CTA is not for another CTA.
+/// An arrival of CTA scope at an mbarrier of another CTA. Libraries omit the scope, which means `.cta` and gives the
+/// same machine code, and rely on more than the manual guarantees. An instruction that names its own CTA is not for
+/// another CTA.
 fn elsewhere(flow: &Flow<'_>, at: InstPlace, names_cluster: bool) -> Hazard {
     let is_warning = names_cluster && flow.readings != Readings::STRICT;
     let claim = if is_warning { Claim::Note } else { Claim::Wrong };
-    let message = "the mbarrier is in another CTA, and the arrival is one for its own CTA: it needs .cluster";
+    let message = "the mbarrier is in another CTA, and the scope of the arrival is its own CTA: it needs .cluster";
     let help = "write mbarrier.arrive.release.cluster.shared::cluster instead";
     let remedy = Some(Remedy::words(help));
     Hazard { remedy, ..finding(flow.graph.kernel, at, Some(Rule::R8), claim, message.into()) }
@@ -178,7 +182,7 @@ fn group(event: &Event) -> Option<u8> {
     }
 }
 
-/// The line of an event that comes behind a point, with nothing between them that stops the search.
+/// The line of an event that follows a point, with no event between them that stops the search.
 fn behind(
     graph: &EventGraph<'_>,
     (block, index): Point,
@@ -214,7 +218,7 @@ fn from(
     None
 }
 
-/// How many synchronizations are undecided.
+/// The number of undecided synchronizations.
 pub fn unchecked(flow: &Flow<'_>, findings: &[Hazard]) -> usize {
     let unknown = flow.barriers.unknown.iter().map(|point| event(flow.graph, *point).at);
     let found = findings.iter().filter(|finding| finding.claim == Claim::NotChecked);

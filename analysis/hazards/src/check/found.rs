@@ -1,4 +1,4 @@
-//! What was found, before it is said.
+//! The results of the search, before they become findings.
 
 use super::{need::Lack, token::Token};
 use crate::{
@@ -6,7 +6,8 @@ use crate::{
     finding::{Claim, Rule},
 };
 
-/// Which finding it is. Of several second accesses that lack the same of the first, one is shown.
+/// The identity of a finding. Of several second accesses that lack the same ordering after the first, only one is
+/// shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Key {
     pub first: usize,
@@ -14,11 +15,11 @@ pub struct Key {
     pub lack: Lack,
 }
 
-/// The second access of a finding, and what is known.
+/// The second access of a finding, and the claim about it.
 #[derive(Clone, Debug)]
 pub struct Found<'k> {
     pub claim: Claim,
     pub second: Token<'k>,
-    /// What is not known, if it cannot be told.
+    /// The cause, if the finding is undecided.
     pub cause: Option<Cause>,
 }

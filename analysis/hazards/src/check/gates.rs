@@ -1,4 +1,5 @@
-//! Which paths lead past a gate: an event that each thread must have passed, or must have learnt of from a thread that has.
+//! The paths that bypass a gate: an event that each thread must have passed, or must have learned of from a thread that
+//! has.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -8,18 +9,18 @@ use super::{
 };
 use crate::kernel::{Barrier, BarrierId, Condition, Event, EventKind, Test, UnknownKind};
 
-/// So many paths to a block are told apart, and so many steps are taken.
+/// The limits of distinct paths to a block, and of steps.
 const PATHS: usize = 8;
 const STEPS: usize = 200_000;
 
-/// What holds of threads that came without passing a gate, for each kind of path.
+/// The conditions of threads that have passed no gate, for each kind of path.
 pub type Paths = Vec<Vec<Condition>>;
 
 /// The gates of a kernel.
 pub struct Gates<'g, 'k> {
     graph: &'g EventGraph<'k>,
     gates: Vec<Gate>,
-    /// The gates that a wait may tell of.
+    /// The gates that a wait may inform of.
     told: FxHashMap<Point, Vec<usize>>,
     /// The predicates that gates depend on, and the values that these test.
     predicates: FxHashSet<usize>,
@@ -28,16 +29,16 @@ pub struct Gates<'g, 'k> {
 
 struct Gate {
     point: Point,
-    /// What holds of a thread that passes it.
+    /// The conditions of a thread that passes it.
     conditions: Vec<Condition>,
-    /// The blocks behind it.
+    /// The blocks after it.
     behind: Vec<bool>,
 }
 
-/// How sure it is that a thread comes to a point without a gate.
+/// The certainty that a thread reaches a point without a gate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Sure {
-    /// Where it does, all threads may pass no gate at all.
+    /// In an execution that reaches it, possibly no thread passes a gate.
     Doubtful,
     Certain,
 }
@@ -80,7 +81,7 @@ impl<'g, 'k> Gates<'g, 'k> {
         self.gates.is_empty()
     }
 
-    /// The paths without a gate to each block; nothing if that takes too long.
+    /// The paths without a gate to each block; `None` if the search takes too long.
     pub fn paths(&self) -> Option<Vec<Paths>> {
         let kernel = self.graph.kernel;
         let mut paths = vec![Paths::new(); kernel.blocks.len()];
@@ -114,7 +115,7 @@ impl<'g, 'k> Gates<'g, 'k> {
         None
     }
 
-    /// Whether it is of use to know a condition.
+    /// Whether a condition can decide about a gate.
     fn matters(&self, condition: Condition) -> bool {
         let kernel = self.graph.kernel;
         self.predicates.contains(&condition.predicate)
@@ -127,7 +128,7 @@ impl<'g, 'k> Gates<'g, 'k> {
             }
     }
 
-    /// Takes paths through an event.
+    /// Advances paths through an event.
     pub fn pass(&self, point: Point, paths: &mut Paths) {
         if paths.is_empty() {
             return;
@@ -158,14 +159,15 @@ impl<'g, 'k> Gates<'g, 'k> {
         });
     }
 
-    /// Whether other threads pass a gate where a thread takes a path: what is the same for all of them does not exclude it.
+    /// Whether other threads may pass a gate if a thread takes a path: no uniform condition of the gate contradicts the
+    /// path.
     fn may_pass(&self, gate: &Gate, path: &[Condition]) -> bool {
         let varying = self.graph.varying(&gate.conditions);
         let mut alike = gate.conditions.iter().filter(|condition| !varying.contains(condition));
         !alike.any(|condition| self.graph.contradict(path, *condition))
     }
 
-    /// How sure it is that a thread comes to a point by a path without a gate; nothing if none does.
+    /// The certainty that a thread reaches a point by a path without a gate; `None` if no thread does.
     pub fn sure(&self, point: Point, path: &[Condition]) -> Option<Sure> {
         let known = self.graph.known_at(point);
         if path.iter().any(|condition| self.graph.contradict(known, *condition)) {
@@ -196,7 +198,7 @@ fn waits(event: &Event) -> bool {
     }
 }
 
-/// Adds a path to others. Whether that is news.
+/// Adds a path. Returns whether the paths have changed.
 fn join(paths: &mut Paths, mut new: Vec<Condition>) -> bool {
     new.sort_unstable();
     new.dedup();

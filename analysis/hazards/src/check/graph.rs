@@ -1,4 +1,4 @@
-//! The blocks of a kernel: what holds of the threads that come to each, and which blocks are in loops.
+//! The control-flow graph of a kernel: the conditions of the threads that reach each block, and the loops.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -6,33 +6,33 @@ use ptx_isa::graph;
 
 use crate::kernel::{Condition, Kernel, Meeting, Test, UnknownKind, Varies};
 
-/// So many threads run a `wgmma` together.
+/// The number of threads that run a `wgmma` together.
 const WARPGROUP: u32 = 128;
 
-/// The blocks of a kernel, and what follows from them.
+/// The blocks of a kernel, and facts derived from them.
 pub struct EventGraph<'k> {
     pub kernel: &'k Kernel,
-    /// The blocks that may come before.
+    /// The predecessors of each block.
     pub previous: Vec<Vec<usize>>,
     /// The blocks that can be reached, in reverse post-order.
     pub order: Vec<usize>,
-    /// Where each block stands in that order.
+    /// The position of each block in that order.
     pub position: Vec<usize>,
-    /// What holds of a thread at the beginning of each block.
+    /// The conditions of a thread at the beginning of each block.
     known: Vec<Vec<Condition>>,
-    /// The same with what follows from it, and which of it may hold of some threads and not of others.
+    /// The same conditions with their consequences, and the subset on which threads may differ.
     closed: Vec<(Vec<Condition>, Vec<Condition>)>,
-    /// What holds of a thread that does an event with a guard, likewise.
+    /// The conditions of a thread that does an event with a guard, in the same form.
     guarded: FxHashMap<Point, (Vec<Condition>, Vec<Condition>)>,
     /// The value that is the number of the thread.
     thread: Option<usize>,
     /// The loop that a block is in, as a number.
     loops: Vec<Option<usize>>,
-    /// What values become along each edge, by the blocks in front of it and behind it.
+    /// The changes of values along each edge, by the blocks before and after the edge.
     meetings: FxHashMap<(usize, usize), Vec<Meeting>>,
     /// The predicates that test each value for a range.
     tests: FxHashMap<usize, Vec<usize>>,
-    /// The conditions of edges that stand beside a way to a dead end. All threads that go on have passed them.
+    /// The conditions of edges whose alternative leads to a dead end. They hold in all threads that continue.
     asserted: FxHashSet<Condition>,
 }
 
@@ -95,17 +95,17 @@ impl<'k> EventGraph<'k> {
         graph
     }
 
-    /// What holds of a thread at the beginning of a block.
+    /// The conditions of a thread at the beginning of a block.
     pub fn known(&self, block: usize) -> &[Condition] {
         &self.known[block]
     }
 
-    /// What holds of a thread that does an event.
+    /// The conditions of a thread that does an event.
     pub fn known_at(&self, point: Point) -> &[Condition] {
         &self.here(point).0
     }
 
-    /// What may hold of a thread that does an event and not of others.
+    /// The conditions of a thread that does an event that other threads may not satisfy.
     pub fn varying_at(&self, point: Point) -> &[Condition] {
         &self.here(point).1
     }
@@ -120,7 +120,8 @@ impl<'k> EventGraph<'k> {
         known.iter().any(|condition| self.contradict(known, *condition))
     }
 
-    /// Whether the thread of this number in its CTA may do an event, by the conditions that follow from the numbers of threads.
+    /// Whether the thread with this number in its CTA may do an event, by the conditions that follow from the numbers
+    /// of threads.
     pub fn may_do(&self, thread: usize, point: Point) -> bool {
         self.known_at(point).iter().all(|condition| {
             let each = self.kernel.predicates[condition.predicate].each.as_deref();
@@ -133,14 +134,14 @@ impl<'k> EventGraph<'k> {
         self.loops[block].is_some()
     }
 
-    /// The blocks that paths from the ends of some blocks come to. These blocks are among them only where a path leads back. No path goes
-    /// on behind a block of which `stop` holds.
+    /// The blocks that paths from the ends of some blocks reach. These blocks are among them only if a path leads back
+    /// to them. No path continues after a block for which `stop` holds.
     pub fn reached(&self, from: &[usize], stop: impl Fn(usize) -> bool) -> Vec<bool> {
         let next = |block: usize| self.kernel.blocks[block].next.iter().map(|edge| edge.to);
         graph::reached(self.kernel.blocks.len(), from.iter().flat_map(|block| next(*block)), next, stop)
     }
 
-    /// Conditions, with what follows from them.
+    /// Conditions with their consequences.
     pub fn closed(&self, mut conditions: Vec<Condition>) -> Vec<Condition> {
         let mut index = 0;
         while index < conditions.len() && conditions.len() < 64 {
@@ -159,14 +160,14 @@ impl<'k> EventGraph<'k> {
         conditions
     }
 
-    /// Whether a condition holds of no thread of which some known ones hold.
+    /// Whether no thread satisfies both a condition and some known conditions.
     pub fn contradict(&self, known: &[Condition], condition: Condition) -> bool {
         known.iter().any(|&other| self.excludes(other, condition))
             || matches!(self.kernel.predicates[condition.predicate].test, Test::All(_) | Test::Any(_))
                 && self.implied(known, condition.opposite())
     }
 
-    /// Whether a condition follows from others.
+    /// Whether a condition follows from known ones.
     pub fn implied(&self, known: &[Condition], condition: Condition) -> bool {
         if known.contains(&condition) {
             return true;
@@ -195,7 +196,7 @@ impl<'k> EventGraph<'k> {
             }
     }
 
-    /// The value that a condition tests, and the range that it is tested for. A test of the warp becomes one of the thread, so that the two
+    /// The value and the range that a condition tests. A test of the warp becomes a test of the thread, so that the two
     /// can be compared.
     fn range(&self, condition: Condition) -> Option<(usize, i64, i64)> {
         let Test::Within { value, low, high } = self.kernel.predicates[condition.predicate].test else { return None };
@@ -208,8 +209,8 @@ impl<'k> EventGraph<'k> {
         }
     }
 
-    /// What holds behind an edge: what is known, and the tests of values that the edge changes, as far as `before`, which held in front of
-    /// the edge, decides them.
+    /// The conditions after an edge: the known ones, and the tests of values that the edge changes, as far as the
+    /// conditions before the edge (`before`) decide them.
     pub fn met(&self, from: usize, to: usize, mut known: Vec<Condition>, before: &[Condition]) -> Vec<Condition> {
         for meeting in self.meetings.get(&(from, to)).map_or(&[][..], |meetings| meetings) {
             let (low, high) = match meeting.base {
@@ -236,7 +237,7 @@ impl<'k> EventGraph<'k> {
         known
     }
 
-    /// The lowest and the highest that a value can be where conditions hold.
+    /// The lowest and the highest value under some conditions.
     pub fn bounds(&self, value: usize, known: &[Condition]) -> (i64, i64) {
         let (mut low, mut high) = self.kernel.unknowns[value].range.unwrap_or((i64::MIN, i64::MAX));
         for condition in known {
@@ -256,12 +257,13 @@ impl<'k> EventGraph<'k> {
         (low, high)
     }
 
-    /// The lowest and the highest that a value can be in the threads of which conditions hold, where they follow from their numbers.
+    /// The lowest and the highest value in the threads that satisfy some conditions, if the value follows from the
+    /// threads' numbers.
     pub fn range_of_threads(&self, value: usize, conditions: &[Condition]) -> Option<(i64, i64)> {
         self.range_of_sum(&[(value, 1)], conditions)
     }
 
-    /// The same of the sum of values, each times a number, of which each thread has its own.
+    /// The same range of a sum of per-thread values with factors.
     pub fn range_of_sum(&self, terms: &[(usize, i64)], conditions: &[Condition]) -> Option<(i64, i64)> {
         let each = |(value, factor): &(usize, i64)| Some((self.kernel.unknowns[*value].each.as_deref()?, *factor));
         let terms: Vec<_> = terms.iter().map(each).collect::<Option<_>>()?;
@@ -279,7 +281,8 @@ impl<'k> EventGraph<'k> {
         own.try_fold((first, first), |(low, high), number| Some((low.min(number?), high.max(number?))))
     }
 
-    /// Those conditions that may hold of some threads of a CTA and not of others. What is asserted is left out: it holds of all that go on.
+    /// The conditions on which threads of a CTA may differ. Asserted conditions are left out: they hold in all threads
+    /// that continue.
     pub fn varying(&self, conditions: &[Condition]) -> Vec<Condition> {
         let varies = |condition: &Condition| {
             self.kernel.predicates[condition.predicate].varies != Varies::No && !self.asserted.contains(condition)
@@ -287,12 +290,13 @@ impl<'k> EventGraph<'k> {
         conditions.iter().copied().filter(varies).collect()
     }
 
-    /// Whether no thread is one of the first and one of the others, because conditions that differ from thread to thread exclude it.
+    /// Whether no thread satisfies both sets of conditions, because conditions that differ from thread to thread
+    /// contradict.
     pub fn is_of_others(&self, conditions: &[Condition], others: &[Condition]) -> bool {
         self.varying(conditions).iter().any(|condition| self.contradict(others, *condition))
     }
 
-    /// The warp that all threads are in of which some conditions hold.
+    /// The warp that contains all threads that satisfy some conditions.
     pub fn warp(&self, conditions: &[Condition]) -> Option<i64> {
         if self.kernel.most.is_some_and(|threads| threads <= 32) {
             return Some(0);
@@ -311,8 +315,8 @@ impl<'k> EventGraph<'k> {
         .next()
     }
 
-    /// Whether all threads of which some conditions hold are of one warpgroup. Where a value that each warp has alike is tested for one
-    /// number, it is taken to be the number of the warpgroup.
+    /// Whether all threads that satisfy some conditions are in one warpgroup. A value that is uniform in each warp and
+    /// tested for one number is assumed to be the number of the warpgroup.
     pub fn is_one_warpgroup(&self, conditions: &[Condition]) -> bool {
         let group = i64::from(WARPGROUP);
         let held = conditions.iter().filter(|condition| condition.holds);
@@ -331,7 +335,7 @@ impl<'k> EventGraph<'k> {
             })
     }
 
-    /// Whether some of the conditions holds for one thread of several warps.
+    /// Whether one of the conditions selects a single thread out of several warps.
     pub fn is_one_of_many(&self, conditions: &[Condition]) -> bool {
         conditions.iter().filter(|condition| condition.holds).any(|condition| {
             let Test::Within { value, low, high } = self.kernel.predicates[condition.predicate].test else {
@@ -343,7 +347,7 @@ impl<'k> EventGraph<'k> {
         })
     }
 
-    /// Whether some conditions hold for at most one thread of a CTA.
+    /// Whether at most one thread of a CTA satisfies some conditions.
     pub fn is_single(&self, conditions: &[Condition]) -> bool {
         if self.kernel.most == Some(1) {
             return true;
@@ -370,7 +374,7 @@ fn order(kernel: &Kernel) -> Vec<usize> {
     if kernel.blocks.is_empty() { Vec::new() } else { graph::reverse_post_order(kernel.blocks.len(), 0, next) }
 }
 
-/// What holds on every path to each block. A condition is dropped where its predicate is computed again.
+/// The conditions that hold on every path to each block. A condition is dropped where its predicate is computed again.
 fn known(kernel: &Kernel, order: &[usize]) -> Vec<Vec<Condition>> {
     let mut known: Vec<Option<Vec<Condition>>> = vec![None; kernel.blocks.len()];
     if let Some(&entry) = order.first() {
@@ -388,7 +392,7 @@ fn known(kernel: &Kernel, order: &[usize]) -> Vec<Vec<Condition>> {
             there.retain(|condition| kernel.predicates[condition.predicate].block != Some(edge.to));
             there.sort_unstable();
             there.dedup();
-            // To drop some is to know less, which is safe.
+            // Dropping conditions is safe: less is known.
             there.truncate(32);
             let changed = match &mut known[edge.to] {
                 Some(old) => {
@@ -409,7 +413,7 @@ fn known(kernel: &Kernel, order: &[usize]) -> Vec<Vec<Condition>> {
     known.into_iter().map(Option::unwrap_or_default).collect()
 }
 
-/// The strongly connected components that are loops, each by its first block in the order.
+/// The strongly connected components that are loops, each identified by its first block in the order.
 fn loops(kernel: &Kernel, order: &[usize]) -> Vec<Option<usize>> {
     let count = kernel.blocks.len();
     let mut position = vec![usize::MAX; count];

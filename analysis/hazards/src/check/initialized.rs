@@ -10,8 +10,8 @@ use crate::{
     kernel::{Address, Event, EventKind, ObjectKind, Start},
 };
 
-/// The first use of each variable in which a kernel has mbarriers and initializes none. A kernel with code or an mbarrier that is not
-/// known may initialize each of them.
+/// The first use of each variable in which a kernel has mbarriers and initializes none. A kernel with unknown code or
+/// an unknown mbarrier may initialize each of them, and gives no finding.
 pub fn findings(graph: &EventGraph<'_>) -> Vec<Hazard> {
     let kernel = graph.kernel;
     let points =
@@ -57,8 +57,8 @@ fn used(event: &Event) -> Option<&Address> {
 }
 
 fn finding(kernel: &str, at: InstPlace, name: &str) -> Hazard {
-    let message = format!("the kernel initializes no mbarrier in `{name}`, and uses it as an mbarrier");
-    let help = format!("initialize it by mbarrier.init in a thread before line {at}, with a barrier after that");
+    let message = format!("the kernel uses `{name}` as an mbarrier, and does not initialize it");
+    let help = format!("initialize it by mbarrier.init in a thread before line {at}, with a barrier after it");
     Hazard {
         rule: Some(Rule::R10),
         remedy: Some(Remedy::words(help)),

@@ -1,4 +1,4 @@
-//! What holds of a kernel as it is launched, with or without asynchronous operations: the rules R14 to R16.
+//! The rules R14 to R16, which depend on the launch of a kernel and apply with or without asynchronous operations.
 
 use super::{barriers::Barriers, cluster, dependent, graph::EventGraph, reach};
 use crate::{
@@ -17,7 +17,7 @@ pub fn concerns(kernel: &Kernel) -> bool {
     })
 }
 
-/// In the order of the lines.
+/// The findings, in the order of the lines.
 pub fn findings(graph: &EventGraph<'_>, barriers: &Barriers) -> Vec<Hazard> {
     let mut findings = dependent::findings(graph, barriers);
     findings.extend(cluster::findings(graph, barriers));

@@ -1,4 +1,4 @@
-//! Findings in words.
+//! The messages of findings.
 
 use ptx_isa::{InstPlace, Text, effects::Proxy};
 use std::collections::BTreeSet;
@@ -13,10 +13,10 @@ use crate::{
     kernel::{Operation, Space},
 };
 
-/// So many lines are named of what is said of many.
+/// The number of lines that a message names at most.
 const NAMED: usize = 3;
 
-/// What an access is, as the subject or the object of a sentence.
+/// An access as the subject or the object of a sentence.
 fn name(token: &Token<'_>) -> &'static str {
     let Some(operation) = token.operation() else {
         return match (token.kind, token.access.writes) {
@@ -58,23 +58,19 @@ fn memory(token: &Token<'_>) -> &'static str {
     }
 }
 
-/// What is missing, in one sentence.
+/// The missing synchronization, in one sentence.
 pub fn message(first: &Token<'_>, lack: Lack, found: &Found<'_>) -> Text {
     let (a, at, b) = (name(first), first.at, second(&found.second));
     let what = memory(first);
     let said = match lack {
-        Lack::Wait if first.kind == TokenKind::Allocated => "tensor memory is not freed where the kernel ends".into(),
+        Lack::Wait if first.kind == TokenKind::Allocated => "the kernel ends before it frees tensor memory".into(),
         Lack::Wait if found.second.point.1 == usize::MAX => {
             Text::new(a).at(at).then(format!(" may still read {what} when the CTA ends, and its memory with it"))
         }
-        Lack::Wait => Text::new(a).at(at).then(format!(" may be in flight when {b} comes to the same {what}")),
-        Lack::Sharing => Text::new(format!("nothing tells the thread of {b} that {a}"))
-            .at(at)
-            .then(format!(" to the same {what} is over")),
+        Lack::Wait => Text::new(a).at(at).then(format!(" may be in flight when {b} accesses the same {what}")),
+        Lack::Sharing => Text::new(format!("{b} is not ordered after {a}")).at(at).then(format!(" of the same {what}")),
         Lack::Fence if first.kind == TokenKind::Initialized => {
-            Text::new(format!("no fence.mbarrier_init stands between {a}"))
-                .at(at)
-                .then(" and what uses it asynchronously")
+            Text::new(format!("no fence.mbarrier_init stands between {a}")).at(at).then(" and its asynchronous use")
         }
         Lack::Fence if first.access.space == Space::Register => Text::new(format!("no wgmma.fence stands between {a}"))
             .at(at)
@@ -93,7 +89,7 @@ pub fn message(first: &Token<'_>, lack: Lack, found: &Found<'_>) -> Text {
     }
 }
 
-/// A message, and how many more pairs of accesses are open for the same cause, with some of their lines.
+/// A message, with the number of other pairs of accesses that are open for the same cause, and some of their lines.
 pub fn with_pairs(finding: &Hazard, others: &[Pair]) -> Text {
     let is_new = |at: &InstPlace| *at != finding.at && Some(*at) != finding.first;
     let lines: BTreeSet<InstPlace> = others.iter().flat_map(|pair| [pair.first, Some(pair.at)]).flatten().collect();
@@ -101,15 +97,17 @@ pub fn with_pairs(finding: &Hazard, others: &[Pair]) -> Text {
     let s = if others.len() == 1 { "" } else { "s" };
     match others.len() {
         0 => finding.message.clone(),
-        count => finding.message.clone().then(format!("; and {count} more pair{s} of accesses, as")).at_any(some),
+        count => {
+            finding.message.clone().then(format!("; and {count} more pair{s} of accesses, for example")).at_any(some)
+        }
     }
 }
 
-/// How many more accesses lack what one does, as the end of its sentence.
+/// The number of other accesses that lack the same synchronization, as the end of a sentence.
 pub fn others(count: usize) -> String {
     match count {
         0 => String::new(),
-        1 => "; 1 other access lacks the same".into(),
-        _ => format!("; {count} other accesses lack the same"),
+        1 => "; 1 other access lacks the same ordering".into(),
+        _ => format!("; {count} other accesses lack the same ordering"),
     }
 }

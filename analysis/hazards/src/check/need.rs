@@ -1,4 +1,4 @@
-//! What one access needs of an earlier one.
+//! The orderings that an access needs after an earlier access.
 
 use ptx_isa::effects::Proxy;
 use ptx_memory_model::ptx::readings::{Ambiguity, Readings};
@@ -13,7 +13,7 @@ use crate::{
     kernel::{Condition, Operation, Space, Sum, Test, Varies},
 };
 
-/// What is missing.
+/// The missing synchronization.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Lack {
     /// The first access has not been waited for.
@@ -27,11 +27,12 @@ pub enum Lack {
 }
 
 impl Flow<'_> {
-    /// What the second access lacks where the first is in this state in front of it, and the rule that it breaks.
+    /// The synchronization that the second access lacks if the first is in this state before it, and the rule that this
+    /// breaks.
     pub fn lack(&self, first: &Token<'_>, state: &State, second: &Token<'_>) -> Option<(Rule, Lack)> {
         let now = &state.progress;
         let ours = &second.conditions;
-        // A condition that all threads of the CTA have alike holds of the threads of both accesses.
+        // A condition that is uniform over the CTA holds in the threads of both accesses.
         let alike = |condition: &Condition| self.graph.kernel.predicates[condition.predicate].varies == Varies::No;
         let both: Vec<_> = ours.iter().chain(self.assumptions.get(state.assumed)).copied().filter(alike).collect();
         if both.iter().any(|condition| self.graph.contradict(&both, *condition)) {
@@ -39,7 +40,7 @@ impl Flow<'_> {
         }
         if first.access.space == Space::Register {
             return match (first.operation(), second.operation()) {
-                // Products with the same accumulator execute in their order.
+                // Products with the same accumulator execute in program order.
                 (Some(_), Some(_)) => None,
                 (Some(_), None) => (!now.is_done(first)).then_some((Rule::R7, Lack::Wait)),
                 (None, _) => (!now.matrix).then_some((Rule::R5, Lack::Fence)),
@@ -69,7 +70,7 @@ impl Flow<'_> {
             return Some((rule, lack));
         }
         let fenced = match (first.access.proxy, second.access.proxy) {
-            // The patterns of the manual have a fence behind an initialization; kernels of one CTA do without.
+            // The manual's patterns have a fence after an initialization; kernels of one CTA omit it.
             (Proxy::Generic, Proxy::Async) if first.kind == TokenKind::Initialized => {
                 now.fenced || self.readings != Readings::STRICT
             }
@@ -93,10 +94,10 @@ impl Flow<'_> {
         later.then_some((Rule::R11, Lack::After))
     }
 
-    /// Whether it is not certain that the first access is only as far as its state says where the second one is done.
+    /// Whether the first access may have progressed further than its state says when the second access is done.
     pub fn is_open(&self, state: &State, second: &Token<'_>, lack: Lack) -> bool {
         let now = &state.progress;
-        // Some threads know, and whether that of the second is one of them cannot be told.
+        // Some threads know of the access; whether the thread of the second access is one of them is undecided.
         let among = &self.among[now.among];
         let excludes = |condition: &Condition| self.graph.contradict(&second.conditions, *condition);
         let knows_partly = now.shared && !among.is_empty() && !among.iter().any(excludes);
@@ -105,7 +106,7 @@ impl Flow<'_> {
         now.doubt || now.maybe || lack == Lack::Sharing && may_know
     }
 
-    /// What it is that keeps open how far the first access is.
+    /// The cause that keeps the progress of the first access undecided.
     pub fn cause(&self, state: &State, is_asked: bool) -> Cause {
         match state.progress {
             Progress { doubt: true, .. } => Cause::Arrival,
@@ -115,9 +116,9 @@ impl Flow<'_> {
         }
     }
 
-    /// Whether a lack is an error in the strict profile alone, since the manual asks for more than many kernels have: the proxy fence between
-    /// a read and a copy that overwrites what was read, and the wait between products of one thread with different accumulators, which
-    /// the attention kernels of CUTLASS do without.
+    /// Whether a lack is an error only in the strict profile, because the manual requires more than many kernels have.
+    /// The cases are the proxy fence between a read and a copy that overwrites the memory that was read, and the wait
+    /// between products of one thread with different accumulators, which the attention kernels of CUTLASS omit.
     pub fn is_warning(&self, first: &Token<'_>, second: &Token<'_>, state: &State, lack: Lack) -> bool {
         let overwrites = first.is_generic() && !first.access.writes && second.access.proxy == Proxy::Async;
         let is_product = |of: &Token<'_>| {
@@ -128,25 +129,26 @@ impl Flow<'_> {
             && (lack == Lack::Fence && overwrites || are_products && self.is_same_thread(first, second, state))
     }
 
-    /// Whether each thread that does the second is the one that did the first.
+    /// Whether each thread that does the second access is the thread that did the first.
     fn is_same_thread(&self, first: &Token<'_>, second: &Token<'_>, state: &State) -> bool {
         let kernel = self.graph.kernel;
         if kernel.most == Some(1) {
             return true;
         }
         let implied = |condition: &Condition| self.graph.implied(&second.conditions, *condition);
-        // One warp allocates tensor memory. A group of products belongs to the warpgroup: each of its threads may wait for it.
+        // One warp allocates tensor memory. A group of products belongs to the warpgroup: each of its threads may wait
+        // for it.
         let is_of_group =
             first.operation() == Some(&Operation::Wgmma) && self.graph.is_one_warpgroup(&first.conditions);
         let is_of_one = first.is_single || first.kind == TokenKind::Addressed || is_of_group;
         if is_of_one && self.graph.varying(&first.conditions).iter().all(implied) {
             return true;
         }
-        // Each warp has lanes of its own, but for every fourth one, which has the same.
+        // Each warp has its own lanes of tensor memory, which it shares only with every fourth warp.
         if first.direction().is_some() && second.direction().is_some() {
             return !self.meet_across_warps(first, second);
         }
-        // A warp frees tensor memory together.
+        // A warp frees tensor memory collectively.
         let warp = self.graph.warp(&first.conditions);
         if second.operation().is_none() && first.direction().is_some() && warp.is_some() {
             return warp == self.graph.warp(&second.conditions);
@@ -159,8 +161,8 @@ impl Flow<'_> {
         state.progress.stale == 0 && a == b && (varies(Varies::Thread) || varies(Varies::Warp) && are_elected)
     }
 
-    /// Whether groups of four warps have columns of their own, and those of one group in the first access are those of another in the
-    /// second.
+    /// Whether each group of four warps has its own columns, and the columns of a group in the first access overlap the
+    /// columns of another group in the second.
     fn meet_across_warps(&self, first: &Token<'_>, second: &Token<'_>) -> bool {
         let groups = i64::from(self.graph.kernel.threads.unwrap_or(0)) / 128;
         let columns = |token: &Token<'_>| {
@@ -185,7 +187,8 @@ impl Flow<'_> {
         groups > 1 && value == other && (0..groups).any(|one| (0..groups).any(|two| one != two && meet(one, two)))
     }
 
-    /// Whether the second is done by the warp that did the first: both are of one warp, or each warp has a place of its own.
+    /// Whether the warp that did the first access does the second: both are of one warp, or each warp has its own
+    /// memory.
     fn is_same_warp(&self, first: &Token<'_>, second: &Token<'_>) -> bool {
         let warp = self.graph.warp(&first.conditions);
         let of_warp = |token: &Token<'_>| {
@@ -196,7 +199,7 @@ impl Flow<'_> {
         warp.is_some() && warp == self.graph.warp(&second.conditions) || !own.is_empty() && own == of_warp(second)
     }
 
-    /// Whether one thread issues both accesses. Code that elects a thread again means the same one.
+    /// Whether one thread issues both accesses. Code that elects a thread twice is assumed to elect the same one.
     fn is_one_issuer(&self, first: &Token<'_>, second: &Token<'_>) -> bool {
         let (a, b) = (self.graph.varying(&first.conditions), self.graph.varying(&second.conditions));
         let follows =
@@ -204,7 +207,7 @@ impl Flow<'_> {
         follows(&a, &second.conditions) || follows(&b, &first.conditions)
     }
 
-    /// Whether the hardware runs two operations in their order (section 9.7.16.6.2).
+    /// Whether the hardware runs two operations in program order (section 9.7.16.6.2).
     fn is_pipelined(&self, first: &Token<'_>, second: &Token<'_>) -> bool {
         let (Some(a), Some(b)) = (first.operation(), second.operation()) else { return false };
         if first.commit_group().is_none() || first.commit_group() != second.commit_group() {
@@ -232,18 +235,18 @@ impl Flow<'_> {
     }
 }
 
-/// What an instruction descriptor says of M and N: bits 17 to 22 and 24 to 28. The rest are types and, of block-scaled kinds, which
-/// scales are used.
+/// The sizes M and N in an instruction descriptor: bits 17 to 22 and 24 to 28. The other bits are types and, for
+/// block-scaled kinds, the choice of scales.
 fn sizes(descriptor: &Option<Sum>) -> Option<(&[(usize, i64)], i64)> {
     const SIZES: i64 = 0x3f << 17 | 0x1f << 24;
     descriptor.as_ref().map(|sum| (&sum.terms[..], sum.constant & SIZES))
 }
 
-/// Whether two accesses may need an order that this check is about.
+/// Whether two accesses may need an ordering that this check verifies.
 pub fn conflict(first: &Token<'_>, second: &Token<'_>) -> bool {
     let asynchronous = |token: &Token<'_>| token.operation().is_some() || token.access.proxy != Proxy::Generic;
     match first.kind {
-        // Of the address of tensor memory, it matters who reads it.
+        // For the address of tensor memory, only its readers matter.
         TokenKind::Addressed => return second.kind == TokenKind::Plain && second.access.proxy == Proxy::Generic,
         TokenKind::Waited => return second.kind == TokenKind::Invalidated,
         _ if second.kind == TokenKind::Waited => return false,
@@ -257,21 +260,21 @@ pub fn conflict(first: &Token<'_>, second: &Token<'_>) -> bool {
         && first.kind != TokenKind::Allocated
 }
 
-/// Whether an access is the write of a copy. Two of them fill two elements of a ring: one is filled while others are in flight. What reads
-/// the element in between is compared with both.
+/// Whether an access is the write of a copy. Two such writes fill two elements of a ring: one is filled while the other
+/// is in flight. A read of the element between them is compared with both.
 fn refills(token: &Token<'_>) -> bool {
     let fills = matches!(token.operation(), Some(Operation::Copy | Operation::BulkLoad));
     fills && token.access.writes
 }
 
-/// Whether two copies in bulk, one behind the other, fill the same place whatever the values in its address are.
+/// Whether two bulk copies, one after the other, fill the same memory for all values in its address.
 fn fill_one_place(first: &Token<'_>, second: &Token<'_>) -> bool {
     let is_bulk = |token: &Token<'_>| token.operation() == Some(&Operation::BulkLoad);
     let is_alike = first.access.address == second.access.address && first.conditions == second.conditions;
     is_bulk(first) && is_bulk(second) && first.point != second.point && is_alike
 }
 
-/// Which rule an access that is not waited for breaks.
+/// The rule that an access without a wait breaks.
 fn rule(first: &Token<'_>) -> Rule {
     match first.operation() {
         Some(Operation::TensorLoad) => Rule::R1,

@@ -1,16 +1,16 @@
-//! Which events an access takes notice of.
+//! The events that an access takes notice of.
 
 use super::token::{Token, TokenKind};
 use crate::kernel::{EventKind, Space};
 
-/// Which events an access takes notice of.
+/// The kind of events that an access takes notice of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Notices {
-    /// Those of groups and `wgmma.fence`: the access is one of registers.
+    /// Events of groups, and `wgmma.fence`: the access is an access of registers.
     Groups,
     /// `tcgen05.dealloc`: it is an allocation.
     Deallocations,
-    /// All that synchronize.
+    /// All synchronizing events.
     All,
 }
 
@@ -23,7 +23,7 @@ impl Notices {
         }
     }
 
-    /// Whether an event may change how far such an access is.
+    /// Whether an event may change the progress of such an access.
     pub fn notices(self, kind: &EventKind) -> bool {
         match (self, kind) {
             (Self::Groups, kind) => {

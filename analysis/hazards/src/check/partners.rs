@@ -1,4 +1,4 @@
-//! Which accesses may need something of which earlier ones, by where they are.
+//! The pairs of accesses whose second access may need an ordering after the first, according to their addresses.
 
 use std::collections::BTreeMap;
 
@@ -13,26 +13,26 @@ use super::{
 };
 use crate::kernel::{ObjectKind, Space};
 
-/// Two accesses of which the second may need something of the first, by their numbers.
+/// Two accesses, by their numbers; the second may need an ordering after the first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Partner {
     pub second: usize,
     pub first: usize,
 }
 
-/// All accesses that may need something, and those of which they may.
+/// All accesses that may need an ordering, and the accesses that they may need it after.
 pub struct Partners<'k> {
-    /// The accesses that may need something, in the order of the blocks and their events.
+    /// The accesses that may need an ordering, in the order of the blocks and their events.
     pub seconds: Vec<Token<'k>>,
-    /// For each access, by its number, those that may need something of it.
+    /// For each access, by its number, the accesses that may need an ordering after it.
     all: Vec<Vec<usize>>,
-    /// Whether one of these goes through another proxy.
+    /// For each access, whether one of these uses another proxy.
     pub crosses: Vec<bool>,
 }
 
 impl<'k> Partners<'k> {
     pub fn new(graph: &EventGraph<'_>, tokens: &[Token<'_>], seconds: Vec<Token<'k>>) -> Self {
-        // Accesses of different objects do not meet, but for those whose object is not known.
+        // Accesses of different objects do not overlap, unless an object is unknown.
         let mut places: FxHashMap<(Space, Option<usize>), Vec<usize>> = FxHashMap::default();
         let place = |token: &Token<'_>| {
             let object = token.access.address.object;
@@ -70,7 +70,7 @@ impl<'k> Partners<'k> {
         Self { seconds, all, crosses }
     }
 
-    /// Of each block, the accesses that may need something of some.
+    /// For each block, the accesses that may need an ordering after an access of a class.
     pub fn of(&self, class: &Class) -> BTreeMap<usize, Vec<Partner>> {
         let mut blocks: BTreeMap<usize, Vec<Partner>> = BTreeMap::new();
         for &first in &class.numbers {

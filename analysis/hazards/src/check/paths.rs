@@ -1,7 +1,8 @@
-//! What is in flight at each point of a kernel: the [transitions](super::flow) along its paths, until nothing changes.
+//! The accesses in flight at each point of a kernel: the [transitions](super::flow) along its paths, up to a fixed
+//! point.
 //!
-//! An access is followed along the paths of the thread that does it. Once it is shared, these are the paths of all threads that have
-//! learned of it.
+//! An access is followed along the paths of the thread that does it. Once it is shared, it is followed along the paths
+//! of all threads that have learned of it.
 
 use std::rc::Rc;
 
@@ -16,11 +17,11 @@ use super::{
 };
 use crate::kernel::{Access, Condition, Event, EventKind, ObjectKind, Test, Varies};
 
-/// Whose access is followed.
+/// The relation of the followed access to the followed threads.
 pub enum Mode<'f> {
-    /// The own one of the threads that are followed, from the event that does it.
+    /// The threads' own access, from the event that does it.
     Own,
-    /// That of another role, from where this may begin it.
+    /// An access of another role, from the events at which that role may begin it.
     Foreign(&'f Foreign),
 }
 
@@ -30,15 +31,15 @@ impl Mode<'_> {
     }
 }
 
-/// How much work passes before the emergency stop is looked at.
+/// The amount of work between two looks at the emergency stop.
 const GLANCE: usize = 1 << 12;
 
-/// A kernel takes more work, or more time, than it may.
+/// The error that a kernel takes more work, or more time, than the budget allows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooLarge;
 
 impl<'k> Flow<'k> {
-    /// How far accesses may be at the beginning of each block.
+    /// The states of a class of accesses at the beginning of each block.
     pub fn run(
         &mut self,
         class: &Class,
@@ -79,7 +80,7 @@ impl<'k> Flow<'k> {
         Ok(before)
     }
 
-    /// Takes accesses from the beginning of a block to its end.
+    /// Advances states from the beginning of a block to its end.
     pub fn through(
         &mut self,
         class: &Class,
@@ -101,7 +102,7 @@ impl<'k> Flow<'k> {
         Ok(())
     }
 
-    /// How far the own accesses of a block are behind the events that do them.
+    /// The state of the class's own accesses in a block, just after the events that do them.
     pub fn fresh(&mut self, class: &Class, block: usize, mode: &Mode<'_>, coverage: &mut Coverage) -> Option<State> {
         if mode.is_foreign() || block != class.block {
             return None;
@@ -115,21 +116,22 @@ impl<'k> Flow<'k> {
         Some(State { progress, assumed: self.assumptions.of(token.conditions.clone()) })
     }
 
-    /// Adds accesses that have just begun.
+    /// Adds the state of accesses that have just begun.
     pub fn begin(&mut self, states: &mut States, fresh: &mut Option<State>) {
         if let Some(state) = fresh.take() {
             insert(&mut self.assumptions, states, state);
         }
     }
 
-    /// For each block, the events that change how far accesses are; with those that let another role go on, if that is asked.
+    /// For each block, the events that change the progress of accesses; if requested, also the events that let another
+    /// role continue.
     pub fn noticed(&self, notices: Notices, with_signals: bool) -> Rc<Vec<Vec<usize>>> {
         let all = if with_signals { &self.noticed_with_signals } else { &self.noticed };
         all[notices as usize].clone()
     }
 
-    /// The state of another role's access where the threads that are followed learn that it may have begun. Conditions of the access hold
-    /// of them too, if they are the same in all of the kernel.
+    /// The state of another role's access at the point at which the followed threads learn that it may have begun.
+    /// Conditions of the access also hold in the followed threads, if they are uniform in the whole kernel.
     pub fn begun(&mut self, class: &Class, known: &[Condition]) -> State {
         let predicates = &self.graph.kernel.predicates;
         let is_alike = |condition: &&Condition| {
@@ -141,7 +143,7 @@ impl<'k> Flow<'k> {
         State { progress: Progress { foreign: true, ..Progress::default() }, assumed: self.assumptions.of(assumed) }
     }
 
-    /// Counts work, and stops where it is too much.
+    /// Counts work, and fails above the budget.
     pub fn spend(&mut self, work: usize) -> Result<(), TooLarge> {
         let before = self.work;
         self.work += work + 1;
@@ -149,7 +151,7 @@ impl<'k> Flow<'k> {
         if is_over { Err(TooLarge) } else { Ok(()) }
     }
 
-    /// What is the same for all accesses that pass an event.
+    /// The crossing of an event, shared by all accesses that pass it.
     fn crossing(&mut self, point: Point) -> Rc<Crossing<'k>> {
         if let Some(known) = self.crossings.get(&point) {
             return known.clone();
@@ -160,7 +162,7 @@ impl<'k> Flow<'k> {
         crossing
     }
 
-    /// Takes accesses from in front of an event to behind it.
+    /// Advances states from before an event to after it.
     pub fn pass(
         &mut self,
         class: &Class,
@@ -196,7 +198,7 @@ impl<'k> Flow<'k> {
         Ok(())
     }
 
-    /// How far accesses are where an edge leads.
+    /// The states of accesses at the destination of an edge.
     pub fn along(&mut self, class: &Class, block: usize, edge: usize, states: &States) -> Result<States, TooLarge> {
         let graph = self.graph;
         let to = graph.kernel.blocks[block].next[edge].to;
@@ -223,8 +225,9 @@ impl<'k> Flow<'k> {
         Ok(there)
     }
 
-    /// Whether threads that take an edge are of another warp than the one that runs tensor operations. Where code elects a thread of
-    /// any warp for them, and asks later whether the warp is a certain one, it means this one.
+    /// Whether threads that take an edge are of another warp than the warp that runs tensor operations. If code elects
+    /// a thread of any warp for these operations, and later tests whether the warp is a certain one, the elected warp
+    /// is assumed to be that one.
     fn is_other_warp(&self, token: &Token<'_>, when: Condition) -> bool {
         let is_elected = |condition: &Condition| {
             condition.holds && self.graph.kernel.predicates[condition.predicate].test == Test::OneOfWarp
@@ -242,7 +245,7 @@ impl<'k> Flow<'k> {
         object == token.access.address.object || self.graph.kernel.objects[object].kind == ObjectKind::Unknown
     }
 
-    /// Whether threads free an allocation that do not come from where it is made.
+    /// Whether an allocation is freed at a point that is not reachable from the allocation.
     pub fn is_freed_by_others(&self, token: &Token<'_>) -> bool {
         let reached = self.graph.reached(&[token.point.0], |_| false);
         let elsewhere = |block: &usize| *block != token.point.0 && !reached[*block];
@@ -258,8 +261,8 @@ impl<'k> Flow<'k> {
         self.graph.kernel.blocks[block].events.iter().enumerate().any(is_it)
     }
 
-    /// Whether threads that take another edge free an allocation, and those that take this one do not. Any warp may free it, so that it is
-    /// no matter of theirs.
+    /// Whether threads that take another edge free an allocation, and threads that take this edge do not. Any warp may
+    /// free it, so the threads of this edge need not.
     fn frees_elsewhere(&self, block: usize, to: usize, token: &Token<'_>) -> bool {
         let frees = |from: usize| {
             let mut reached = self.graph.reached(&[from], |_| false);
@@ -273,7 +276,8 @@ impl<'k> Flow<'k> {
         others.any(|edge| varies(edge.when) && frees(edge.to)) && !frees(to)
     }
 
-    /// Whether an event frees an allocation under a guard that only some threads pass: it is freed for all of them.
+    /// Whether an event frees an allocation under a guard that only some threads pass: then it is freed for all
+    /// threads.
     fn frees_under(&self, number: usize, event: &Event) -> bool {
         let token = &self.tokens[number];
         let varies = |condition: &Condition| self.graph.kernel.predicates[condition.predicate].varies != Varies::No;
@@ -281,7 +285,7 @@ impl<'k> Flow<'k> {
             && self.graph.closed(event.guard.clone()).iter().all(varies)
     }
 
-    /// Takes one state past an event. It becomes two where it is not known whether its thread does the event.
+    /// Advances one state past an event. The state splits into two if it is unknown whether its thread does the event.
     fn follow(
         &mut self,
         class: &Class,
@@ -326,7 +330,7 @@ impl<'k> Flow<'k> {
             let progress = Progress { next: true, ..begun.progress };
             insert(&mut self.assumptions, new, State { progress, ..begun });
         }
-        // Another role's access is followed when it is over, too: threads that know it may tell others.
+        // Another role's access is also followed after it is over: threads that know of it may tell other threads.
         if foreign.is_some() || !self.is_over(number, &state.progress) {
             insert(&mut self.assumptions, new, state);
         }

@@ -1,4 +1,4 @@
-//! Barriers that not all threads come to which they are for (R16).
+//! The check of barriers that some of the participating threads do not reach (R16).
 
 use ptx_isa::{InstPlace, Text};
 use std::collections::BTreeSet;
@@ -10,11 +10,11 @@ use crate::{
     kernel::{Barrier, BarrierId, Condition, EventKind, Kernel, Test, UnknownKind, Varies},
 };
 
-/// A CTA has so many barriers.
+/// The number of barriers of a CTA.
 const BARRIERS: u32 = 16;
 const WARP: i64 = 32;
 
-/// Barriers of the CTA with a number of threads that cannot be, and those that only some of its threads come to.
+/// Barriers of the CTA with an impossible number of threads, and barriers that only some of its threads reach.
 pub fn findings(graph: &EventGraph<'_>) -> Vec<Hazard> {
     let mut seen = BTreeSet::new();
     let mut findings = Vec::new();
@@ -39,7 +39,7 @@ fn barriers<'g>(graph: &'g EventGraph<'_>) -> impl Iterator<Item = (Point, InstP
     })
 }
 
-/// What is wrong with the number of a barrier or of its threads.
+/// The fault in the number of a barrier or of its threads.
 fn counted(graph: &EventGraph<'_>, barrier: &Barrier) -> Option<(Claim, Text)> {
     if let BarrierId::Cta(number) = barrier.of
         && number >= BARRIERS
@@ -50,19 +50,20 @@ fn counted(graph: &EventGraph<'_>, barrier: &Barrier) -> Option<(Claim, Text)> {
     if i64::from(count) % WARP != 0 {
         return Some((
             Claim::Wrong,
-            format!("the barrier is for {count} threads, which is not a multiple of {WARP}").into(),
+            format!("expected a multiple of {WARP} threads, found a barrier for {count}").into(),
         ));
     }
     let threads = graph.kernel.most.filter(|threads| count > threads.next_multiple_of(WARP as u32))?;
     let most = most_arrivals(graph, barrier, threads)?;
     (count > most).then(|| {
-        (Claim::Wrong, format!("the barrier is for {count} threads, and {most} at most arrive before it opens").into())
+        (Claim::Wrong, format!("the barrier is for {count} threads, and at most {most} arrive before it opens").into())
     })
 }
 
-/// How many threads arrive at a barrier before it opens, at most, in a CTA of so many: a barrier counts arrivals in whole warps (section
-/// 9.7.13.1). A thread that waits arrives once. A thread that does not wait goes on, and arrives once more at each `bar.arrive`, and at a
-/// `bar.sync` besides; in a loop, as often as it likes, and no most exists then.
+/// The largest number of threads that can arrive at a barrier before it opens, in a CTA of `threads` threads: a barrier
+/// counts arrivals in whole warps (section 9.7.13.1). A thread that waits arrives once. A thread that does not wait
+/// continues, and arrives again at each `bar.arrive`, and also at a `bar.sync`. In a loop the number is unbounded, and
+/// the result is `None`.
 fn most_arrivals(graph: &EventGraph<'_>, barrier: &Barrier, threads: u32) -> Option<u32> {
     let is_same = |other: &Barrier| {
         let is_counted_alike = [barrier.threads, other.threads].contains(&Some(0)) || barrier.threads == other.threads;
@@ -86,7 +87,8 @@ fn warp_of(thread: usize) -> usize {
     thread / WARP as usize
 }
 
-/// Whether threads of one warp, or of a CTA whose all threads a barrier is for, come to something else in its place.
+/// The finding that, instead of reaching a barrier, some threads of a warp, or of a CTA if the barrier is for all of
+/// its threads, take another path.
 fn divergent(graph: &EventGraph<'_>, point: Point, barrier: &Barrier) -> Option<(Claim, Text)> {
     let is_for_all = barrier.threads.is_none() && barrier.waits;
     if !is_for_all {
@@ -104,22 +106,22 @@ fn divergent(graph: &EventGraph<'_>, point: Point, barrier: &Barrier) -> Option<
         Elsewhere::Ends if !graph.kernel.counts_exited => None,
         Elsewhere::Ends => Some((
             Claim::NotChecked,
-            Cause::Ended.possible("all threads come to the barrier, which is for all of the CTA"),
+            Cause::Ended.possible("all threads of the CTA reach the barrier"),
         )),
         Elsewhere::Barrier if is_within_warp => Some((
             Claim::Wrong,
-            "only some threads of a warp come to the barrier, which all of them must come to together".into(),
+            "only some threads of a warp reach the barrier, which all of them must execute together".into(),
         )),
         Elsewhere::Barrier => Some((
             Claim::Wrong,
-            "only some threads of the CTA come to the barrier, which is for all of them, while others come to another one"
+            "only some threads of the CTA reach the barrier, which is for all of them, while other threads reach another barrier"
                 .into(),
         )),
         Elsewhere::Same => None,
     }
 }
 
-/// Whether a condition is one of the thread's number that holds of some threads of every launch, and not of others.
+/// Whether a condition tests the thread's number, and holds in some but not all threads of every launch.
 fn splits(graph: &EventGraph<'_>, condition: Condition, known: &[Condition]) -> bool {
     let kernel = graph.kernel;
     match kernel.predicates[condition.predicate].test {
@@ -132,7 +134,7 @@ fn splits(graph: &EventGraph<'_>, condition: Condition, known: &[Condition]) -> 
             let size = if unknown.kind == UnknownKind::Warp { WARP } else { 1 };
             let last = match kernel.threads {
                 Some(threads) => (i64::from(threads) - 1) / size,
-                // A launch with fewer threads than a warp has is none that anybody means.
+                // Launches with fewer threads than a warp are disregarded.
                 None => (WARP - 1) / size,
             };
             let (from, to) = (low.max(0), high.min(last));
@@ -145,7 +147,7 @@ fn splits(graph: &EventGraph<'_>, condition: Condition, known: &[Condition]) -> 
     }
 }
 
-/// Whether a condition tells threads of one warp apart.
+/// Whether a condition distinguishes threads of one warp.
 fn parts_warp(graph: &EventGraph<'_>, condition: Condition) -> bool {
     match graph.kernel.predicates[condition.predicate].test {
         Test::OneOfWarp => true,
@@ -157,14 +159,14 @@ fn parts_warp(graph: &EventGraph<'_>, condition: Condition) -> bool {
     }
 }
 
-/// What the threads come to of which a condition does not hold.
+/// The destination of the threads that do not satisfy a condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Elsewhere {
-    /// To the end of the kernel, without a barrier of all threads.
+    /// The end of the kernel, without a barrier of all threads.
     Ends,
-    /// To a barrier that those of which it holds do not come to in this place.
+    /// A barrier that the threads that satisfy the condition do not reach instead of this one.
     Barrier,
-    /// They may come to as many barriers of the same number.
+    /// They may reach as many barriers of the same number.
     Same,
 }
 
@@ -175,7 +177,7 @@ fn elsewhere(graph: &EventGraph<'_>, point: Point, condition: Condition, barrier
     };
     let forks: Vec<usize> = graph.order.iter().filter(parts).copied().collect();
     let is_guarded = kernel.blocks[point.0].events[point.1].guard.contains(&condition);
-    // Behind a barrier that only a guard parts from others, all go on together.
+    // After a barrier that only a guard restricts, all threads continue together.
     let starts: Vec<usize> = if is_guarded {
         vec![]
     } else {
@@ -203,7 +205,7 @@ fn elsewhere(graph: &EventGraph<'_>, point: Point, condition: Condition, barrier
             return Elsewhere::Same;
         }
         if is_barrier(block, from).is_some() {
-            // A barrier that only the other side comes to is its part of this one.
+            // A barrier that only the other side reaches is its counterpart of this barrier.
             if graph.contradict(graph.known(block), condition) {
                 return Elsewhere::Same;
             }
@@ -225,7 +227,8 @@ fn is_unsure(barrier: &Barrier) -> bool {
 }
 
 fn finding(kernel: &Kernel, at: InstPlace, claim: Claim, message: Text) -> Hazard {
-    let help = format!("let all threads come to the barrier on line {at}, or say with it how many do, in whole warps");
+    let help =
+        format!("let all threads reach the barrier on line {at}, or give it the number of threads, in whole warps");
     let is_wrong = claim == Claim::Wrong;
     Hazard {
         rule: Some(Rule::R16),

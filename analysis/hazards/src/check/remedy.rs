@@ -1,4 +1,4 @@
-//! What would mend a finding: where a wait or a fence is missing, it goes as late as it can.
+//! The remedies of findings. A missing wait or fence is inserted as late as possible.
 
 use ptx_isa::{InstPlace, effects::Proxy};
 use std::collections::{BTreeMap, BTreeSet};
@@ -22,14 +22,15 @@ use crate::{
 
 const SYNCHRONIZE: &str = "synchronize the threads between the two, by a barrier or by an mbarrier";
 
-/// One finding of each missing thing: that of the earliest access which lacks it, with the others. What cannot be told is one for each
-/// synchronization that is open for the same cause, or for each option that settles it.
+/// The findings, one for each missing synchronization: the finding of the earliest access that lacks it, with the other
+/// pairs. Undecided findings are merged for each synchronization that is open for the same cause, or for each option
+/// that settles them.
 pub fn findings(flow: &Flow<'_>, found: &BTreeMap<Key, Found<'_>>) -> Vec<Hazard> {
     let mut groups: FxHashMap<_, Vec<Hazard>> = FxHashMap::default();
     for (key, found) in found {
         let finding = finding(flow, key, found);
         let same = match (finding.remedy.clone(), &finding.cause) {
-            // What is not inserted is missing in front of the access: a wait for one barrier, or for all threads.
+            // A remedy without edits is a wait for one barrier, or for all threads, missing just before the access.
             (Some(remedy), _) => {
                 let place = remedy.edits.is_empty().then(|| (finding.at, flow.tokens[key.first].barrier()));
                 Same::Remedy(remedy, place)
@@ -42,19 +43,19 @@ pub fn findings(flow: &Flow<'_>, found: &BTreeMap<Key, Found<'_>>) -> Vec<Hazard
     groups.into_iter().filter_map(|((.., same), all)| together(&same, all)).collect()
 }
 
-/// What findings have alike that are one.
+/// The common property of findings that are merged into one.
 #[derive(PartialEq, Eq, Hash)]
 enum Same<'k> {
-    /// What mends them, and where it is.
+    /// The remedy of the findings, and its place.
     Remedy(Remedy, Option<(InstPlace, Option<&'k Address>)>),
     /// The option that settles them.
     Option(Option<String>),
-    /// What is not known, and of which synchronization.
+    /// The unknown fact, and the synchronization that it leaves open.
     Open(Option<Cause>, InstPlace),
 }
 
 fn together(same: &Same<'_>, mut all: Vec<Hazard>) -> Option<Hazard> {
-    // Of several sizes of a CTA, the least comes first.
+    // Among several sizes of a CTA, the smallest comes first.
     all.sort_by(|a, b| (&a.cause, a.at, a.first).cmp(&(&b.cause, b.at, b.first)));
     let mut all = all.into_iter();
     let first = all.next()?;
@@ -71,7 +72,7 @@ fn together(same: &Same<'_>, mut all: Vec<Hazard>) -> Option<Hazard> {
     Some(Hazard { message, others, ..first })
 }
 
-/// A finding, with its remedy and what stands between the accesses.
+/// A finding, with its remedy and the path between the accesses.
 fn finding(flow: &Flow<'_>, key: &Key, found: &Found<'_>) -> Hazard {
     let first = &flow.tokens[key.first];
     let ended = found.second.point.1 == usize::MAX;
@@ -144,8 +145,8 @@ fn remedy(flow: &Flow<'_>, first: &Token<'_>, lack: Lack, found: &Found<'_>) -> 
     Some(Remedy { edits, ..Remedy::words(help) })
 }
 
-/// The first lines behind an access at which other threads may learn of it, or where the second access is. Nothing if the second
-/// access is the end of the kernel, and a path leads there without such a line.
+/// The first lines after an access that can inform other threads of it, or the line of the second access. `None` if the
+/// second access is the end of the kernel, and a path leads there without such a line.
 fn boundaries(flow: &Flow<'_>, first: Point, second: Point) -> Option<Vec<InstPlace>> {
     let kernel = flow.graph.kernel;
     let mut lines = Vec::new();
@@ -170,7 +171,7 @@ fn boundaries(flow: &Flow<'_>, first: Point, second: Point) -> Option<Vec<InstPl
     Some(lines)
 }
 
-/// Whether other threads may learn by an event what came before it.
+/// Whether an event can inform other threads of the events before it.
 fn tells(event: &Event) -> bool {
     match &event.kind {
         EventKind::Arrive { .. } | EventKind::Deallocate(_) => true,
@@ -180,8 +181,8 @@ fn tells(event: &Event) -> bool {
     }
 }
 
-/// The lines that synchronize on a shortest path from the first access to the second; if these are of two roles, from the first
-/// to where it tells others, and from the entry to the second.
+/// The synchronizing lines on a shortest path from the first access to the second. If the accesses are of two roles,
+/// the lines from the first access to the event that informs other threads, and from the entry to the second.
 fn path(flow: &Flow<'_>, first: &Token<'_>, found: &Found<'_>) -> Vec<InstPlace> {
     if found.second.point.1 == usize::MAX {
         return Vec::new();

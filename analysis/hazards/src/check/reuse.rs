@@ -11,7 +11,7 @@ use crate::{
 };
 use ptx_isa::{InstPlace, Text};
 
-/// In the order of the initializations. Of each, the first line of either kind.
+/// The findings, in the order of the initializations: for each, the first line of either kind.
 pub fn findings(graph: &EventGraph<'_>) -> Vec<Hazard> {
     let events = || {
         graph.order.iter().flat_map(|&block| {
@@ -63,7 +63,8 @@ enum Use {
     Data,
 }
 
-/// Whether an event uses the memory of an mbarrier so. An address that does not follow from the numbers of threads may lead elsewhere.
+/// Whether an event makes such a use of the memory of an mbarrier. An address that does not follow from the numbers of
+/// threads may point elsewhere.
 fn is_use(
     graph: &EventGraph<'_>,
     (point, barrier): (Point, &Address),
@@ -90,7 +91,7 @@ fn is_use(
     accesses.iter().filter(is_write).any(|access| is_of_threads(&access.address) && meets(access))
 }
 
-/// Whether an mbarrier is at an address that is the same for all threads and in every round of a loop.
+/// Whether an mbarrier is at an address that is the same for all threads and in every iteration of a loop.
 fn is_one_place(graph: &EventGraph<'_>, barrier: &Address) -> bool {
     barrier.offset.terms.is_empty()
         && !barrier.is_remote
@@ -104,20 +105,20 @@ fn may_be_same(graph: &EventGraph<'_>, barrier: &Address, other: &Address) -> bo
             && (!other.offset.terms.is_empty() || barrier.offset.constant == other.offset.constant)
 }
 
-/// Whether a thread may come to a point after another point.
+/// Whether a thread may reach a point after another point.
 fn reached(graph: &EventGraph<'_>, (block, index): Point) -> impl Fn(Point) -> bool {
     let reached = graph.reached(&[block], |_| false);
     move |(other, at)| reached[other] || other == block && at > index
 }
 
-/// Whether no launch comes to both: a condition that all threads have alike holds at one alone.
+/// Whether no launch reaches both points: a uniform condition holds at only one of them.
 fn exclude(graph: &EventGraph<'_>, first: Point, second: Point) -> bool {
     let is_alike = |condition: &&Condition| graph.kernel.predicates[condition.predicate].varies == Varies::No;
     let both: Vec<_> = [first, second].into_iter().flat_map(|point| graph.known_at(point)).copied().collect();
     both.iter().filter(is_alike).any(|condition| graph.contradict(&both, *condition))
 }
 
-/// Whether threads come to a point in some rounds of a loop, and in which ones is not known.
+/// Whether threads reach a point in unknown iterations of a loop.
 fn is_open(graph: &EventGraph<'_>, point: Point) -> bool {
     graph.known_at(point).iter().any(|condition| {
         let predicate = &graph.kernel.predicates[condition.predicate];

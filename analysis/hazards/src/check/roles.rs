@@ -1,7 +1,8 @@
-//! Roles: parts of a kernel that different threads run at the same time, as producers and consumers are.
+//! Roles: parts of a kernel that different threads run at the same time, such as producers and consumers.
 //!
-//! A fork is a block behind which threads of a CTA may go different ways. What threads of one side do is followed on the other side:
-//! it may be in flight from the beginning, or from where this side permits it, until a wait observes that it is complete.
+//! A fork is a block after which the threads of a CTA may take different paths. The accesses of one side are followed
+//! on the other side: an access may be in flight from the beginning, or from an event at which the other side permits
+//! it, until a wait observes that it is complete.
 
 use ptx_isa::graph::dominators;
 use rustc_hash::FxHashSet;
@@ -13,38 +14,38 @@ use super::{
 };
 use crate::kernel::{Barrier, BarrierId, Condition, Edge, Event, EventKind, Varies};
 
-/// Two sides of a fork, seen from the second.
+/// The two sides of a fork, seen from the second side.
 pub struct Fork {
-    /// The block behind which threads part.
+    /// The block after which the threads part.
     pub block: usize,
     /// Its edge to the second side.
     pub edge: usize,
-    /// Where the first side begins.
+    /// The first block of the first side.
     begin: usize,
-    /// The blocks of the first side alone.
+    /// The blocks that only the first side reaches.
     pub theirs: Vec<bool>,
-    /// The blocks of the second side alone.
+    /// The blocks that only the second side reaches.
     pub ours: Vec<bool>,
-    /// The blocks of the second side alone, and those behind the block where the sides meet.
+    /// The blocks that only the second side reaches, and the blocks after the block where the sides meet.
     pub followed: Vec<bool>,
     gates: Vec<Gate>,
     /// The events of each block that are gates.
     gates_of: Vec<Vec<usize>>,
 }
 
-/// A wait of the first side that goes on only behind the second.
+/// A wait of the first side that succeeds only after an event of the second side.
 struct Gate {
     at: Point,
     /// Whether it is a barrier at which both sides meet.
     is_met: bool,
-    /// The events of the second side that let it go on.
+    /// The events of the second side that let the wait succeed.
     permits: Vec<Point>,
 }
 
-/// The ways within the first side to a point, that pass no gate.
+/// The paths within the first side to a point that pass no gate.
 struct Ways {
     to: Point,
-    /// The blocks from whose beginning one leads there.
+    /// The blocks from whose beginning such a path leads to the point.
     begins: Vec<bool>,
 }
 
@@ -78,16 +79,16 @@ impl Ways {
     }
 }
 
-/// Whether an access of the first side may be in flight where the second begins.
+/// Whether an access of the first side may be in flight at the beginning of the second side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FromStart {
     No,
-    /// Where a loop that waits for the second side has no round.
+    /// Only if a loop that waits for the second side has no iteration.
     WithoutRounds,
     Yes,
 }
 
-/// A block with more successors than this is no fork: a table of jumps does not choose roles.
+/// A block with more successors than this is not a fork: a jump table does not choose roles.
 const WAYS: usize = 32;
 
 /// The forks of a kernel, each seen from both sides.
@@ -154,11 +155,13 @@ fn has_events(graph: &EventGraph<'_>, side: &[bool]) -> bool {
 }
 
 impl Fork {
-    /// How an access of the first side comes to be in flight on the second; and whether it may be in flight where that begins.
+    /// The points at which an access of the first side may be in flight on the second, and whether it may be in flight
+    /// at the beginning of the second.
     pub fn foreign(&self, graph: &EventGraph<'_>, coverage: &Coverage, point: Point) -> (Foreign, FromStart) {
         let ways = Ways::to(self, graph, point);
         let from_start = ways.lead(self, graph, (self.begin, 0));
-        // Past a wait in a loop that leads to the access, too, a way leads only where the loop has no round.
+        // A path that bypasses a wait in a loop, and the loop leads to the access, exists only if the loop has no
+        // iteration.
         let skips = |gate: &Gate| graph.is_in_loop(gate.at.0) && ways.lead(self, graph, (gate.at.0, gate.at.1 + 1));
         let from_start = match from_start {
             true if self.gates.iter().any(skips) => FromStart::WithoutRounds,
@@ -183,7 +186,8 @@ impl Fork {
         (Foreign { again, permits, first_permits, once }, from_start)
     }
 
-    /// For each block, the event from which on one of some signals may have been waited for that the first side gives behind an access.
+    /// For each block, the index of the event from which on the second side may have waited for one of the signals that
+    /// the first side gives after an access.
     pub fn asked_for(&self, graph: &EventGraph<'_>, barriers: &Barriers, point: Point, told: Signals) -> Vec<usize> {
         let mut given = barriers.signal(point);
         let theirs = graph.reached(&[point.0], |block| !self.theirs[block]);
@@ -208,7 +212,7 @@ impl Fork {
         asked
     }
 
-    /// The waits of the first side that go on only behind the second.
+    /// Finds the gates: the waits of the first side that succeed only after an event of the second.
     fn find_gates(&mut self, graph: &EventGraph<'_>, barriers: &Barriers) {
         let asked = self.asked(graph, barriers);
         let blocks = (0..self.theirs.len()).filter(|block| self.theirs[*block]);
@@ -216,7 +220,8 @@ impl Fork {
         let theirs = blocks.flat_map(|block| events(block).map(move |(index, event)| ((block, index), event)));
         let gates: Vec<_> = theirs.filter(|(at, event)| asked.is_gate(barriers, *at, event)).collect();
         let gate = |&(at, event): &(Point, &Event)| {
-            // A wait behind a loop that waits for the same signals waits for the last round. What else stands behind it is not known.
+            // A wait after a loop that waits for the same signals waits for the last iteration. Its other permits are
+            // unknown.
             let observed = barriers.observed(at);
             let in_loop = |(other, _): &(Point, &Event)| {
                 graph.is_in_loop(other.0) && barriers.observed(*other) == observed && *other != at
@@ -233,8 +238,8 @@ impl Fork {
         self.gates_of = all;
     }
 
-    /// The first blocks of this side that the threads which let the other side begin do not come to. For the threads that do, the other
-    /// side may have begun at any time.
+    /// The first blocks of this side that are not reached by the threads that let the other side begin. For the threads
+    /// that reach them, the other side may have begun at any time.
     pub fn parted(&self, graph: &EventGraph<'_>, permits: &FxHashSet<Point>) -> Vec<usize> {
         let permitting: Vec<_> = permits.iter().map(|point| graph.varying_at(*point)).collect();
         let apart = |block: usize| {
@@ -247,7 +252,7 @@ impl Fork {
         (0..self.ours.len()).filter(ours).filter(is_first).collect()
     }
 
-    /// The events of this side that let a wait go on. Where copies end the phase, only the last copy does.
+    /// The events of this side that let a wait succeed. If copies complete the phase, only the last copy does.
     fn permits(&self, graph: &EventGraph<'_>, barriers: &Barriers, signals: Signals) -> Vec<Point> {
         let ours: Vec<_> = barriers.givers(signals).into_iter().filter(|(block, _)| self.ours[*block]).collect();
         let copies = |point: &Point| matches!(graph.kernel.blocks[point.0].events[point.1].kind, EventKind::Start(_));
@@ -263,7 +268,7 @@ impl Fork {
         ours.iter().filter(|point| copies(point)).filter(|point| last(point)).copied().collect()
     }
 
-    /// The signals behind which waits of the first side let it go on only after an event of the second.
+    /// The signals whose waits in the first side succeed only after an event of the second.
     fn asked(&self, graph: &EventGraph<'_>, barriers: &Barriers) -> Asked {
         let points = |side: &[bool]| {
             let blocks = (0..side.len()).filter(|block| side[*block]).collect::<Vec<_>>();
@@ -272,7 +277,7 @@ impl Fork {
         let event = |(block, index): Point| &graph.kernel.blocks[block].events[index];
         let given = points(&self.ours).fold(0, |mask, point| mask | barriers.signal(point));
         let mut asked = Asked { signals: given, given, relays: Vec::new() };
-        // Some threads of the first side may wait for the second, and tell others of the first.
+        // Some threads of the first side may wait for the second, and then tell other threads of the first.
         let within = |edge: &Edge| self.theirs[edge.to];
         let arrives = |point: &Point| match event(*point).kind {
             EventKind::Arrive { .. } => true,
@@ -281,13 +286,13 @@ impl Fork {
         };
         let arrivals: Vec<_> = points(&self.theirs).filter(arrives).collect();
         loop {
-            // All threads meet at a barrier of the CTA: it is no gate of one side.
+            // All threads meet at a barrier of the CTA, so it is not a gate of one side.
             let gate = |at: Point, event: &Event| {
                 matches!(event.kind, EventKind::Wait { .. }) && asked.is_gate(barriers, at, event)
             };
             let asks =
                 |point: Point, within: &dyn Fn(&Edge) -> bool| !reaches(graph, (self.begin, 0), point, within, &gate);
-            // At a barrier that this side meets alone, it is enough that some of its threads have waited.
+            // At a barrier that only this side uses, it is enough that some of its threads have waited.
             let some_ask = |point: Point| {
                 let known = graph.known_at(point);
                 points(&self.theirs).filter(|at| gate(*at, event(*at))).any(|at| {
@@ -320,13 +325,14 @@ impl Fork {
     }
 }
 
-/// What the first side of a fork waits for that comes from the second.
+/// The signals of the second side that the first side waits for.
 struct Asked {
-    /// All signals that come behind an event of the second side.
+    /// All signals that are given only after an event of the second side.
     signals: Signals,
     /// The signals that the second side gives.
     given: Signals,
-    /// Signals that the first side gives when it has waited for the second, each with the signals of the second that it waited for.
+    /// Signals that the first side gives after it has waited for the second, each with the signals of the second that
+    /// it waited for.
     relays: Vec<(Signals, Signals)>,
 }
 
@@ -335,7 +341,7 @@ impl Asked {
         is_wait(event) && event.guard.is_empty() && barriers.observed(at) & self.signals != 0
     }
 
-    /// The signals of the second side without which some signals do not come.
+    /// The signals of the second side that must be given before some signals.
     fn own(&self, signals: Signals) -> Signals {
         let relayed = self.relays.iter().filter(|(signal, _)| signal & signals != 0);
         relayed.fold(signals & self.given, |mask, (_, own)| mask | own)
@@ -385,7 +391,7 @@ fn reaches(
 
 /// The block that all paths from a block to the end pass first, if there is one.
 fn post_dominators(graph: &EventGraph<'_>) -> Vec<Option<usize>> {
-    // Behind the end of every path stands one more block.
+    // One additional block follows the end of every path.
     let exit = graph.kernel.blocks.len();
     let ends: Vec<usize> = (0..exit).filter(|block| graph.kernel.blocks[*block].next.is_empty()).collect();
     let before = |block: usize| if block == exit { &ends } else { &graph.previous[block] }.iter().copied();

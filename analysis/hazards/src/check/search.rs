@@ -1,5 +1,5 @@
-//! The search for accesses that lack something of earlier ones: each class of accesses is followed by itself, along the paths of the
-//! thread that does them, and on the other sides of forks.
+//! The search for accesses that lack an ordering after earlier ones. Each class of accesses is followed by itself,
+//! along the paths of the thread that does them, and on the other sides of forks.
 
 use ptx_isa::InstPlace;
 use std::collections::BTreeMap;
@@ -22,7 +22,7 @@ use crate::{
     kernel::{Operation, Space},
 };
 
-/// What one role tells another, the other may tell a third, or the first again: so often is that looked at.
+/// The limit of iterations over the roles: one role may tell another, which may tell a third, or the first again.
 const ROUNDS: usize = 8;
 
 pub struct Search<'k> {
@@ -31,13 +31,14 @@ pub struct Search<'k> {
     pub found: BTreeMap<Key, Found<'k>>,
 }
 
-/// What is followed: accesses, and what they may meet in each block.
+/// A class of accesses that is followed, and the accesses that may depend on it in each block.
 struct Followed {
     class: Class,
-    /// The accesses of each block that may need something of them, in their order.
+    /// The accesses of each block that may need an ordering after the class, in program order.
     meets: BTreeMap<usize, Vec<Partner>>,
     coverage: Coverage,
-    /// On the other side of a fork: for each block, from where on they may have been waited for.
+    /// On the other side of a fork: for each block, the index of the event from which on a wait may have covered the
+    /// class.
     asked: Vec<usize>,
 }
 
@@ -77,7 +78,7 @@ impl<'k> Search<'k> {
     fn fork(&mut self, followed: &mut Followed, fork: &Fork, own: &[States], look: bool) -> Result<(), TooLarge> {
         let (graph, class) = (self.flow.graph, &followed.class);
         let token = &self.flow.tokens[class.numbers[0]];
-        // Registers and what never ends concern no other role.
+        // Registers, and allocations, which never complete, concern no other role.
         if token.access.space == Space::Register || token.kind == TokenKind::Allocated {
             return Ok(());
         }
@@ -86,7 +87,7 @@ impl<'k> Search<'k> {
         let known = graph.known(begin);
         let mut starts: Vec<(usize, States)> = Vec::new();
         let mut table = None;
-        // A role may tell another one of accesses that it does not meet itself.
+        // A role may tell another role of accesses that do not conflict with its own.
         if fork.theirs[class.block] && !matches!(token.kind, TokenKind::Initialized | TokenKind::Waited) {
             let (foreign, from_start) = fork.foreign(graph, &followed.coverage, token.point);
             let parted = match from_start {
@@ -100,7 +101,7 @@ impl<'k> Search<'k> {
             }
             table = Some(foreign);
         }
-        // Accesses in front of the fork by threads that take the other side.
+        // Accesses before the fork by threads that take the other side.
         if let Some(when) = graph.kernel.blocks[fork.block].next[fork.edge].when
             && !(own[fork.block].is_empty() && class.block != fork.block)
         {
@@ -131,7 +132,7 @@ impl<'k> Search<'k> {
         looked
     }
 
-    /// Looks at every access that may lack something, with how far the followed ones are in front of it.
+    /// Compares every access that may lack an ordering with the states of the followed accesses before it.
     fn look_within(
         &mut self,
         followed: &mut Followed,
@@ -177,26 +178,26 @@ impl<'k> Search<'k> {
         Ok(())
     }
 
-    /// Compares accesses with one that may need something of them. Of what may have been waited for by then it is not certain that it is
-    /// in flight.
+    /// Compares accesses with a later access that may need an ordering after them. If a wait may have covered the
+    /// accesses by then (`is_asked`), it is uncertain whether they are in flight.
     fn compare(&mut self, states: &[State], partner: &Partner, is_foreign: bool, is_asked: bool) {
         let kernel = self.flow.graph.kernel;
         let number = partner.first;
         let (first, second) = (&self.flow.tokens[number], &self.partners.seconds[partner.second]);
-        // Where the sides of a fork have met, the thread that did the first may do the second.
+        // After the sides of a fork have met, the thread that did the first access may do the second.
         let have_met = self.flow.role.as_ref().is_some_and(|ours| !ours[second.point.0]);
         if states.is_empty() || have_met && !self.flow.graph.is_of_others(&first.conditions, &second.conditions) {
             return;
         }
-        // Two roles are in rounds of their own.
+        // Two roles iterate independently.
         let is_itself = first.point == second.point && !first.access.address.offset.terms.is_empty();
         let is_own_place = first.operation().is_none() && alias::is_own_place(kernel, &first.access, &second.access);
         let mut overlaps = [None; 4];
         for state in states {
             let round = match is_foreign {
-                // Any element of an array may be the one that is initialized.
+                // Any element of an array may be the initialized one.
                 _ if first.kind == TokenKind::Initialized => Round::Any,
-                // Tensor memory is read one element behind the one that is written.
+                // A read of tensor memory is one element after the element that is written.
                 true if state.progress.ahead || first.access.space == Space::Tensor => Round::Ahead,
                 true if is_own_place => Round::Same,
                 false if is_itself => Round::Ahead,
@@ -231,7 +232,7 @@ impl<'k> Search<'k> {
         }
     }
 
-    /// Looks at what is in flight where a kernel ends.
+    /// Checks the accesses that are in flight where a kernel ends.
     fn ended(&mut self, followed: &mut Followed, own: &[States]) -> Result<(), TooLarge> {
         let (kernel, class) = (self.flow.graph.kernel, &followed.class);
         let token = &self.flow.tokens[class.numbers[0]];
@@ -262,7 +263,8 @@ impl<'k> Search<'k> {
     }
 }
 
-/// What is certain is shown before what is not, and the earlier line before the later one. Where the kernel ends comes last.
+/// The order in which findings are preferred: certain findings first, then earlier lines. The end of the kernel comes
+/// last.
 fn rank(claim: Claim, second: &Token<'_>) -> (bool, bool, Claim, InstPlace) {
     (second.point.1 == usize::MAX, claim == Claim::NotChecked, claim, second.at)
 }

@@ -7,33 +7,33 @@ use ptx_isa::{
     effects::{Committed, Group, Proxy, TensorWait},
 };
 
-/// An access of which something is needed before another one may follow.
+/// An access that a later access must be ordered after.
 #[derive(Clone, Debug)]
 pub struct Token<'k> {
-    /// Where it stands.
+    /// Its point in the graph.
     pub point: Point,
     /// The instruction.
     pub at: InstPlace,
-    /// What it touches.
+    /// The memory access.
     pub access: Access,
-    /// Which of the accesses of its operation it is.
+    /// Its index among the accesses of its operation.
     pub number: usize,
-    /// What it is.
+    /// Its kind.
     pub kind: TokenKind<'k>,
-    /// What holds of the thread that does it.
+    /// The conditions of the thread that does it.
     pub conditions: Vec<Condition>,
-    /// The values in its address that have a smaller range for these threads, each with that range.
+    /// The values in its address that have a smaller range in these threads, each with that range.
     pub narrowed: Vec<(usize, (i64, i64))>,
-    /// Those in its address of which each of these threads has its own, and the range of what they add together.
+    /// The values in its address that each of these threads has by itself, and the range of their sum.
     pub own: (Vec<usize>, (i64, i64)),
-    /// Whether one thread of a CTA does it, and not more.
+    /// Whether exactly one thread of a CTA does it.
     pub is_single: bool,
 }
 
-/// What an access belongs to.
+/// The kind of an access, by the event that does it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TokenKind<'k> {
-    /// An access of its thread, done at once.
+    /// A synchronous access of its thread.
     Plain,
     /// An asynchronous operation.
     Started(&'k Start),
@@ -45,20 +45,20 @@ pub enum TokenKind<'k> {
     Addressed,
     /// A wait on an mbarrier.
     Waited,
-    /// The end of an mbarrier, which is a write like any other.
+    /// The invalidation of an mbarrier, which counts as a write.
     Invalidated,
 }
 
-/// In which round of a loop the first of two accesses was done.
+/// The iteration of a loop in which the first of two accesses was done, relative to the second.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Round {
-    /// In the same one.
+    /// The same iteration.
     Same,
-    /// In the one before, or in one that is not known.
+    /// The iteration before, or an unknown one.
     Earlier,
-    /// In any one: some comes to the same element of a ring.
+    /// Any iteration: some iteration reaches the same element of a ring.
     Any,
-    /// In an earlier one, and the program leaves it in flight in later ones.
+    /// An earlier iteration, and the program leaves the access in flight in later ones.
     Ahead,
 }
 
@@ -122,7 +122,7 @@ impl<'k> Token<'k> {
         }
     }
 
-    /// The mbarrier that learns of its completion by itself.
+    /// The mbarrier that its completion signals.
     pub fn barrier(&self) -> Option<&'k Address> {
         match self.kind {
             TokenKind::Started(start) => start.barrier.as_ref(),
@@ -130,7 +130,7 @@ impl<'k> Token<'k> {
         }
     }
 
-    /// The groups that it is committed and waited for in.
+    /// The kind of groups in which it is committed and waited for.
     pub fn groups(&self) -> Option<Group> {
         match self.operation()? {
             Operation::Copy => Some(Group::Copy),
@@ -150,18 +150,18 @@ impl<'k> Token<'k> {
         }
     }
 
-    /// Whether a commit of this group tells that it is over.
+    /// Whether a commit of this group implies its completion.
     pub fn is_committed(&self, group: u8, of: Committed) -> bool {
         self.commit_group() == Some(group) && (of == Committed::Complete || self.reads_a())
     }
 
-    /// Whether a product reads A in shared memory.
+    /// Whether it is a product's read of matrix A in shared memory.
     pub fn reads_a(&self) -> bool {
         let is_product = matches!(self.operation(), Some(Operation::TensorMatrix { .. }));
         is_product && self.number == 1 && self.access.space == Space::Shared
     }
 
-    /// Which `tcgen05.wait` waits for it.
+    /// The `tcgen05.wait` that waits for it.
     pub fn direction(&self) -> Option<TensorWait> {
         match self.operation()? {
             Operation::TensorLoad => Some(TensorWait::Load),
@@ -170,22 +170,23 @@ impl<'k> Token<'k> {
         }
     }
 
-    /// Whether it is a tcgen05 instruction that goes on behind others.
+    /// Whether it is of an asynchronous tcgen05 instruction.
     pub fn is_tensor(&self) -> bool {
         self.commit_group().is_some() || self.direction().is_some()
     }
 
-    /// Whether its mbarrier is in another CTA of the cluster, which waits for the copy and tells this one at a cluster barrier.
+    /// Whether its mbarrier is in another CTA of the cluster. That CTA waits for the copy and tells this one at a
+    /// cluster barrier.
     pub fn is_waited_elsewhere(&self) -> bool {
         self.barrier().is_some_and(|barrier| barrier.is_remote)
     }
 
-    /// Whether the completion of its operation is a proxy fence, too.
+    /// Whether the completion of its operation is also a proxy fence.
     pub fn fences_itself(&self) -> bool {
         matches!(self.operation(), Some(Operation::BulkLoad | Operation::BulkStore | Operation::Wgmma))
     }
 
-    /// Whether a proxy fence may be needed behind it.
+    /// Whether a proxy fence may be needed after it.
     pub fn is_generic(&self) -> bool {
         self.access.proxy == Proxy::Generic
     }
@@ -215,7 +216,7 @@ fn columns(object: usize) -> Access {
     }
 }
 
-/// Whether a kernel has anything that this check is about.
+/// Whether a kernel has any event that this check is about.
 pub fn is_asynchronous(kernel: &Kernel) -> bool {
     let events = kernel.blocks.iter().flat_map(|block| &block.events);
     let ordinary = |kind: &EventKind| {

@@ -1,35 +1,35 @@
-//! What addresses are relative to.
+//! The bases that addresses are relative to.
 
 use super::terms::{Atom, Content, Function, Literal, Meetings, Terms, Value, What};
 use crate::kernel::Sum;
 
-/// What an address is relative to.
+/// The base of an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Base {
     /// A symbol.
     Symbol(usize),
-    /// What `tcgen05.alloc` gives that writes to this address.
+    /// The allocation of the `tcgen05.alloc` that writes to this address.
     Allocation(Value),
     /// A pointer parameter of a kernel: the atom.
     Param(Atom),
 }
 
-/// How much is known of an atom's base. It goes from the first to the last of these.
+/// The state of knowledge about an atom's base. It moves only from the first to the last variant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Origin {
-    /// Nothing has been found yet.
+    /// No base has been found yet.
     Open,
     Base(Base),
     None,
 }
 
-/// An address, taken apart.
+/// The parts of an address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AddressParts {
     pub base: Option<Base>,
-    /// The atom that is the base and nothing else. It is no term of the offset.
+    /// The atom that is exactly the base. It is not a term of the offset.
     pub alone: Option<Atom>,
-    /// What is added.
+    /// The offset from the base.
     pub offset: Sum<Atom>,
     pub is_remote: bool,
 }
@@ -39,10 +39,11 @@ pub struct AddressParts {
 pub struct Bases(Vec<Origin>);
 
 impl Bases {
-    /// Finds the base of each atom. That of a phi depends on bases of later atoms, so that it goes round until nothing changes.
+    /// Finds the base of each atom. The base of a phi depends on later atoms, so the computation iterates up to a fixed
+    /// point.
     pub fn of(terms: &Terms, meetings: &Meetings) -> Self {
         let mut bases = Self(vec![Origin::Open; terms.atoms.len()]);
-        // An origin changes twice at most, and mostly one round is enough.
+        // An origin changes at most twice, and mostly one iteration is enough.
         let mut changed = true;
         while changed {
             changed = false;
@@ -88,7 +89,7 @@ impl Bases {
         }
     }
 
-    /// Whether an atom is computed of the bits of an address.
+    /// Whether an atom is computed from the bits of an address.
     pub fn is_swizzled(&self, terms: &Terms, atom: Atom) -> bool {
         matches!(terms.what(atom), What::Computed(..)) && matches!(self.0[atom.0 as usize], Origin::Base(_))
     }
@@ -108,12 +109,12 @@ impl Bases {
         if open { Origin::Open } else { Origin::None }
     }
 
-    /// An address, taken apart.
+    /// The parts of an address.
     pub fn parts(&self, terms: &Terms, value: Value) -> AddressParts {
         self.parts_of(terms, terms.sum(value))
     }
 
-    /// A sum that is an address, taken apart.
+    /// The parts of an address that is given as a sum.
     pub fn parts_of(&self, terms: &Terms, sum: &Sum<Atom>) -> AddressParts {
         let mut parts = AddressParts { base: None, alone: None, offset: Sum::number(sum.constant), is_remote: false };
         for (atom, factor) in &sum.terms {
@@ -137,7 +138,7 @@ impl Bases {
         parts
     }
 
-    /// The address in a matrix descriptor, in bytes: it stands in the lowest 14 bits, without its own lowest four.
+    /// The address in a matrix descriptor, in bytes: the lowest 14 bits hold it without its lowest four bits.
     pub fn described(&self, terms: &Terms, value: Value) -> Option<AddressParts> {
         let sum = terms.sum(value);
         let mut found: Option<AddressParts> = None;
@@ -187,12 +188,12 @@ impl Bases {
     }
 }
 
-/// Whether a field of an address, scaled, is the address rounded down.
+/// Whether a scaled field of an address is the address rounded down.
 fn is_rounded(low: u32, bits: u32) -> bool {
     low + bits >= 18 && low < 14
 }
 
-/// Whether a field of an address, scaled, is what a descriptor has of it.
+/// Whether a scaled field of an address is the part of it that a descriptor holds.
 fn is_described(low: u32, bits: u32) -> bool {
     (4..14).contains(&low) && low + bits >= 18
 }

@@ -1,24 +1,24 @@
-//! Why values are not known.
+//! The reasons why values are unknown.
 
 use ptx_isa::{Special, SpecialVector, flat::Flat};
 
 use super::terms::{Atom, Content, Terms, Value, What};
 use crate::cause::Cause;
 
-/// How deep expressions are looked at.
+/// The largest depth of expressions that are examined.
 const DEPTH: usize = 12;
 
-/// Why an atom is not known; nothing if it is the number of a thread, or of a CTA.
+/// The reason why an atom is unknown; `None` if it is the number of a thread, or of a CTA.
 pub fn of_atom(code: &Flat, terms: &Terms, atom: Atom) -> Option<Cause> {
     Finder { code, terms }.atom(atom, DEPTH)
 }
 
-/// The same of a value.
+/// The reason why a value is unknown.
 pub fn of_value(code: &Flat, terms: &Terms, value: Value) -> Option<Cause> {
     Finder { code, terms }.value(value, DEPTH)
 }
 
-/// The name of a parameter, or of the part of it at an offset, as options have it.
+/// The name of a parameter, or of its part at an offset, in the form of options.
 pub fn parameter(code: &Flat, symbol: usize, offset: i64) -> Option<String> {
     let name = &code.symbols.get(symbol)?.variable.name;
     Some(if offset == 0 { name.clone() } else { format!("{name}+{offset}") })

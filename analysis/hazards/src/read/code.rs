@@ -1,4 +1,4 @@
-//! What the check takes from the code of a kernel, in its own words.
+//! The properties of instructions that the check uses.
 
 use ptx_isa::{
     Assembled, Fence, FenceSem, InstPlace, Scope, Sem, Sm,
@@ -7,12 +7,12 @@ use ptx_isa::{
 
 use crate::kernel::Semantics;
 
-/// Whether it is a variable in the shared memory of the CTA.
+/// Whether a symbol is a variable in the shared memory of the CTA.
 pub fn is_shared(symbol: &SymbolName) -> bool {
     symbol.variable.space.is_some_and(ptx_isa::Space::is_shared_cta)
 }
 
-/// The access, but for one of memory that other threads do not see, or that nobody writes.
+/// The access of an action, unless it is private: of memory that other threads cannot see, or that no thread writes.
 pub fn access(action: &Action) -> Option<&Access> {
     match action {
         Action::Access(access) if !access.is_private() => Some(access),
@@ -20,24 +20,25 @@ pub fn access(action: &Action) -> Option<&Access> {
     }
 }
 
-/// What an access orders, if it is strong, and its scope.
+/// The ordering semantics and the scope of an access, if it is strong.
 pub fn strong(access: &Access) -> Option<(Semantics, Scope)> {
     let acquires = matches!(access.sem, Sem::Acquire | Sem::AcqRel);
     let releases = matches!(access.sem, Sem::Release | Sem::AcqRel);
     access.strong().map(|scope| (Semantics { acquires, releases }, scope))
 }
 
-/// What a fence orders. `.acquire` and `.release` are one half.
+/// The ordering semantics of a fence. `.acquire` and `.release` are one half each.
 pub fn fence(fence: &Fence) -> Semantics {
     Semantics { acquires: fence.sem != Some(FenceSem::Release), releases: fence.sem != Some(FenceSem::Acquire) }
 }
 
-/// Whether it is asynchronous, and it is not known what it orders.
+/// Whether an instruction is asynchronous and its ordering is unknown.
 pub fn has_unknown_order(action: &Action) -> bool {
     matches!(action, Action::Asynchronous(form, _) if form.has_unknown_order())
 }
 
-/// What the assembler makes of an asynchronous instruction for a `.target`, if that is not what it says; with its line.
+/// The replacement that the assembler makes of an asynchronous instruction for a `.target`, with its line; `None` if it
+/// assembles the instruction as written.
 pub fn assembled(step: &Step, target: &str) -> Option<(InstPlace, String)> {
     let Action::Asynchronous(form, _) = &step.action else { return None };
     let sm: Sm = target.split(',').next()?.trim().parse().ok()?;
@@ -46,10 +47,10 @@ pub fn assembled(step: &Step, target: &str) -> Option<(InstPlace, String)> {
         Assembled::Trap => "a trap",
         Assembled::Synchronous => "a membar and an operation that is not asynchronous",
     };
-    Some((step.at, format!("ptxas 13.5 makes {what} of `{}` for {sm}", form.family())))
+    Some((step.at, format!("ptxas 13.5 replaces `{}` by {what} for {sm}", form.family())))
 }
 
-/// What is not understood of an instruction, in words that follow "not checked:".
+/// The reason why an instruction is not understood; it completes "not checked:".
 pub fn unread(step: &Step) -> Option<String> {
     Some(match &step.action {
         Action::Unknown => format!("the instruction `{}`", step.mnemonic),
@@ -68,8 +69,9 @@ pub fn unread(step: &Step) -> Option<String> {
     })
 }
 
-/// The operands whose values decide about events: addresses, masks, counts and sources of other values. [`Step::reads`] has the data of
-/// accesses, too: each register among these would be followed through all meetings, of which there is a limit, and change no event.
+/// The operands whose values decide about events: addresses, masks, counts, and sources of other values.
+/// [`Step::reads`] also has the data of accesses. Tracking those registers through all phis would use up the limit on
+/// phis, and change no event.
 pub fn sources(step: &Step) -> Vec<&Operand> {
     match &step.action {
         Action::Compute(_, sources) | Action::Pass { from: sources, .. } => sources.iter().collect(),

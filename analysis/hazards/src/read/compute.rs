@@ -9,7 +9,7 @@ use ptx_isa::{
 use super::terms::{Content, Facts, Function, Literal, Says, Terms, Value, What, ones, wrapped};
 use crate::kernel::{Sum, Varies};
 
-/// What an operand holds.
+/// The content of an operand.
 #[derive(Clone, Debug)]
 pub enum Source {
     One(Content),
@@ -21,7 +21,7 @@ pub fn compute(terms: &mut Terms, operation: &Operation, sources: &[Source], res
     ComputingInstruction { terms, operation, sources, results }.compute()
 }
 
-/// An instruction, and what its operands hold.
+/// An instruction, and the contents of its operands.
 struct ComputingInstruction<'i> {
     terms: &'i mut Terms,
     operation: &'i Operation,
@@ -59,7 +59,7 @@ impl ComputingInstruction<'_> {
         self.terms.known(self.value(index)?)
     }
 
-    /// A result of which nothing is known except that equal instructions with equal sources have it.
+    /// An opaque result: only equal instructions with equal sources have the same one.
     fn pure(&mut self) -> Option<Vec<Content>> {
         pure(self.terms, self.operation, self.sources, self.results)
     }
@@ -90,7 +90,7 @@ impl ComputingInstruction<'_> {
             Computation::Compare(Compare { cmp, ty, combined, value: None, .. }) => {
                 setp(self.terms, (cmp, ty), combined, self.sources, self.results)
             }
-            // The result depends on the carry flag, too.
+            // The result depends on the carry flag.
             _ if computation.uses_carry() => None,
             _ if self.results != 1 => None,
             Computation::Alu(op, ty) if !ty.is_float() && ty.element().is_none() => self.integer(op, ty),
@@ -152,7 +152,7 @@ impl ComputingInstruction<'_> {
         }
     }
 
-    /// What is computed of predicates.
+    /// The result of a logical operation on predicates.
     fn predicate(&mut self, op: AluOp) -> Option<Literal> {
         let first = self.truth(0)?;
         match op {
@@ -185,12 +185,12 @@ impl ComputingInstruction<'_> {
         Some(all[2 - self.results.clamp(1, 2)..].to_vec())
     }
 
-    /// The lower half of a product, or all of it, with what is added to it.
+    /// The lower half of a product, or the whole product, plus an addend.
     fn product(&mut self, op: AluOp, ty: Type) -> Option<Vec<Content>> {
         let is_wide = matches!(op, AluOp::MulWide | AluOp::MadWide);
         let bits = bits(ty);
         let width = if is_wide { (bits * 2).min(64) } else { bits };
-        // A factor without a sign is as large as its bits say.
+        // An unsigned factor takes the value of its bits.
         let is_bits = is_wide && !ty.is_signed() && bits <= 32;
         let mask = ones(bits).cast_signed();
         let mut factor = |index: usize| {
@@ -234,7 +234,7 @@ impl ComputingInstruction<'_> {
         }
     }
 
-    /// A shift by a number of bits that is known.
+    /// A shift by a known number of bits.
     fn shifted(&mut self, op: AluOp, ty: Type) -> Option<Vec<Content>> {
         let bits = bits(ty);
         let Some(amount) = self.terms.known(self.value(1)?) else { return self.pure() };
@@ -255,7 +255,8 @@ impl ComputingInstruction<'_> {
         number(if amount >= bits { self.terms.constant(0) } else { self.terms.field(x, amount, bits - amount) })
     }
 
-    /// The place and the length of a field of bits, in the operands from an index on; nothing inside, if they are no numbers.
+    /// The position and the length of a bit field, in the operands from an index on; the inner `None` means that they
+    /// are not constants.
     fn place(&self, index: usize) -> Option<Option<(u32, u32)>> {
         let (low, length) = (self.value(index)?, self.value(index + 1)?);
         let known = |value: Value| Some(self.terms.known(value)?.clamp(0, 255) as u32);
@@ -296,7 +297,7 @@ impl ComputingInstruction<'_> {
         number(self.terms.computed(Function::Of(self.operation.clone()), &[a.min(b), a.max(b)], facts))
     }
 
-    /// A division by a number that is known.
+    /// A division by a known number.
     fn quotient(&mut self, op: AluOp, ty: Type) -> Option<Vec<Content>> {
         let (a, b) = (self.value(0)?, self.value(1)?);
         let facts = self.terms.facts(a);
@@ -319,7 +320,7 @@ impl ComputingInstruction<'_> {
         })
     }
 
-    /// A value of another lane, which all lanes take from the same one.
+    /// The value of another lane, if all lanes read the same lane.
     fn shuffled(&mut self, shuffle: Shuffle) -> Option<Vec<Content>> {
         let x = self.value(0)?;
         if shuffle != Shuffle::Index {
@@ -378,7 +379,7 @@ fn bits(ty: Type) -> u32 {
     ty.bits().clamp(1, 64)
 }
 
-/// The result of constants.
+/// The result of an operation on constants.
 fn folded(op: AluOp, ty: Type, constants: &[i64]) -> Option<i64> {
     let is_folded = matches!(op, AluOp::Min | AluOp::Max | AluOp::Shr | AluOp::Prmt);
     if !is_folded || ty.bits() > 64 || constants.len() != op.arity() {
@@ -409,7 +410,7 @@ fn cvt(terms: &mut Terms, to: Type, from: Type, value: Value) -> Option<Value> {
     let facts = terms.facts(value);
     let fits = facts.low >= 0 && facts.high.cast_unsigned() <= ones(from_bits);
     match from_bits {
-        // Sums of 32 bits are taken not to wrap.
+        // 32-bit sums are assumed not to wrap.
         32 | 64 => Some(value),
         _ if fits => Some(value),
         bits if !from.is_signed() => Some(terms.field(value, 0, bits)),
@@ -431,7 +432,7 @@ fn mov(terms: &mut Terms, bits: u32, sources: &[Source], results: usize) -> Opti
             let width = bits / u32::try_from(results).ok()?.max(1);
             let parts = (0..results).map(|index| {
                 let part = terms.field(*value, index as u32 * width, width);
-                // Constants of 32 bits have a sign.
+                // 32-bit constants are signed.
                 Content::Value(match terms.known(part) {
                     Some(number) => terms.constant(wrapped(number, width)),
                     None => part,
@@ -494,7 +495,7 @@ fn setp(
     Some(vec![first, Content::Literal(combined(terms, literal.opposite()))])
 }
 
-/// The comparisons that all others are, or the opposite of.
+/// The comparisons to which all other comparisons reduce, directly or by negation.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Basic {
     Equal,
@@ -537,7 +538,7 @@ fn compare(terms: &mut Terms, cmp: Cmp, ty: Type, a: Value, b: Value) -> Literal
             }
         }
         (_, Some(number), _) => {
-            // `c < b` is the opposite of `b <= c`.
+            // `c < b` is the negation of `b <= c`.
             let number = if is_signed { number } else { (number.cast_unsigned() & ones(ty.bits())).cast_signed() };
             let low = if is_signed { i64::MIN } else { 0 };
             let opposite = match (basic, number.checked_sub(1)) {
@@ -555,15 +556,15 @@ fn compare(terms: &mut Terms, cmp: Cmp, ty: Type, a: Value, b: Value) -> Literal
     literal.if_(holds)
 }
 
-/// Whether one value is less than another, or not more, as a test of their difference: so tests of `i < n` and of `i + 64 < n` are of
-/// one value. No sum of a kernel is taken to overflow.
+/// Whether one value is less than, or at most, another one, as a test of their difference. Tests of `i < n` and of `i +
+/// 64 < n` thus test the same value. Sums of a kernel are assumed not to overflow.
 fn by_difference(terms: &mut Terms, is_less: bool, a: Value, b: Value) -> Literal {
     let difference = terms.subtract(a, b, 64);
     let is_backward = terms.sum(difference).terms.first().is_some_and(|(_, factor)| *factor < 0);
     let difference = if is_backward { terms.subtract(b, a, 64) } else { difference };
     let sum = terms.sum(difference).clone();
     let value = terms.value(Sum { terms: sum.terms, constant: 0 });
-    // `a - b <= -1`, or the opposite of `b - a <= 0`.
+    // `a - b <= -1`, or the negation of `b - a <= 0`.
     let limit = i64::from(is_less == is_backward) - 1;
     terms.within(value, i64::MIN, limit.wrapping_sub(sum.constant)).if_(!is_backward)
 }
@@ -578,7 +579,7 @@ fn equal(terms: &mut Terms, value: Value, number: i64, ty: Type) -> Literal {
         return terms.all(&both);
     }
     let facts = terms.facts(value);
-    // A constant with its sign set is compared with a value that has none, where that fits.
+    // A constant with its sign bit set is compared, as unsigned, with a non-negative value, if that fits.
     let number = if facts.low >= 0 && number < 0 && unsigned >= 0 { unsigned } else { number };
     terms.within(value, number, number)
 }

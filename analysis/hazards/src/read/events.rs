@@ -1,4 +1,4 @@
-//! What instructions do, as events of a kernel.
+//! The translation of instructions to events of a kernel.
 
 mod asynchronous;
 
@@ -27,7 +27,7 @@ use crate::kernel::{
     Predicate, Semantics, Space, Sum, Test, Unknown, UnknownKind,
 };
 
-/// The kernel that a walk through its code has found.
+/// The kernel model, from a walk through the kernel's code.
 pub fn kernel(code: &Flat, graph: &Graph, walked: &Walked) -> Kernel {
     let bases = Bases::of(&walked.terms, &walked.meetings);
     let mut maker = Maker {
@@ -64,7 +64,7 @@ pub fn kernel(code: &Flat, graph: &Graph, walked: &Walked) -> Kernel {
     maker.kernel
 }
 
-/// The addresses to which `tcgen05.alloc` writes, each with the line of the first.
+/// The addresses to which `tcgen05.alloc` writes, each with the line of its first write.
 fn allocations(code: &Flat, walked: &Walked) -> Vec<(Value, u32)> {
     let mut found: Vec<(Value, u32)> = Vec::new();
     for step in walked.steps.iter().flatten() {
@@ -79,21 +79,21 @@ fn allocations(code: &Flat, walked: &Walked) -> Vec<(Value, u32)> {
     found
 }
 
-/// What objects of a kernel stand for.
+/// The meaning of an object of the kernel.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Thing {
     Base(Base),
-    /// What a tensor map describes.
+    /// The tensor that a tensor map describes.
     Tensor(Box<Thing>),
-    /// What addresses without a known base are relative to: a term that may be large, or nothing.
+    /// The base of addresses without a known one: a term that may be large, or nothing.
     Unknown(Space, Option<Atom>),
-    /// The memory that a matrix descriptor names, where its address is not understood.
+    /// The memory that a matrix descriptor points to, if its address is not understood.
     Described,
     /// The registers of matrices.
     Registers,
 }
 
-/// What an unknown of the kernel stands for.
+/// The meaning of an unknown of the kernel.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Valued {
     Atom(Atom),
@@ -105,7 +105,7 @@ struct Maker<'w> {
     walked: &'w Walked,
     bases: Bases,
     threads: Threads,
-    /// The accesses of the present instruction to registers of matrices.
+    /// The accesses of the current instruction to registers of matrices.
     touched: Vec<Access>,
     kernel: Kernel,
     objects: FxHashMap<Thing, usize>,
@@ -135,7 +135,7 @@ impl<'w> Maker<'w> {
             Valued::Atom(atom) => self.threads.range(terms, atom),
             Valued::Sum(_) => None,
         };
-        // Of a swizzled address it is not known how far it is from its base.
+        // The distance of a swizzled address from its base is unknown.
         let is_address = matches!(valued, Valued::Atom(atom) if self.bases.is_swizzled(terms, atom));
         let range = of_threads.or(is_known.then_some((facts.low, facts.high))).filter(|_| !is_address);
         let by_threads = match valued {
@@ -162,7 +162,7 @@ impl<'w> Maker<'w> {
         Sum { terms, constant: sum.constant }
     }
 
-    /// The conditions that hold together where a literal does.
+    /// The conditions that all hold if a literal holds.
     fn guard(&mut self, literal: Literal) -> Vec<Condition> {
         let terms = self.terms();
         match &terms.predicates[literal.predicate as usize].0 {
@@ -175,7 +175,7 @@ impl<'w> Maker<'w> {
         Condition { predicate: self.predicate(literal.predicate), holds: literal.holds }
     }
 
-    /// The number of a predicate in the kernel. The predicates that it is made of come before it there.
+    /// The number of a predicate in the kernel. Its component predicates precede it there.
     fn predicate(&mut self, predicate: u32) -> usize {
         let terms = self.terms();
         let (mut needed, mut work) = (Vec::new(), vec![predicate]);
@@ -274,7 +274,7 @@ impl<'w> Maker<'w> {
             Thing::Unknown(Space::Tensor, None) => "tensor memory".into(),
             Thing::Registers => "registers".into(),
             Thing::Unknown(Space::Register, None) => "registers".into(),
-            Thing::Described => "what a descriptor of an unknown address means".into(),
+            Thing::Described => "memory of a descriptor of an unknown address".into(),
         }
     }
 
@@ -296,7 +296,7 @@ impl<'w> Maker<'w> {
         }
     }
 
-    /// The state space of the variable that an address points to, if that is known; none of a parameter.
+    /// The state space of the variable that an address points to, if it is known; `None` for a parameter.
     fn space_of(&self, value: Value) -> Option<ptx_isa::Space> {
         match self.bases.parts(self.terms(), value).base {
             Some(Base::Symbol(symbol)) => self.code.symbols.get(symbol).and_then(|symbol| symbol.variable.space),
@@ -352,7 +352,7 @@ impl<'w> Maker<'w> {
         Address { object, offset, is_remote: is_remote || is_cluster && is_unknown }
     }
 
-    /// The variable in shared memory, if there is one only.
+    /// The variable in shared memory, if there is exactly one.
     fn shared(&self) -> Option<usize> {
         let mut all = (0..self.code.symbols.len()).filter(|index| is_shared(&self.code.symbols[*index]));
         all.next().filter(|_| all.next().is_none())
@@ -501,7 +501,7 @@ impl<'w> Maker<'w> {
         let next = &graph.blocks[block].next;
         let branch = self.walked.branches[block];
         for (index, &to) in next.iter().enumerate() {
-            // The last successor is where the guard does not hold.
+            // The last successor is taken if the guard does not hold.
             let literal = branch.map(|literal| literal.if_(graph.blocks[block].is_taken(self.code, index)));
             if literal == Some(Literal::FALSE) {
                 continue;
@@ -530,7 +530,7 @@ impl<'w> Maker<'w> {
         }
     }
 
-    /// What becomes of the unknowns that predicates test, along the edges to the blocks that compute them.
+    /// Records the changes of the unknowns that predicates test, along the edges to the blocks that compute them.
     fn meetings(&mut self) {
         let terms = self.terms();
         let mut tested: Vec<_> = self.values.iter().map(|(valued, index)| (valued.clone(), *index)).collect();
@@ -545,7 +545,7 @@ impl<'w> Maker<'w> {
                 Valued::Atom(atom) => Sum::of(atom),
                 Valued::Sum(number) => terms.sum(number).clone(),
             };
-            // What is met outside of loops is computed once, and so in no block that is entered again.
+            // A phi outside of loops is computed once, so its block is not entered again.
             let met = |(atom, _): &(Atom, i64)| match terms.what(*atom) {
                 What::Phi(block, _) => Some(*block),
                 _ => None,
@@ -553,7 +553,7 @@ impl<'w> Maker<'w> {
             let Some(to) = self.kernel.unknowns[value].block.or_else(|| sum.terms.iter().find_map(met)) else {
                 continue;
             };
-            // What the block computes anew in each round is not what it was.
+            // Values that the block computes in each iteration have no previous value.
             let is_anew = |(atom, _): &(Atom, i64)| {
                 let (what, facts) = &terms.atoms[atom.0 as usize];
                 facts.block == Some(to) && !matches!(what, What::Phi(block, _) if *block == to)
@@ -584,7 +584,7 @@ impl<'w> Maker<'w> {
         self.kernel.meetings.dedup();
     }
 
-    /// A sum with the incoming values of one edge in place of the phis of its block.
+    /// A sum in which the incoming values of one edge replace the phis of its block.
     fn came(&self, sum: &Sum<Atom>, to: usize, index: usize) -> Option<Sum<Atom>> {
         let terms = self.terms();
         let mut came: std::collections::BTreeMap<Atom, i64> = std::collections::BTreeMap::new();
@@ -607,7 +607,7 @@ impl<'w> Maker<'w> {
         Some(Sum { terms: came.into_iter().filter(|(_, factor)| *factor != 0).collect(), constant })
     }
 
-    /// Leaves out what cannot be reached, and plain accesses of global memory that nothing else concerns.
+    /// Removes unreachable blocks, and plain accesses of global memory that no other event concerns.
     fn finish(&mut self) {
         let blocks = &mut self.kernel.blocks;
         let mut seen = vec![false; blocks.len()];
@@ -646,7 +646,7 @@ impl<'w> Maker<'w> {
         }
     }
 
-    /// How many threads the copies have room for.
+    /// The number of threads for which the copies have room.
     fn room(&mut self) -> Option<u32> {
         let atoms: FxHashMap<usize, Atom> = self
             .values
@@ -660,7 +660,7 @@ impl<'w> Maker<'w> {
         rows::most(&self.kernel, |value| self.threads.of_large(terms, *atoms.get(&value)?))
     }
 
-    /// Says of which objects the address is loaded, and which variables of the module are written.
+    /// Records the objects whose addresses are loaded, and the variables of the module that are written.
     fn names(&mut self) {
         let is_global = |space: Option<ptx_isa::Space>| matches!(space, Some(ptx_isa::Space::Global));
         let steps = &self.code.steps;

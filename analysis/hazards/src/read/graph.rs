@@ -1,4 +1,4 @@
-//! The blocks of a kernel's code: which follow which, which dominate which, and where values of registers meet.
+//! The control-flow graph of a kernel's code, with dominators and phis.
 
 use ptx_isa::{
     effects::{Effect, Group},
@@ -12,9 +12,9 @@ use super::{
     rounds::{BlockContent, first_rounds},
 };
 
-/// How many values may meet, besides some for each instruction; registers beyond have no known value.
+/// The limit of phis, in addition to some for each instruction; the values of further registers are unknown.
 const MEETING: usize = 200_000;
-/// How many more for each instruction.
+/// The number of additional phis for each instruction.
 const MEETING_EACH: usize = 4;
 
 /// A basic block.
@@ -22,39 +22,40 @@ const MEETING_EACH: usize = 4;
 pub struct CodeBlock {
     /// Its instructions.
     pub ops: std::ops::Range<usize>,
-    /// Which of the first rounds of a loop the block is a copy for; 0 if it is no copy.
+    /// The iteration that the block is a copy for, among the first iterations of a loop; 0 if it is not a copy.
     pub round: usize,
-    /// The blocks that follow; of a guarded branch, the last is where the guard does not hold.
+    /// The successors; the last successor of a guarded branch is taken if the guard does not hold.
     pub next: Vec<usize>,
     pub previous: Vec<usize>,
-    /// Of the blocks that dominate it, the nearest; the entry has itself.
+    /// Its immediate dominator; the entry has itself.
     pub dominator: usize,
-    /// Whether control may come back to it.
+    /// Whether it is in a loop.
     pub is_in_loop: bool,
-    /// The registers whose values meet here.
+    /// The registers whose values meet at its beginning.
     pub phis: Vec<usize>,
 }
 
 impl CodeBlock {
-    /// Whether the guard of the block's branch holds where control goes to a successor.
+    /// Whether the guard of the block's branch holds on the edge to a successor.
     pub fn is_taken(&self, code: &Flat, index: usize) -> bool {
         let last = self.ops.clone().last().and_then(|last| code.steps.get(last));
         let targets = match last.map(|last| &last.action) {
             Some(Action::Jump(targets, _)) => targets.len(),
             _ => 0,
         };
-        // The last successor is where the guard does not hold; a branch at the end of the code has none.
+        // The last successor is taken if the guard does not hold; a branch at the end of the code has no such
+        // successor.
         index + 1 < self.next.len() || self.next.len() <= targets
     }
 }
 
-/// The blocks of a kernel that control reaches, in reverse post-order.
+/// The reachable blocks of a kernel, in reverse post-order.
 #[derive(Debug)]
 pub struct Graph {
     pub blocks: Vec<CodeBlock>,
-    /// The blocks whose nearest dominator each block is, in their order.
+    /// The blocks that each block immediately dominates, in their order.
     pub dominated: Vec<Vec<usize>>,
-    /// Registers of which the meeting values are not followed.
+    /// Whether the values of each register are no longer tracked.
     pub given_up: Vec<bool>,
 }
 
@@ -71,7 +72,7 @@ impl Graph {
     }
 }
 
-/// The blocks that the first leads to.
+/// The blocks that are reachable from the first.
 fn reached(code: &Flat) -> Vec<CodeBlock> {
     let cfg = Cfg::of(code, |_| false);
     if cfg.blocks.is_empty() {
@@ -90,7 +91,7 @@ fn reached(code: &Flat) -> Vec<CodeBlock> {
     })
 }
 
-/// Blocks in reverse post-order, each with its instructions and its round.
+/// Blocks in reverse post-order, each with its instructions and its iteration.
 fn in_order(next: &[Vec<usize>], own: impl Fn(usize) -> (std::ops::Range<usize>, usize)) -> Vec<CodeBlock> {
     let order = graph::reverse_post_order(next.len(), 0, |block| next[block].iter().copied());
     let mut renamed = vec![usize::MAX; next.len()];
@@ -102,7 +103,7 @@ fn in_order(next: &[Vec<usize>], own: impl Fn(usize) -> (std::ops::Range<usize>,
     order.iter().map(block).collect()
 }
 
-/// How much a block is, and whether it waits for copies.
+/// The size of a block, and whether it waits for copies.
 fn content(ops: &[Step]) -> BlockContent {
     let waits = |op: &Step| match &op.action {
         Action::Asynchronous(form, _) => matches!(form.effect(), Effect::WaitGroup { of: Group::Copy, .. }),
@@ -123,7 +124,7 @@ fn relate(blocks: &mut [CodeBlock]) {
     }
 }
 
-/// Finds where values of the registers meet that have several definitions and are read in another block than that of one.
+/// Places the phis: for registers that have several definitions, and a read in a block without a definition of its own.
 fn phis(code: &Flat, blocks: &mut [CodeBlock]) -> Vec<bool> {
     let registers = code.registers.len();
     let (mut writers, mut is_read_elsewhere) = (vec![0u8; registers], vec![false; registers]);
@@ -131,7 +132,7 @@ fn phis(code: &Flat, blocks: &mut [CodeBlock]) -> Vec<bool> {
     let mut definitions: FxHashMap<usize, Vec<usize>> = FxHashMap::default();
     for op in blocks.iter().flat_map(|block| &code.steps[block.ops.clone()]) {
         for register in op.writes.iter().flatten() {
-            // A guarded instruction leaves the old value where it is not executed.
+            // A guarded instruction keeps the old value if it is not executed.
             writers[*register] = writers[*register].saturating_add(1);
         }
     }

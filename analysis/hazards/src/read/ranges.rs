@@ -1,7 +1,7 @@
-//! The ranges of the values that loops carry from round to round.
+//! The range analysis of the values that loops carry between iterations.
 //!
-//! All ranges begin empty and grow until nothing changes. What grows for long is widened: first to a number that something is
-//! compared with, then to anything.
+//! All ranges begin empty and grow up to a fixed point. A range that keeps growing is widened: first to a number that
+//! some comparison uses, then to the full range.
 
 use ptx_isa::{AluOp, arithmetic::Computation, flat::Flat, operation::Operation};
 use rustc_hash::FxHashMap;
@@ -10,14 +10,14 @@ use super::terms::{Content, Function, Literal, Meetings, Says, Terms, Value, Wha
 
 type Range = (i64, i64);
 
-/// Rounds before ranges are widened to the next number that something is compared with, before they are widened to anything, and
-/// before all is given up.
+/// The iterations before ranges are widened to the next number that some comparison uses, before they are widened to
+/// the full range, and before the analysis gives up.
 const ROUNDS: [usize; 3] = [4, 10, 40];
 
-/// How often ranges are narrowed behind that.
+/// The number of narrowing iterations after that.
 const NARROWINGS: usize = 3;
 
-/// Where loops are unrolled, their counters may begin below 0.
+/// The lowest start of a counter: unrolling may move it below 0.
 const FEW: i64 = -64;
 
 /// The range of each phi, by its block and its register.
@@ -41,7 +41,7 @@ pub fn ranges(terms: &Terms, meetings: &Meetings, code: &Flat) -> FxHashMap<(usi
                 now = now.map(|now| widened(old.unwrap_or(now), now, (round < ROUNDS[1]).then_some(&compared)));
             }
             if let (What::Phi(_, register), Some((low @ FEW.., high))) = (what, now) {
-                // A counter of 32 bits that begins at a small number is taken not to overflow.
+                // A 32-bit counter that begins at a small number is assumed not to overflow.
                 let most = if code.registers.get(*register).is_some_and(|register| register.bits == 32) {
                     i64::from(i32::MAX).max(low)
                 } else {
@@ -85,12 +85,12 @@ fn widened(old: Range, now: Range, compared: Option<&Vec<i64>>) -> Range {
 struct Finder<'t> {
     terms: &'t Terms,
     meetings: &'t Meetings,
-    /// The range of each atom; none as long as no value has come to it.
+    /// The range of each atom; `None` until a value reaches it.
     ranges: Vec<Option<Range>>,
 }
 
 impl Finder<'_> {
-    /// What was widened may be narrowed by what is computed of it: a remainder is less than what divides.
+    /// Narrows widened ranges by the expressions that compute them: a remainder is less than its divisor.
     fn narrow(&mut self) {
         for _ in 0..NARROWINGS {
             for index in 0..self.ranges.len() {
@@ -149,7 +149,7 @@ impl Finder<'_> {
         }
     }
 
-    /// The range of a value where a literal holds; none if it cannot hold.
+    /// The range of a value if a literal holds; `None` if the literal cannot hold.
     fn where_(&self, value: Value, literal: Literal) -> Option<Range> {
         self.terms.narrowed_by(self.value(value)?, value, literal)
     }

@@ -1,4 +1,4 @@
-//! The registers of matrices: those that a `wgmma` reads and writes while its thread goes on.
+//! The registers of matrices: registers that a `wgmma` reads and writes asynchronously.
 
 use ptx_isa::{
     Family, Role,
@@ -8,14 +8,14 @@ use ptx_isa::{
 
 use super::code;
 
-/// Registers in a row: the first, and how many.
+/// Consecutive registers: the first, and their number.
 pub type Run = (usize, usize);
 
-/// The registers that instructions of matrices touch.
+/// The registers that matrix instructions access.
 pub struct Registers {
-    /// By their numbers; empty if there are none.
+    /// Whether each register is accessed, by its number; empty if there are none.
     is_of_matrix: Vec<bool>,
-    /// Those that are written.
+    /// Whether each register is written.
     is_accumulator: Vec<bool>,
 }
 
@@ -32,8 +32,9 @@ impl Registers {
         Self { is_of_matrix, is_accumulator }
     }
 
-    /// Which of them an instruction reads and which it writes. Where an accumulator is only renamed, nothing is said: compilers put
-    /// copies between the parts of its life, which the hardware never makes.
+    /// The runs of these registers that an instruction reads, and those that it writes. A copy that only renames an
+    /// accumulator gives none: compilers insert copies between the parts of its live range, which the hardware never
+    /// executes.
     pub fn touched(&self, op: &Step) -> [Vec<Run>; 2] {
         let is_copy = match &op.action {
             Action::Compute(operation, _) => matches!(operation, Operation::Mov(_)),
@@ -65,13 +66,13 @@ impl Registers {
     }
 }
 
-/// Whether it is a `wgmma.mma_async`.
+/// Whether an instruction is a `wgmma.mma_async`.
 pub fn is_matrix(op: &Step) -> bool {
     let Action::Asynchronous(form, _) = &op.action else { return false };
     matches!(form.family(), Family::WgmmaMmaAsync | Family::WgmmaMmaAsyncSp)
 }
 
-/// The registers that an instruction reads. Of a `wgmma`, those of its operand A.
+/// The registers that an instruction reads. For a `wgmma`, the registers of its operand A.
 fn read(op: &Step) -> Vec<usize> {
     match &op.action {
         Action::Compute(..) | Action::Pass { .. } => op.reads(),

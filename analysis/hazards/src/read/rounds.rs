@@ -1,32 +1,35 @@
-//! The first rounds of loops that wait for groups of copies, each as blocks of its own.
+//! Loop peeling: the first iterations of loops that wait for groups of copies become blocks of their own.
 //!
-//! Such a loop works on the elements of a ring: what one round copies, a later one reads. In the first rounds all indexes are numbers,
-//! so that it is known which round uses which element. Behind them the loop stands as it was.
+//! Such a loop works on the elements of a ring: a later iteration reads the element that an earlier iteration copies.
+//! In the first iterations all indices are numbers, so that it is known which iteration uses which element. The loop
+//! follows them unchanged.
 
 use ptx_isa::graph;
 
-/// How many rounds become blocks of their own: rings have seldom more elements.
+/// The number of iterations that become blocks: rings seldom have more elements.
 const ROUNDS: usize = 4;
 
-/// How many instructions these blocks may have together.
+/// The limit of instructions in all of these blocks together.
 const LIMIT: usize = 40_000;
 
-/// Blocks, each with those that follow.
+/// Blocks, each with its successors.
 #[derive(Debug, Default)]
 pub struct Blocks {
     pub next: Vec<Vec<usize>>,
-    /// For each block, the block of the code that it is a copy of, and the number of the round. Round 0 is the block of the code itself.
+    /// For each block, the block of the code that it is a copy of, and the number of the iteration. Iteration 0 is the
+    /// block of the code itself.
     pub of: Vec<(usize, usize)>,
 }
 
-/// What decides whether a loop is taken apart.
+/// The properties that decide whether a loop is peeled.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct BlockContent {
     pub instructions: usize,
     pub waits_for_group: bool,
 }
 
-/// Puts the first rounds of such loops in front of them. The blocks come in reverse post-order, the first is the entry.
+/// Inserts the first iterations of such loops before them. The blocks come in reverse post-order; the first is the
+/// entry.
 pub fn first_rounds(next: Vec<Vec<usize>>, content: &[BlockContent]) -> Blocks {
     let waits = |block: usize| content[block].waits_for_group;
     let loops = if (0..next.len()).any(waits) { loops(&next, waits) } else { Vec::new() };
@@ -42,7 +45,7 @@ pub fn first_rounds(next: Vec<Vec<usize>>, content: &[BlockContent]) -> Blocks {
     blocks
 }
 
-/// The innermost loops that wait, each with the block at which it begins.
+/// The innermost loops that wait, each with its header.
 fn loops(next: &[Vec<usize>], waits: impl Fn(usize) -> bool) -> Vec<(usize, Vec<usize>)> {
     let previous = graph::previous(next.len(), |block| next[block].iter().copied());
     let mut loops: Vec<(usize, Vec<usize>)> = Vec::new();

@@ -1,8 +1,9 @@
-//! How many threads the copies of a kernel have room for.
+//! The largest number of threads for which the copies of a kernel have room.
 //!
-//! A kernel of which nothing says how large its CTAs are may say it by what it copies: of two rows that it copies one behind the other,
-//! the second begins where the last thread's part of the first one ends. In a larger CTA, two threads copy to one place with nothing in
-//! between. That is a data race which no wait and no barrier of the kernel is there to prevent, so that no launch of it that is right has
+//! If a kernel does not specify the size of its CTAs, its copies may imply a limit: of two rows that it copies one
+//! after the other, the second begins where the last thread's part of the first ends. In a larger CTA, two threads copy
+//! to the same memory without synchronization between them. That is a data race that no wait and no barrier of the
+//! kernel prevents, so no correct launch of it has so many threads.
 //! so many threads.
 
 use std::{collections::BTreeMap, sync::Arc};
@@ -11,20 +12,22 @@ use rustc_hash::FxHashMap;
 
 use crate::kernel::{Access, Condition, Event, EventKind, Kernel, Operation, Space, Varies};
 
-/// A whole number of warps has room, or the copies are no rows.
+/// A whole number of warps has room, otherwise the copies are not rows.
 const WARP: usize = 32;
 
-/// A row: where it begins, but for what each thread adds; how many bytes each thread copies; and what each thread adds.
+/// A row: its beginning without the per-thread terms; the number of bytes that each thread copies; and the per-thread
+/// terms.
 struct Row {
     begin: i64,
     bytes: i64,
     own: Vec<(usize, i64)>,
 }
 
-/// What copies have alike whose rows are beside each other: the object, what all threads add alike, and what holds of them.
+/// The common key of copies whose rows are adjacent: the object, the uniform terms, and the conditions of their
+/// threads.
 type Alike = (usize, Vec<(usize, i64)>, Vec<Condition>);
 
-/// The most threads that have room, where `each` says what the threads of a large CTA have of a value.
+/// The largest number of threads that have room. `each` returns the values of the threads of a large CTA.
 pub fn most(kernel: &Kernel, mut each: impl FnMut(usize) -> Option<Arc<[i64]>>) -> Option<u32> {
     let mut least: Option<usize> = None;
     for block in reached_by_all(kernel) {
@@ -47,7 +50,7 @@ pub fn most(kernel: &Kernel, mut each: impl FnMut(usize) -> Option<Arc<[i64]>>) 
     least.and_then(|least| u32::try_from(least).ok())
 }
 
-/// The blocks to which all threads of a CTA come in some execution: on a path where none differs from another.
+/// The blocks that all threads of a CTA reach in some execution, on a path on which no threads diverge.
 fn reached_by_all(kernel: &Kernel) -> Vec<usize> {
     let mut seen = vec![false; kernel.blocks.len()];
     let (mut open, mut found) = (vec![0], Vec::new());
@@ -65,7 +68,7 @@ fn is_alike(kernel: &Kernel, condition: &Condition) -> bool {
     kernel.predicates[condition.predicate].varies == Varies::No
 }
 
-/// What a copy writes in shared memory.
+/// The writes of a copy to shared memory.
 fn written(event: &Event) -> impl Iterator<Item = &Access> {
     let accesses = match &event.kind {
         EventKind::Start(start) => &start.accesses[..],
@@ -84,14 +87,15 @@ fn row(kernel: &Kernel, event: &Event, access: &Access) -> Option<(Alike, Row)> 
         .then(|| ((access.address.object, alike, event.guard.clone()), Row { begin: offset.constant, bytes, own }))
 }
 
-/// How many threads have room: none but the next would copy to where another one copies in another row.
+/// The number of threads that have room: up to it, no thread copies to memory that another thread copies to in another
+/// row.
 fn room(rows: &[Row], each: &mut impl FnMut(usize) -> Option<Arc<[i64]>>) -> Option<usize> {
     let mut terms = |row: &Row| -> Option<Vec<(Arc<[i64]>, i64)>> {
         row.own.iter().map(|(value, factor)| Some((each(*value)?, *factor))).collect()
     };
     let rows: Vec<_> = rows.iter().map(|row| Some((row, terms(row)?))).collect::<Option<_>>()?;
     let count = rows.iter().flat_map(|(_, terms)| terms).map(|(each, _)| each.len()).min()?;
-    // Where each part ends, with its thread and its row, by where it begins.
+    // The end of each part, with its thread and its row, by its beginning.
     let mut taken: BTreeMap<i64, (i64, usize, usize)> = BTreeMap::new();
     for thread in 0..count {
         for (number, (row, terms)) in rows.iter().enumerate() {

@@ -1,7 +1,7 @@
-//! Values and predicates by number: equal expressions have one number.
+//! Numbered values and predicates: equal expressions have the same number.
 //!
-//! A value is a sum of atoms, each times a number. What is no sum is an atom of its own: a field of bits, a choice, what is loaded,
-//! a phi. Sums are exact up to the width of registers: addresses are taken not to wrap.
+//! A value is a linear sum of atoms. Everything else is an atom itself: a bit field, a selection, a loaded value, a
+//! phi. Sums are exact up to the width of registers: addresses are assumed not to wrap.
 
 mod algebra;
 mod predicates;
@@ -12,7 +12,7 @@ use rustc_hash::FxHashMap;
 
 use crate::kernel::{Sum, Varies};
 
-/// How many terms a sum may have. A longer one is an atom.
+/// The largest number of terms of a sum. A longer sum is an atom.
 const TERMS: usize = 12;
 
 /// The number of a value, in [`Terms::values`].
@@ -23,7 +23,7 @@ pub struct Value(pub u32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Atom(pub u32);
 
-/// A predicate of [`Terms`], or its opposite. Those that the kernel needs become its conditions.
+/// A predicate of [`Terms`], or its negation. The literals that the kernel needs become its conditions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Literal {
     pub predicate: u32,
@@ -39,13 +39,13 @@ impl Literal {
         Self { holds: !self.holds, ..self }
     }
 
-    /// The same where `holds` is true, the opposite otherwise.
+    /// The literal if `holds` is true, otherwise its negation.
     pub fn if_(self, holds: bool) -> Self {
         if holds { self } else { self.opposite() }
     }
 }
 
-/// What a register holds.
+/// The content of a register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Content {
     /// Nothing has been written.
@@ -54,18 +54,18 @@ pub enum Content {
     Literal(Literal),
 }
 
-/// For a block and a register with a phi: what the register holds at the end of each predecessor, and the literal that holds on the edge
-/// from there.
+/// For a block and a register with a phi: the content of the register at the end of each predecessor, and the literal
+/// that holds on the edge from there.
 pub type Meetings = FxHashMap<(usize, usize), Vec<(Content, Literal)>>;
 
-/// What is known of a value.
+/// The facts about a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Facts {
     pub low: i64,
     pub high: i64,
     /// The bits that may be set.
     pub mask: u64,
-    /// The innermost block of a loop that the value depends on.
+    /// The innermost loop header that the value depends on.
     pub block: Option<usize>,
 }
 
@@ -81,7 +81,7 @@ impl Facts {
 /// A function of values or predicates: equal functions of equal values have equal results.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Function {
-    /// The instruction as it is.
+    /// The instruction itself.
     Of(Operation),
     Add,
     Subtract,
@@ -91,21 +91,21 @@ pub enum Function {
     And,
     Or,
     Xor,
-    /// A shift to the right that keeps the sign.
+    /// An arithmetic shift to the right.
     ShiftRight,
-    /// The upper half of a product of 32 bits.
+    /// The upper half of a 32-bit product.
     MultiplyHigh {
         is_signed: bool,
     },
-    /// The upper half of a product of 64 bits without a sign.
+    /// The upper half of an unsigned 64-bit product.
     MultiplyHighest,
     /// The difference of a swizzled address from the address.
     Swizzle,
-    /// The lane that `elect` gives for a mask.
+    /// The lane that `elect` returns for a mask.
     Elected,
-    /// A comparison of numbers, of which some have no order.
+    /// A comparison of numbers that may be unordered.
     Compares(Cmp, Type),
-    /// Whether a number without a sign is less than another one, or not more.
+    /// Whether an unsigned number is less than, or at most, another one.
     Below {
         or_equal: bool,
     },
@@ -113,45 +113,45 @@ pub enum Function {
     Differ,
 }
 
-/// What an atom is.
+/// The expression of an atom.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum What {
     /// The address of a symbol.
     Symbol(usize),
-    /// What the `tcgen05.alloc` gives that writes to this address.
+    /// The allocation of the `tcgen05.alloc` that writes to this address.
     Allocation(Value),
     /// A special register.
     Special(Special),
-    /// A parameter of the kernel: its symbol, where, and how many bytes.
+    /// A parameter of the kernel: its symbol, the offset, and the number of bytes.
     Param(usize, i64, u64),
-    /// Some bits of a value: the lowest, and how many.
+    /// A bit field of a value: its lowest bit and its length.
     Field(Value, u32, u32),
-    /// One of two values: the first where the literal holds.
+    /// One of two values: the first if the literal holds.
     Select(Literal, Value, Value),
-    /// The value of one lane of the warp: which one, if it is the same in all warps.
+    /// The value of one lane of the warp, with the lane if it is the same in all warps.
     Shuffle(Value, Option<u8>),
-    /// The distance from an address of this CTA to the same address of another one, whose rank is the value.
+    /// The distance from an address of this CTA to the same address of another CTA, whose rank is the value.
     Remote(Option<Value>),
-    /// What an instruction computes of values.
+    /// The result of an instruction on values.
     Computed(Function, Vec<Value>),
-    /// What an instruction computes of a predicate and others.
+    /// The result of an instruction on a predicate and other operands.
     Chosen(Operation, Vec<Content>),
     /// A phi: its block and its register.
     Phi(usize, usize),
     /// A result of an instruction, loaded from an address if there is one.
     Result(usize, usize, Option<Value>),
-    /// What a register holds that nothing writes.
+    /// The content of a register that no instruction has written.
     Unset(usize),
 }
 
-/// What a predicate says.
+/// The meaning of a predicate.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Says {
     All(Vec<Literal>),
     Within(Value, i64, i64),
-    /// One thread of the warp is elected, of those of a mask.
+    /// One thread of the warp is elected, among the lanes of a mask.
     Elected(Value),
-    /// What an instruction says of values.
+    /// The predicate that an instruction computes from values.
     Computed(Function, Vec<Content>),
     Phi(usize, usize),
     /// A wait on an mbarrier has succeeded, or another result of an instruction.
@@ -170,7 +170,7 @@ pub struct Terms {
     predicate_numbers: FxHashMap<Says, u32>,
     /// The depth of each block in the dominator tree.
     depths: Vec<usize>,
-    /// Which threads may have different values of each atom, and of each predicate.
+    /// The threads that may have different values of each atom, and of each predicate.
     atoms_vary: Vec<Varies>,
     predicates_vary: Vec<Varies>,
     /// Whether the threads of a CTA have one dimension.
@@ -181,7 +181,7 @@ pub fn ones(bits: u32) -> u64 {
     if bits >= 64 { u64::MAX } else { (1 << bits) - 1 }
 }
 
-/// The lowest bits of a number, as a number with a sign.
+/// The lowest bits of a number, as a signed number.
 pub fn wrapped(number: i64, bits: u32) -> i64 {
     if bits >= 64 || bits == 0 { number } else { number << (64 - bits) >> (64 - bits) }
 }
@@ -204,7 +204,7 @@ impl Terms {
         terms
     }
 
-    /// The inner one of two blocks of loops. Both dominate the same instruction, so that the deeper one is the inner one.
+    /// The inner one of two loop headers. Both dominate the same instruction, so the deeper one is the inner one.
     pub fn inner(&self, a: Option<usize>, b: Option<usize>) -> Option<usize> {
         let depth = |block: usize| self.depths.get(block).copied().unwrap_or(0);
         match (a, b) {
@@ -213,13 +213,13 @@ impl Terms {
         }
     }
 
-    // Making.
+    // Constructors.
 
     pub fn atom(&mut self, what: What, facts: Facts) -> Value {
         self.varying(what, facts, Varies::Thread)
     }
 
-    /// An atom. Where its parts do not say which threads have different values of it, `varies` does.
+    /// An atom. `varies` tells which threads may have different values of it, unless that follows from its parts.
     pub fn varying(&mut self, what: What, facts: Facts, varies: Varies) -> Value {
         let atom = match self.atom_numbers.get(&what) {
             Some(atom) => *atom,
@@ -245,7 +245,7 @@ impl Terms {
         value
     }
 
-    /// The value that is the sum of these terms and 0, if there is one.
+    /// The value that is the sum of these terms and the constant 0, if there is one.
     pub fn find(&self, terms: &[(Atom, i64)]) -> Option<Value> {
         self.value_numbers.get(&Sum { terms: terms.to_vec(), constant: 0 }).copied()
     }
@@ -258,7 +258,7 @@ impl Terms {
         self.varying_predicate(says, block, Varies::No)
     }
 
-    /// A predicate. Where its parts do not say which threads have different values of it, `varies` does.
+    /// A predicate. `varies` tells which threads may have different values of it, unless that follows from its parts.
     pub fn varying_predicate(&mut self, says: Says, block: Option<usize>, varies: Varies) -> Literal {
         let predicate = match self.predicate_numbers.get(&says) {
             Some(number) => *number,
@@ -273,7 +273,7 @@ impl Terms {
         Literal { predicate, holds: true }
     }
 
-    // Asking.
+    // Queries.
 
     pub fn sum(&self, value: Value) -> &Sum<Atom> {
         &self.values[value.0 as usize].0
@@ -288,7 +288,7 @@ impl Terms {
         sum.terms.is_empty().then_some(sum.constant)
     }
 
-    /// What a value is that is one atom and nothing else.
+    /// The expression of a value that is a single atom.
     pub fn only(&self, value: Value) -> Option<&What> {
         match self.sum(value) {
             Sum { terms, constant: 0 } => match terms[..] {

@@ -1,4 +1,4 @@
-//! What each thread of a CTA has of a value that depends on nothing but its number.
+//! The value in each thread of a CTA, if it depends only on the thread's number.
 
 use std::sync::Arc;
 
@@ -9,23 +9,23 @@ use crate::kernel::{SIZES, Varies};
 
 use super::terms::{Atom, Function, Literal, Says, Terms, Value, What, ones, wrapped};
 
-/// How deep expressions are looked at.
+/// The largest depth of expressions that are evaluated.
 const DEPTH: usize = 64;
 
-/// How many threads a warp has.
+/// The number of threads of a warp.
 const WARP: usize = 32;
 
-/// How many numbers are kept of all atoms together.
+/// The limit of stored numbers, for all atoms together.
 const NUMBERS: usize = 4_000_000;
 
 /// The values of the threads, in the order of their numbers.
 type Each = Arc<[i64]>;
 
-/// What is known of each thread.
+/// The known values of each thread.
 pub struct Threads {
-    /// How many there are at most, if they are numbered by one register.
+    /// The largest number of threads, if a single register numbers them.
     count: usize,
-    /// Whether nothing says how many there are.
+    /// Whether the number of threads is unknown.
     is_open: bool,
     known: FxHashMap<Atom, Option<Each>>,
 }
@@ -40,13 +40,13 @@ impl Threads {
         }
     }
 
-    /// The lowest and the highest that some thread has.
+    /// The lowest and the highest value in any thread.
     pub fn range(&mut self, terms: &Terms, atom: Atom) -> Option<(i64, i64)> {
         let each = self.atom(terms, atom, DEPTH)?;
         Some((*each.iter().min()?, *each.iter().max()?))
     }
 
-    /// The same for the first threads, as many as each of [`SIZES`] has, where it makes a difference.
+    /// The same range over the first threads, for each of the counts in [`SIZES`], if they differ.
     pub fn by_threads(&mut self, terms: &Terms, atom: Atom) -> Vec<(i64, i64)> {
         let Some(each) = self.atom(terms, atom, DEPTH) else { return Vec::new() };
         let of = |count: usize| Some((*each[..count].iter().min()?, *each[..count].iter().max()?));
@@ -55,17 +55,17 @@ impl Threads {
         if all.windows(2).all(|pair| pair[0] == pair[1]) { Vec::new() } else { all }
     }
 
-    /// What each thread has, where it is known how many there are.
+    /// The value in each thread, if the number of threads is known.
     pub fn each(&mut self, terms: &Terms, atom: Atom) -> Option<Each> {
         if self.is_open { None } else { self.of_large(terms, atom) }
     }
 
-    /// What each thread of a CTA has that is as large as it may be.
+    /// The value in each thread of a CTA of the largest size.
     pub fn of_large(&mut self, terms: &Terms, atom: Atom) -> Option<Each> {
         self.atom(terms, atom, DEPTH)
     }
 
-    /// Of which threads a literal holds and of which it does not, where it is known how many there are.
+    /// The truth of a literal in each thread, if the number of threads is known.
     pub fn holds(&mut self, terms: &Terms, literal: Literal) -> Option<Arc<[Option<bool>]>> {
         let is_known = !self.is_open && self.count > 0 && terms.literal_varies(literal) != Varies::No;
         if is_known { self.decided(terms, literal, DEPTH).map(Arc::from) } else { None }
@@ -79,7 +79,7 @@ impl Threads {
             return None;
         }
         let each = self.computed(terms, atom, depth - 1).map(Each::from);
-        // What has another range is not understood.
+        // An atom with values outside of its range is not understood.
         let facts = terms.atoms[atom.0 as usize].1;
         let fits = |each: &Each| each.iter().all(|number| facts.low <= *number && *number <= facts.high);
         let each = each.filter(fits);
@@ -129,17 +129,18 @@ impl Threads {
         Some(all)
     }
 
-    /// Of which threads a literal holds, if that is known of all.
+    /// The truth of a literal in each thread, if it is known for all threads.
     fn literal(&mut self, terms: &Terms, literal: Literal, depth: usize) -> Option<Vec<bool>> {
         self.decided(terms, literal, depth)?.into_iter().collect()
     }
 
-    /// Of each thread, whether a literal holds. Other values than those of threads may be anything in their ranges.
+    /// The truth of a literal in each thread. Values that do not follow from the thread's number may be anything in
+    /// their ranges.
     fn decided(&mut self, terms: &Terms, literal: Literal, depth: usize) -> Option<Vec<Option<bool>>> {
         let depth = depth.checked_sub(1)?;
         let mut holds = match &terms.predicates[literal.predicate as usize].0 {
             Says::Within(value, low, high) => {
-                // The ends of the range of all numbers are none.
+                // The ends of the full range mean no bound.
                 let low = if *low == i64::MIN { i128::MIN } else { i128::from(*low) };
                 let high = if *high == i64::MAX { i128::MAX } else { i128::from(*high) };
                 let within = |(least, most): (i128, i128)| match () {
@@ -168,7 +169,7 @@ impl Threads {
         Some(holds)
     }
 
-    /// The lowest and the highest that each thread may have of a value; nothing where no part of it follows from the number of the thread.
+    /// The range of a value in each thread; `None` if no part of the value follows from the number of the thread.
     fn ranges(&mut self, terms: &Terms, value: Value, depth: usize) -> Option<Vec<(i128, i128)>> {
         let sum = terms.sum(value);
         let mut all = vec![(i128::from(sum.constant), i128::from(sum.constant)); self.count];
@@ -189,7 +190,7 @@ impl Threads {
     }
 }
 
-/// What is computed of two numbers.
+/// The function that computes a result from two numbers.
 fn operation(function: &Function) -> Option<fn(i64, i64) -> Option<i64>> {
     Some(match function {
         Function::And => |a, b| Some(a & b),

@@ -1,7 +1,7 @@
-//! Which waits on mbarriers have succeeded where a predicate holds.
+//! The waits on mbarriers that have succeeded if a predicate holds.
 //!
-//! The result of a `try_wait` may go a long way before it is tested: through a number that is 1 or 0, and through a loop, whose rounds
-//! each try the wait of the next one in advance.
+//! The result of a `try_wait` may take a long way before it is tested: through a number that is 1 or 0, and through a
+//! loop whose iterations each try the wait of the next iteration in advance.
 
 use super::{
     terms::{Atom, Content, Literal, Says, What},
@@ -9,20 +9,20 @@ use super::{
 };
 use crate::kernel::Sum;
 
-/// Through how many phis the result of a wait is followed.
+/// The largest number of phis through which the result of a wait is traced.
 const MEETINGS: usize = 3;
-/// How many incoming values such a phi may have.
+/// The largest number of incoming values of such a phi.
 const WAYS: usize = 32;
 
-/// A wait: its instruction, and the address of its mbarrier where it is tested.
+/// A wait: its instruction, and the address of its mbarrier at the point of the test.
 pub type Wait = (usize, Sum<Atom>);
 
-/// The waits that have succeeded where a literal holds.
+/// The waits that have succeeded if a literal holds.
 pub fn implied(walked: &Walked, literal: Literal) -> Vec<Wait> {
     let mut found = through(walked, literal, MEETINGS);
     found.sort_unstable_by(|a, b| (a.0, &a.1.terms, a.1.constant).cmp(&(b.0, &b.1.terms, b.1.constant)));
     found.dedup();
-    // Of the waits on one mbarrier one is enough.
+    // One wait on each mbarrier is enough.
     let mut seen: Vec<Sum<Atom>> = Vec::new();
     found.retain(|(_, barrier)| {
         let is_new = !seen.contains(barrier);
@@ -65,14 +65,15 @@ fn through(walked: &Walked, literal: Literal, meetings: usize) -> Vec<Wait> {
     found
 }
 
-/// When an incoming value of a phi passes a test.
+/// The condition under which an incoming value of a phi passes a test.
 enum Way {
     Literal(Literal),
-    /// Where the phi of this block and register passes it, too.
+    /// The phi of this block and register passes the test, too.
     Meeting(usize, usize),
 }
 
-/// When a value is in a range, or is not. Numbers, choices between two numbers and phis are understood.
+/// The condition under which a value is inside of a range, or outside. Numbers, selections between two numbers and phis
+/// are understood.
 fn tested(walked: &Walked, content: Content, low: i64, high: i64, holds: bool) -> Option<Way> {
     let terms = &walked.terms;
     let Content::Value(value) = content else { return None };
@@ -93,7 +94,7 @@ fn tested(walked: &Walked, content: Content, low: i64, high: i64, holds: bool) -
     }
 }
 
-/// The waits that have succeeded where a phi passes a test. Each of its incoming values must say so of some wait, but for constants.
+/// The waits that have succeeded if a phi passes a test. Each incoming value except constants must imply some wait.
 fn meeting(walked: &Walked, place: (usize, usize), met: &dyn Fn(Content) -> Option<Way>, meetings: usize) -> Vec<Wait> {
     let mut ways: Vec<(usize, Vec<Wait>)> = Vec::new();
     let all = walked.meetings.get(&place).map_or(&[][..], |met| met);
@@ -103,7 +104,8 @@ fn meeting(walked: &Walked, place: (usize, usize), met: &dyn Fn(Content) -> Opti
     for (way, (content, _)) in all.iter().enumerate() {
         let waits = match met(*content) {
             _ if *content == Content::Unset => continue,
-            // By a constant, the program says that it need not wait. It has another reason then, as that no round follows.
+            // With a constant, the program states that it need not wait: for another reason, for example because no
+            // iteration follows.
             Some(Way::Literal(Literal::FALSE | Literal::TRUE)) => continue,
             Some(Way::Literal(literal)) => through(walked, literal, meetings - 1),
             Some(Way::Meeting(..)) if meetings <= 1 => Vec::new(),
@@ -118,7 +120,7 @@ fn meeting(walked: &Walked, place: (usize, usize), met: &dyn Fn(Content) -> Opti
     if let [(_, waits)] = &ways[..] {
         return waits.clone();
     }
-    // The address of the mbarrier may differ from edge to edge, and be the same in terms of the phis of the block.
+    // The mbarrier's address may differ from edge to edge, and yet be the same in terms of the phis of the block.
     let unified = ways.iter().flat_map(|(way, waits)| waits.iter().map(move |wait| (*way, wait)));
     let unified: Vec<Wait> = unified
         .filter_map(|(way, (op, barrier))| {
@@ -132,7 +134,7 @@ fn meeting(walked: &Walked, place: (usize, usize), met: &dyn Fn(Content) -> Opti
     if unified.is_empty() { ways.into_iter().flat_map(|(_, waits)| waits).collect() } else { unified }
 }
 
-/// The phis of a block that are numbers: what each is behind the edges, and what comes to it along one edge.
+/// The phis of a block that are numbers: the value of each in the block, and its incoming value along one edge.
 fn pairs(walked: &Walked, block: usize, way: usize) -> Vec<(Sum<Atom>, Sum<Atom>)> {
     let terms = &walked.terms;
     let pair = |(register, content): &(usize, Content)| {
@@ -145,17 +147,17 @@ fn pairs(walked: &Walked, block: usize, way: usize) -> Vec<(Sum<Atom>, Sum<Atom>
     walked.met.get(&block).map_or(&[][..], |met| met).iter().filter_map(pair).collect()
 }
 
-/// A sum, with what comes along one edge in place of the phis of a block.
+/// A sum in which the incoming values along one edge replace the phis of a block.
 fn lowered(walked: &Walked, block: usize, way: usize, sum: &Sum<Atom>) -> Sum<Atom> {
     replaced(sum, pairs(walked, block, way).iter().map(|(there, comes)| (there, comes)))
 }
 
-/// A sum, with the phis of a block in place of what comes along one edge.
+/// A sum in which the phis of a block replace their incoming values along one edge.
 fn lifted(walked: &Walked, block: usize, way: usize, sum: &Sum<Atom>) -> Sum<Atom> {
     replaced(sum, pairs(walked, block, way).iter().map(|(there, comes)| (comes, there)))
 }
 
-/// A sum, with the second sum of each pair in place of the first.
+/// A sum in which the second sum of each pair replaces the first.
 fn replaced<'s>(sum: &Sum<Atom>, pairs: impl Iterator<Item = (&'s Sum<Atom>, &'s Sum<Atom>)>) -> Sum<Atom> {
     let mut result = sum.clone();
     for (old, new) in pairs {

@@ -1,4 +1,4 @@
-//! What registers hold where instructions are executed.
+//! The symbolic evaluation of a kernel: the contents of the registers at each instruction.
 
 use ptx_isa::{
     Asynchronous, Axis, Family, Role, Special, SpecialScalar, SpecialVector, Type,
@@ -21,12 +21,12 @@ use crate::{
     options::Options,
 };
 
-/// An instruction that matters, with what its operands hold.
+/// A relevant instruction, with the contents of its operands.
 #[derive(Debug)]
 pub struct Step {
     /// The number of the instruction.
     pub op: usize,
-    /// What holds of a thread that executes it.
+    /// The guard: it holds in a thread that executes the instruction.
     pub guard: Literal,
     /// The address of an access, the number of a barrier.
     pub first: Option<Value>,
@@ -36,7 +36,7 @@ pub struct Step {
     pub operands: Vec<(Role, Source)>,
 }
 
-/// What is known of a kernel's values.
+/// The values of a kernel.
 #[derive(Debug)]
 pub struct Walked {
     pub terms: Terms,
@@ -44,30 +44,30 @@ pub struct Walked {
     pub steps: Vec<Vec<Step>>,
     /// The literal that chooses the successor of each block.
     pub branches: Vec<Option<Literal>>,
-    /// The predicates that say that a wait has succeeded, each with its instruction.
+    /// The predicates whose truth means a successful wait, each with its instruction.
     pub waits: FxHashMap<u32, (usize, Value)>,
     /// The incoming values of each phi, by its block and its register.
     pub meetings: Meetings,
     /// The predecessors of each block with phis, in the order of their incoming values.
     pub origins: FxHashMap<usize, Vec<usize>>,
-    /// What the registers with phis hold at the beginning of each block.
+    /// The contents of the registers with phis at the beginning of each block.
     pub met: FxHashMap<usize, Vec<(usize, Content)>>,
 }
 
-/// What an earlier walk has found out about a phi.
+/// The facts about a phi from an earlier walk.
 #[derive(Clone, Copy, Debug)]
 struct Known {
     range: Option<(i64, i64)>,
     varies: Varies,
-    /// Whether all incoming values are one, but for the phi itself.
+    /// Whether all incoming values except the phi itself are the same.
     is_copy: bool,
-    /// What is added in every round of a loop.
+    /// The number that every iteration of a loop adds.
     step: Option<i64>,
-    /// A register that always has the same value at the same block, but for a number that is added.
+    /// A register of the same block that always differs from this one by the same constant.
     twin: Option<(usize, i64)>,
 }
 
-/// Walks the code twice: the first walk finds out what the phis of loops hold.
+/// Walks the code twice: the first walk computes facts about the phis of loops.
 pub fn walk(code: &Flat, graph: &Graph, options: &Options) -> Walked {
     let mut first = pass(code, graph, options, FxHashMap::default(), &[]);
     let ranges = ranges(&first.terms, &first.meetings, code);
@@ -98,12 +98,12 @@ pub fn walk(code: &Flat, graph: &Graph, options: &Options) -> Walked {
             }
         }
     }
-    // A load may stand in front of the `tcgen05.alloc` of another warp.
+    // A load may precede the `tcgen05.alloc` of another warp.
     let allocations = allocations(code, &first);
     if known.is_empty() && allocations.is_empty() { first } else { pass(code, graph, options, known, &allocations) }
 }
 
-/// Contents less a number, so that the sum of the first has none; and that number.
+/// The contents minus a constant that makes the constant of the first one 0; and that constant.
 fn from_zero(terms: &mut Terms, contents: &[Content]) -> (Vec<Content>, i64) {
     let begin = match contents.first() {
         Some(Content::Value(value)) => terms.sum(*value).constant,
@@ -119,7 +119,7 @@ fn from_zero(terms: &mut Terms, contents: &[Content]) -> (Vec<Content>, i64) {
     (contents.iter().map(shifted).collect(), begin)
 }
 
-/// The addresses to which `tcgen05.alloc` writes, where they are those of variables.
+/// The addresses to which `tcgen05.alloc` writes, if they are addresses of variables.
 fn allocations(code: &Flat, walked: &Walked) -> Vec<(usize, i64)> {
     let mut found = Vec::new();
     for step in walked.steps.iter().flatten() {
@@ -138,7 +138,7 @@ fn allocations(code: &Flat, walked: &Walked) -> Vec<(usize, i64)> {
     found
 }
 
-/// What is added in every round of a loop to a register that begins with one value.
+/// The number that every iteration of a loop adds to a register whose first value is unique.
 fn step(terms: &Terms, (block, register): (usize, usize), met: &[(Content, Literal)]) -> Option<i64> {
     let (mut step, mut first) = (None, None);
     for (content, _) in met {
@@ -156,7 +156,7 @@ fn step(terms: &Terms, (block, register): (usize, usize), met: &[(Content, Liter
     step.filter(|step| *step != 0 && first.is_some())
 }
 
-/// Walks the tree of dominators: when a block is met, what comes to it along the flow of control has been met.
+/// Walks the dominator tree: a block is evaluated after its predecessors along the flow of control.
 fn pass(
     code: &Flat,
     graph: &Graph,
@@ -193,7 +193,7 @@ fn pass(
         let address = walker.value(&address);
         walker.allocations.extend(address);
     }
-    // A block, how much there was to undo in front of it, and how many of those that it dominates are done.
+    // A block, the length of the undo list before it, and the number of blocks done that it dominates.
     let mut stack = vec![(0, 0, 0)];
     walker.block(0);
     while let Some((block, undo, done)) = stack.pop() {
@@ -215,7 +215,7 @@ fn pass(
     Walked { terms, steps, branches, waits, meetings, origins, met }
 }
 
-/// Whether the threads of a CTA have one dimension: the kernel says it, or reads no other.
+/// Whether the threads of a CTA have one dimension: the kernel specifies it, or reads only the first.
 fn is_flat(code: &Flat) -> bool {
     let reads = |axis| code.reads_special(Special::Vector(SpecialVector::Tid, axis));
     match code.head.required_threads {
@@ -239,13 +239,13 @@ struct Walker<'c> {
     options: &'c Options,
     terms: Terms,
     contents: Vec<Content>,
-    /// The registers that were written, with what they held before.
+    /// The registers that were written, with their previous contents.
     undo: Vec<(usize, Content)>,
-    /// Where `tcgen05.alloc` has written addresses.
+    /// The addresses that `tcgen05.alloc` has written to.
     allocations: Vec<Value>,
     walked: Parts,
     known: FxHashMap<(usize, usize), Known>,
-    /// The block and the instruction that is met.
+    /// The current block and instruction.
     at: (usize, usize),
     /// The counter of a loop, by its first block.
     counts: FxHashMap<usize, Value>,
@@ -260,7 +260,7 @@ impl Walker<'_> {
         self.undo.push((register, old));
     }
 
-    /// The number of the instruction that is met: in each round of a loop that stands alone it is another one.
+    /// The number of the current instruction: it is different in each iteration that has blocks of its own.
     fn here(&self) -> usize {
         let (block, index) = self.at;
         index + self.graph.blocks[block].round * self.code.steps.len()
@@ -310,7 +310,7 @@ impl Walker<'_> {
         }
     }
 
-    /// A content and a number that is added.
+    /// A content plus a number.
     fn apart(&mut self, content: Content, number: i64) -> Content {
         match content {
             Content::Value(value) if number != 0 => {
@@ -321,7 +321,8 @@ impl Walker<'_> {
         }
     }
 
-    /// Of the registers that begin with a number and to which each round of a loop adds one, that to which the least is added.
+    /// The register to which each iteration of a loop adds the smallest number, among the registers that begin with a
+    /// known number and have such a step.
     fn counter(&self, block: usize) -> Option<usize> {
         let begins = |register: usize| match self.walked.meetings.get(&(block, register))?.first()?.0 {
             Content::Value(value) => self.terms.known(value),
@@ -335,7 +336,8 @@ impl Walker<'_> {
         steps.min_by_key(|(step, register)| (step.unsigned_abs(), *register)).map(|(_, register)| register)
     }
 
-    /// What a register of a loop holds that grows by a multiple of what the counter grows by: a sum in terms of the counter.
+    /// The content of a register of a loop whose step is a multiple of the counter's step: a sum in terms of the
+    /// counter.
     fn counted(&mut self, block: usize, register: usize, counter: usize) -> Option<Content> {
         let step = |register: usize| self.known.get(&(block, register)).and_then(|known| known.step);
         let (own, unit) = (step(register)?, step(counter)?);
@@ -354,7 +356,7 @@ impl Walker<'_> {
         Some(Content::Value(self.terms.add(from, added, bits)))
     }
 
-    /// What a register holds at the beginning of a block where several values of it meet.
+    /// The content of a register at the beginning of a block where several of its values meet.
     fn phi(&mut self, block: usize, register: usize) -> Content {
         let own = &self.graph.blocks[block];
         let met: Vec<Content> = self
@@ -393,7 +395,7 @@ impl Walker<'_> {
         Content::Value(self.terms.varying(What::Phi(block, register), facts, varies))
     }
 
-    /// What is known of a phi by its incoming values.
+    /// The facts about a phi that follow from its incoming values.
     fn met_facts(&self, met: &[Content], block: Option<usize>, known: Option<Known>) -> Facts {
         let one = |content: &Content| match content {
             Content::Value(value) => Some(self.terms.facts(*value)),
@@ -413,7 +415,7 @@ impl Walker<'_> {
         Facts { mask: facts.mask & met.mask, block, ..facts }
     }
 
-    /// What a guard says; `None` if there is none.
+    /// The literal of a guard; `None` if there is none.
     fn guard(&mut self, op: &flat::Step) -> Option<Literal> {
         let (register, holds) = op.guard?;
         Some(self.literal(register).if_(holds))
@@ -438,7 +440,7 @@ impl Walker<'_> {
 
     fn read(&mut self, register: usize) -> Content {
         match self.contents[register] {
-            // Each reading of what is not followed is another value.
+            // Each reading of a register that is not tracked is a new value.
             Content::Unset if self.graph.given_up[register] => {
                 let block = self.at.0;
                 let block = self.graph.blocks[block].is_in_loop.then_some(block);
@@ -489,7 +491,7 @@ impl Walker<'_> {
         }
     }
 
-    /// A special register that has the same value in every thread, where the launch is known.
+    /// A special register that has the same value in every thread, if the launch is known.
     fn launched(&self, special: Special) -> Option<i64> {
         let (sizes, axis) = match special {
             Special::Vector(SpecialVector::Ntid, axis) => (self.code.head.required_threads?, axis),
@@ -609,7 +611,7 @@ impl Walker<'_> {
         self.results(block, index, results, loaded_from, guard);
     }
 
-    /// What is read of a parameter.
+    /// The contents that a read of a parameter returns.
     fn parameter(&mut self, symbol: usize, offset: i64, ty: Type, op: &flat::Step) -> Vec<Content> {
         let bytes = u64::from(ty.bits()).div_ceil(8);
         let name = causes::parameter(self.code, symbol, offset);
@@ -625,7 +627,7 @@ impl Walker<'_> {
         op.writes.iter().enumerate().map(param).collect()
     }
 
-    /// Registers that hold the address that a `tcgen05.alloc` has written, if the load is of it.
+    /// The registers that hold the address that a `tcgen05.alloc` has written, if the load reads it.
     fn allocation(&mut self, address: Option<Value>, bytes: Option<u64>, results: usize) -> Option<Vec<Content>> {
         let known = address.filter(|address| self.allocations.contains(address) && bytes == Some(4) && results == 1)?;
         let facts = Facts { mask: !0xffff_ffff_0000_0000, ..Facts::range(0, 0xffff_ffff) };
@@ -662,7 +664,7 @@ impl Walker<'_> {
         }
     }
 
-    /// What is known of what is loaded.
+    /// The facts about a loaded value.
     fn loaded(&self, action: &Action, results: usize) -> Facts {
         let bytes = code::access(action).and_then(|access| Some(access.bytes()? / results.max(1) as u64));
         match bytes {
@@ -682,13 +684,13 @@ impl Walker<'_> {
         }
     }
 
-    /// Writes a register, where the guard holds.
+    /// Writes a register if the guard holds.
     fn assign(&mut self, register: usize, content: Content, guard: Literal) {
         let content = match (guard, self.contents[register], content) {
             (Literal::TRUE, ..) | (_, Content::Unset, _) => content,
             (_, Content::Value(old), Content::Value(new)) => Content::Value(self.terms.select(guard, new, old)),
             (_, Content::Literal(old), Content::Literal(new)) => {
-                // Where the guard holds the new one, else the old one.
+                // The new content if the guard holds, otherwise the old one.
                 let with = self.terms.all(&[guard, new]);
                 let without = self.terms.all(&[guard.opposite(), old]);
                 Content::Literal(self.terms.any(&[with, without]))
@@ -699,7 +701,7 @@ impl Walker<'_> {
     }
 }
 
-/// What an address operand holds.
+/// The value of an address operand.
 pub fn address(operands: &[(Role, Source)], role: Role) -> Option<Value> {
     operands.iter().find(|(own, _)| *own == role).and_then(|(_, source)| match source {
         Source::One(Content::Value(value)) => Some(*value),
@@ -707,12 +709,12 @@ pub fn address(operands: &[(Role, Source)], role: Role) -> Option<Value> {
     })
 }
 
-/// Whether the result of an instruction says that a phase of an mbarrier is complete.
+/// Whether the result of an instruction tells that a phase of an mbarrier is complete.
 fn is_wait(form: &Asynchronous) -> bool {
     matches!(form.effect(), Effect::Mbarrier(MbarrierEffect::Wait { .. }))
 }
 
-/// Whether a special register has another value each time that it is read.
+/// Whether a special register may have a different value each time that it is read.
 fn is_clock(special: Special) -> bool {
     use SpecialScalar::*;
     match special {

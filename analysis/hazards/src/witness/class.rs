@@ -1,24 +1,26 @@
-//! What a finding of an execution says of asynchronous operations.
+//! The classification of faults that executions show.
 
 use ptx_execute::{AccessType, Detail, End, Fault, FaultKind, Missing, Site, SiteKind, Tried, WORKSPACE};
 use ptx_isa::Family;
 
-/// How sure a witness is.
+/// The class of a witness, from the most certain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, strum::Display)]
 #[strum(serialize_all = "kebab-case")]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Class {
-    /// A race with an asynchronous operation or an mbarrier, or one of these misused.
+    /// A race with an asynchronous operation or an mbarrier, or a misuse of one of them.
     Wrong,
-    /// What the manual asks for, and many kernels do without; or a hang, which may take an order of threads that no GPU has.
+    /// A violation of a requirement of the manual that many kernels ignore; or a hang that may take a thread order that
+    /// no GPU has.
     Warning,
-    /// Threads wait for ever for arrivals, in a launch that never ends: what is made up of it may be why.
+    /// Threads wait forever for arrivals, in a launch that never ends: its invented arguments may be the reason.
     Stuck,
-    /// Of ordinary accesses alone.
+    /// A race of ordinary accesses only.
     Plain,
 }
 
-/// Whether an instruction is an asynchronous operation, or only synchronizes with such: no fence, no barrier and no hint.
+/// Whether an instruction is an asynchronous operation, or only synchronizes with asynchronous operations. Fences,
+/// barriers and hints do not count.
 fn is_asynchronous(site: &Site) -> bool {
     use Family::*;
     site.family().is_some_and(|family| {
@@ -46,30 +48,30 @@ fn is_asynchronous(site: &Site) -> bool {
     })
 }
 
-/// The class of a finding; nothing if it says nothing of the kernel in a launch whose arguments are made up. It may stand after
-/// something that is misused in the same run.
+/// The class of a fault; `None` if the fault is not evidence about the kernel, because the launch's arguments are
+/// invented. `is_behind` tells whether the fault follows a misuse in the same run.
 pub fn class(finding: &Fault, tried: &Tried, is_behind: bool) -> Option<Class> {
     let is_asynchronous = is_asynchronous(&finding.site) || finding.other.as_ref().is_some_and(is_asynchronous);
     match finding.kind {
-        // What follows where something is misused may follow of that.
+        // A race after a misuse may be a consequence of the misuse.
         FaultKind::Race if is_behind && tried.end == End::Stopped(FaultKind::Misuse) => None,
         FaultKind::Race if !is_asynchronous => Some(Class::Plain),
         FaultKind::Race if is_moved(finding) => Some(Class::Warning),
-        // Rows of a tensor may overlap only since its strides are made up.
+        // Rows of a tensor may overlap only because its strides are invented.
         FaultKind::Race if is_in_buffer(finding, tried) && finding.detail != Detail::TensorMap => None,
         FaultKind::Race if is_lenient(finding) => Some(Class::Warning),
         FaultKind::Race => Some(Class::Wrong),
-        // Many kernels end without the wait, and lose nothing on the GPUs there are.
+        // Many kernels end without the wait, and lose nothing on existing GPUs.
         FaultKind::Unfinished => Some(Class::Warning),
-        // A phase that a slow thread misses ends all in some orders; GPUs may not have these.
+        // In some orders a slow thread misses a phase, and everything hangs; GPUs may not have these orders.
         FaultKind::Hang if tried.end == End::Ended => Some(Class::Warning),
         FaultKind::Hang => match finding.detail {
-            // Boxes of tensor maps may be why.
+            // Boxes of tensor maps may be the reason.
             Detail::Missing(Missing::Bytes) if tried.launch.has_maps() => None,
             Detail::Missing(_) => Some(Class::Stuck),
             _ => None,
         },
-        // If no launch ends, the arguments may be why.
+        // If no launch ends, the arguments may be the reason.
         FaultKind::Absent | FaultKind::BarrierCount | FaultKind::TensorMemory if tried.end == End::Ended => {
             Some(Class::Wrong)
         }
@@ -77,20 +79,23 @@ pub fn class(finding: &Fault, tried: &Tried, is_behind: bool) -> Option<Class> {
     }
 }
 
-/// Whether a register of a product is copied before the product is waited for: compilers move such copies in front of the wait.
+/// Whether a register of a product is copied before the wait for the product: compilers move such copies before the
+/// wait.
 fn is_moved(finding: &Fault) -> bool {
     finding.detail == Detail::Registers && finding.site.kind == SiteKind::Move
 }
 
-/// Whether the place is in a buffer that was made up for a parameter, or where only an address leads that was read from one.
+/// Whether the location is in a buffer that was invented for a parameter, or is reachable only through an address that
+/// was read from such a buffer.
 fn is_in_buffer(finding: &Fault, tried: &Tried) -> bool {
     let Some(place) = &finding.place else { return false };
     let is_of = |field| place.starts_with(&tried.launch.name_of(field));
     place.starts_with(WORKSPACE) || tried.launch.fields.iter().any(is_of)
 }
 
-/// Whether the manual asks for more than many kernels have: for a proxy fence between a read, an initialization or an allocation and
-/// a copy, for an order of what arrives at an mbarrier with its end, and for a wait between products of one thread.
+/// Whether the fault violates only a requirement of the manual that many kernels ignore: a proxy fence between a read,
+/// an initialization or an allocation and a copy; an ordering between arrivals at an mbarrier and its invalidation; or
+/// a wait between products of one thread.
 fn is_lenient(finding: &Fault) -> bool {
     let sites = [Some(&finding.site), finding.other.as_ref()];
     let has = |family| sites.iter().flatten().any(|site| site.family() == Some(family));

@@ -1,4 +1,4 @@
-//! What synchronizes in a function, and the function without it.
+//! The deletion of synchronizations from a function.
 
 use ptx_isa::{
     Code,
@@ -7,7 +7,7 @@ use ptx_isa::{
 };
 use strum::{Display, EnumIter};
 
-/// What is deleted.
+/// The kind of a deleted synchronization.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Display, EnumIter)]
 pub enum DeletedKind {
     #[strum(to_string = "`tcgen05.wait::ld`")]
@@ -66,7 +66,7 @@ impl DeletedKind {
         })
     }
 
-    /// Whether an arrival that is missing makes others wait for ever, so that nothing races.
+    /// Whether a missing arrival makes other threads wait forever, so that nothing races.
     pub fn hangs(self) -> bool {
         self == Self::Arrive
     }
@@ -77,7 +77,7 @@ impl DeletedKind {
     }
 }
 
-/// A synchronization of a function: places in its body.
+/// A synchronization of a function: the indices of its lines in the body.
 #[derive(Clone, Debug)]
 pub struct Deletion {
     pub kind: DeletedKind,
@@ -85,7 +85,7 @@ pub struct Deletion {
 }
 
 impl Deletion {
-    /// All of a function. Both halves of a barrier of the cluster are one.
+    /// All synchronizations of a function. Both halves of a barrier of the cluster are one.
     pub fn all(function: &Function) -> Vec<Self> {
         let mut all: Vec<Self> = Vec::new();
         let mut arrived = None;
@@ -108,13 +108,13 @@ impl Deletion {
         all
     }
 
-    /// The lines of the text.
+    /// The lines of the synchronization.
     pub fn lines<'f>(&self, function: &'f Function) -> Vec<&'f Line> {
         let body = function.body.as_deref().unwrap_or_default();
         self.places.iter().map(|place| &body[*place]).collect()
     }
 
-    /// The function without it. What waits for an mbarrier finds at once that the phase is over, so that loops end.
+    /// The function without the synchronization. A wait for an mbarrier is replaced by a success, so that loops end.
     pub fn apply(&self, function: &mut Function) {
         let body = function.body.as_mut().expect("it has this place");
         for place in self.places.iter().rev() {

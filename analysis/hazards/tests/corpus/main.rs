@@ -1,8 +1,9 @@
-//! The check on kernels of compilers: how much it finds, and whether it finds what is deleted.
+//! The check on kernels of compilers: its findings, and whether it detects deletions.
 //!
-//! Every wait, fence, commit and barrier is deleted, one by one. What the check says then and did not say before, is found.
-//! Of what is not found, executions of the kernel say whether anything races: the machine that runs it knows nothing of the check.
-//! The kernels are those of `tests/async/reported`, and those of the folders that `ASYNC_CORPUS` names, with `:` between them.
+//! Every wait, fence, commit and barrier is deleted, one by one. A deletion counts as found if the check has a new
+//! finding. For deletions that are not found, executions of the kernel decide whether anything races: the machine that
+//! runs it is independent of the check. The kernels are in `tests/async/reported` and in the folders that
+//! `ASYNC_CORPUS` lists, separated by `:`.
 
 mod deletion;
 mod oracle;
@@ -30,22 +31,22 @@ use self::{
     oracle::{Judgement, Oracle},
 };
 
-/// What is found in kernels of others, and is there: the file, the kernel's name or a part of it, the rule, and why.
+/// True findings in kernels of other projects: the file, the kernel's name or a part of it, the rule, and the reason.
 #[rustfmt::skip]
 const KNOWN: [(&str, &str, Rule, &str); 4] = [
-    ("triton/gluon_wgmma_pipelined_sm90a", "wgmma_pipelined",   Rule::R7, "with k < 64 no round waits for the copies in front of the loop"),
-    ("triton/matmul_mxfp4_sm100a",         "",                  Rule::R3, "with k < 1 scales are copied, and nothing commits and waits"),
-    ("triton/matmul_mxfp8_sm100a",         "",                  Rule::R3, "with k < 1 scales are copied, and nothing commits and waits"),
-    ("triton/matmul_nvfp4_sm100a",         "",                  Rule::R3, "with k < 1 scales are copied, and nothing commits and waits"),
+    ("triton/gluon_wgmma_pipelined_sm90a", "wgmma_pipelined",   Rule::R7, "with k < 64 no iteration waits for the copies before the loop"),
+    ("triton/matmul_mxfp4_sm100a",         "",                  Rule::R3, "with k < 1 scales are copied, and no instruction commits and waits"),
+    ("triton/matmul_mxfp8_sm100a",         "",                  Rule::R3, "with k < 1 scales are copied, and no instruction commits and waits"),
+    ("triton/matmul_nvfp4_sm100a",         "",                  Rule::R3, "with k < 1 scales are copied, and no instruction commits and waits"),
 ];
 
-/// Kernels of `tests/async/reported` with findings that are false yet. One that has none any more leaves the list.
+/// Kernels of `tests/async/reported` that still have false positives. A kernel without any must leave the list.
 const FALSE: [&str; 0] = [];
 
-/// So many percent of the deletions that matter are found.
+/// The least percentage of relevant deletions that must be found.
 const FLOOR: usize = 95;
 
-/// Where all deletions would take longer, nothing is deleted.
+/// The limit of time for the deletions of a kernel; if they would take longer, nothing is deleted.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 fn main() {
@@ -83,25 +84,25 @@ fn main() {
     }
 }
 
-/// What became of a deletion.
+/// The outcome of a deletion.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Outcome {
     Found,
     /// Only `strict` needs it.
     Strict,
-    /// It says that it cannot tell.
+    /// The check reports that the question is undecided.
     NotChecked,
     /// An asynchronous operation races, or tensor memory stays allocated.
     Missed,
-    /// Who makes or ends an mbarrier races with who uses it.
+    /// The initialization or invalidation of an mbarrier races with its uses.
     Barrier,
-    /// Only ordinary accesses race, which the check is not for.
+    /// Only ordinary accesses race, which the check does not cover.
     Ordinary,
-    /// Threads wait for ever, and nothing races.
+    /// Threads wait forever, and nothing races.
     Hangs,
     /// Nothing races.
     Redundant,
-    /// Executions do not tell.
+    /// Executions do not decide.
     Unclear,
 }
 
@@ -110,7 +111,7 @@ struct Total {
     /// By folder.
     kernels: BTreeMap<String, Counts>,
     deleted: BTreeMap<(String, DeletedKind), BTreeMap<Outcome, usize>>,
-    /// What is not found, and is no redundancy.
+    /// The deletions that are neither found nor redundant.
     missed: Vec<String>,
 }
 
@@ -221,7 +222,7 @@ fn is_known(name: &str, finding: &Hazard) -> bool {
     KNOWN.iter().any(known)
 }
 
-/// What makes a finding another one.
+/// The identity of a finding.
 type Key = (Option<Rule>, Option<u32>, u32, Claim);
 
 fn key(finding: &Hazard) -> Key {
@@ -239,7 +240,8 @@ fn without(alone: &Module, function: &Function, deletion: &Deletion) -> Module {
     without
 }
 
-/// What the check says of it, if it says anything. `before` is what is found with nothing deleted, in `default` and in `strict`.
+/// The outcome that the check's new findings imply, if there are any. `before` has the findings before the deletion, in
+/// `default` and in `strict`.
 fn found(alone: &Module, function: &Function, deletion: &Deletion, before: &[BTreeSet<Key>; 2]) -> Option<Outcome> {
     let [default, strict] = before;
     let (readings, before) =
@@ -248,7 +250,7 @@ fn found(alone: &Module, function: &Function, deletion: &Deletion, before: &[BTr
     let without = kernels.iter().find(|kernel| kernel.name == function.name)?;
     let mut new = check(without, readings).findings;
     new.retain(|finding| !before.contains(&key(finding)));
-    // What cannot be told by a rule is possible.
+    // An undecided finding of a rule is a possible fault.
     let is_found = |finding: &Hazard| match finding.claim {
         Claim::Wrong => true,
         Claim::NotChecked => finding.rule.is_some(),
@@ -297,7 +299,7 @@ fn told(judgement: &Judgement) -> String {
 }
 
 impl Total {
-    /// How many are found, and how many should be.
+    /// The number of deletions found, and the number that should be.
     fn found(&self) -> (usize, usize) {
         let counted = self.deleted.iter().filter(|((_, kind), _)| !kind.hangs());
         let outcomes = counted.flat_map(|(_, outcomes)| outcomes);
@@ -332,7 +334,7 @@ impl Total {
         let folders: BTreeSet<_> = self.deleted.keys().map(|(of, _)| of).collect();
         for of in folders {
             println!(
-                "\n| deleted in {of} | number | found | found in `strict` | not checked | missed | at an mbarrier | only ordinary | hangs | redundant | unclear | found of what is needed |"
+                "\n| deleted in {of} | number | found | found in `strict` | not checked | missed | at an mbarrier | only ordinary | hangs | redundant | unclear | found of the needed |"
             );
             println!("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |");
             for kind in DeletedKind::iter() {

@@ -1,4 +1,5 @@
-//! What executions on the CPU say of a kernel with something deleted. The machine shares nothing with the check but the syntax of PTX.
+//! The judgement of CPU executions on a kernel with a deletion. The machine shares only the syntax of PTX with the
+//! check.
 
 use std::collections::BTreeSet;
 
@@ -6,34 +7,34 @@ use ptx_execute::{Fault, FaultKind, LaunchError, Options};
 use ptx_isa::{Function, Module};
 use testing::reported::{Class, INPUTS, race, run};
 
-/// What is said of a kernel with something deleted, the most important first.
+/// The judgement on a kernel with a deletion, the most important first.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Judgement {
     /// Two lines race.
     Races(Class, [u32; 2]),
     /// An operation is used as the manual forbids it, on this line.
     Misused(u32, String),
-    /// Threads wait for ever, on this line.
+    /// Threads wait forever, on this line.
     Hangs(u32),
     /// Tensor memory stays allocated.
     Leaks,
-    /// Executions do not tell.
+    /// Executions do not decide.
     Unclear(String),
-    /// Nothing is found that was not there before.
+    /// Every fault was already there before the deletion.
     Redundant,
 }
 
-/// What some executions of a kernel with nothing deleted find.
+/// The faults that some executions of a kernel show before any deletion.
 pub struct Oracle {
     boxes: Vec<u32>,
     bases: Vec<BTreeSet<Judgement>>,
 }
 
-/// Copies of tensors may have these sizes, where nothing is known of them. The size is right with which nothing waits for ever.
+/// The possible box sizes of tensor copies, if they are unknown. A size is right if no thread waits forever with it.
 const SIZES: [u32; 6] = [4096, 2048, 8192, 16384, 32768, 1024];
 
 impl Oracle {
-    /// Runs a kernel of a module whose tensor maps have boxes of so many bytes.
+    /// Runs a kernel of a module whose tensor maps have boxes of the given sizes in bytes.
     pub fn new(module: &Module, kernel: &Function, boxes: &[u32]) -> Self {
         let all = match boxes {
             [] => SIZES.map(|bytes| vec![bytes; kernel.head.text.matches(".param").count()]).to_vec(),
@@ -49,19 +50,19 @@ impl Oracle {
         tried.find(|of| !of.bases.iter().any(waits)).unwrap_or(first)
     }
 
-    /// The kernel with something deleted.
+    /// Judges the kernel after a deletion.
     pub fn judge(&self, module: &Module, name: &str) -> Judgement {
         let Some(kernel) = module.functions().find(|function| function.name == name) else {
             return Judgement::Unclear("no such kernel".into());
         };
-        // Where the kernel as it is does not end, nothing is learned.
+        // Runs in which the original kernel does not end are useless.
         let ends = |of: &Judgement| !matches!(of, Judgement::Unclear(_) | Judgement::Hangs(_));
         let useful: Vec<_> = self.bases.iter().zip(INPUTS).filter(|(base, _)| base.iter().all(ends)).collect();
         if useful.is_empty() {
             return Judgement::Unclear("it does not end with nothing deleted, either".into());
         }
         let new = |(base, input): (&BTreeSet<Judgement>, (u64, u64))| {
-            // What is in flight at the wrong time as the kernel is, is so wherever it meets something.
+            // An operation that already races in the original kernel also races with other accesses.
             let old: Vec<u32> = base.iter().flat_map(|of| of.lines()).collect();
             let found = found(module, kernel, input, &self.boxes);
             found.into_iter().find(|of| !base.contains(of) && !of.lines().iter().any(|line| old.contains(line)))

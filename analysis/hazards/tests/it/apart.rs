@@ -1,4 +1,4 @@
-//! Accesses that lie apart: nothing is wrong with these kernels.
+//! Accesses that do not overlap: these kernels are correct.
 
 use ptx_hazards::{Claim, Hazard, check, read};
 use ptx_isa::Module;
@@ -79,7 +79,7 @@ fn the_number_of_a_warpgroup_is_the_same_however_it_is_computed() {
     );
 }
 
-/// How many findings say for certain that something is wrong; no other may be there.
+/// The number of certain errors; there must be no other finding.
 #[track_caller]
 fn wrong(body: &str) -> usize {
     let found = findings(body);

@@ -1,4 +1,4 @@
-//! How far a product is when its `tcgen05.commit` arrives, and what may follow then.
+//! Tests of the progress of a product when its `tcgen05.commit` arrives, and of the accesses that may follow.
 
 use ptx_hazards::{Claim, Rule, check, read};
 use ptx_isa::Module;
@@ -8,7 +8,8 @@ const COMPLETE: &str = "";
 /// PTX 9.4.
 const READ_A: &str = ".sync_restrict::shared::read::mma::a";
 
-/// One thread multiplies, waits for its commit, does something, and waits until the product is complete.
+/// A kernel in which one thread multiplies, waits for its commit, executes `then`, and waits until the product is
+/// complete.
 fn kernel(a: &str, committed: &str, then: &str) -> String {
     let descriptor = |to: &str, of: &str| {
         format!(
@@ -98,7 +99,7 @@ fn behind_the_reads_of_a_only_a_may_be_overwritten() {
     says("%a", READ_A, "tcgen05.cp.cta_group::1.128x256b [%d], %a;", &[]);
 }
 
-/// A in tensor memory is not what it speaks of.
+/// The qualifier does not apply to A in tensor memory.
 #[test]
 fn a_commit_of_reads_that_nobody_does_waits_for_nothing() {
     says("[%d+32]", READ_A, "mov.b32 %r2, 0;", &[Rule::R9]);

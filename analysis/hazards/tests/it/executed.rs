@@ -1,4 +1,4 @@
-//! Executions of small kernels: which rule they show, how sure that is, and that they show it again.
+//! Executions of small kernels: the rule that they show, its certainty, and that they show it again.
 
 use ptx_execute::Given;
 use ptx_hazards::{Budget, Claim, Class, Hazard, Rule, check, read, witnesses};
@@ -21,7 +21,7 @@ setp.eq.u32 %p0, %thread, 0;
 mad.wide.u32 %to, %thread, 4, %to;
 ";
 
-/// The rules of which there is an execution, and how sure it is.
+/// The rules that an execution shows, and their certainty.
 fn shown(body: &str) -> Vec<(Rule, Class)> {
     let text = format!("{HEAD}{body}\nret;\n}}\n");
     let module: Module = text.parse().unwrap_or_else(|errors| panic!("{errors}\n{text}"));
@@ -54,7 +54,7 @@ fn grids_that_start_early() {
     }
 }
 
-/// What one grid does alone shows nothing of what it does too early.
+/// The own accesses of one grid do not show that it starts its accesses too early.
 #[test]
 fn a_grid_that_waits_in_time() {
     let store = "st.shared.b32 [tile], %thread; fence.proxy.async.shared::cta; bar.sync 0; setp.ne.u64 %p1, %from, 0;";
@@ -89,7 +89,7 @@ fn a_cta_that_ends_while_a_copy_reads() {
     assert_eq!(shown(&format!("{store} cp.async.bulk.wait_group.read 0;")), []);
 }
 
-/// Only a loop that has no rounds lacks the fence, and no launch that gets far has such a loop.
+/// The fence is missing only in a loop that has no iterations, and no launch that gets far has such a loop.
 #[test]
 fn a_loop_without_rounds() {
     let body = |fence: &str| {
@@ -105,7 +105,7 @@ fn a_loop_without_rounds() {
     assert_eq!(shown(&body("fence.proxy.async.shared::cta;")), []);
 }
 
-/// An mbarrier is none before a thread initializes it.
+/// Memory is not an mbarrier before a thread initializes it.
 #[test]
 fn an_mbarrier_that_no_thread_initializes() {
     let body = |init: &str| {
@@ -119,7 +119,7 @@ fn an_mbarrier_that_no_thread_initializes() {
     assert_eq!(shown(&body("@%p0 mbarrier.init.shared::cta.b64 [tile], 1;")), []);
 }
 
-/// Memory of an mbarrier is another mbarrier or data only after `mbarrier.inval`.
+/// Memory of an mbarrier is a different mbarrier, or data, only after `mbarrier.inval`.
 #[test]
 fn the_memory_of_an_mbarrier_that_has_not_ended() {
     let again =
@@ -141,7 +141,8 @@ fn the_memory_of_an_mbarrier_that_has_not_ended() {
     }
 }
 
-/// Whether an execution of a kernel shows a finding of two of its lines, the first of which is that of the body.
+/// Whether an execution of a kernel shows a finding about two of its lines. Lines count from the first line of the
+/// body.
 fn is_shown(body: &str, rule: Rule, (first, line): (Option<u32>, u32), lacks_fence: bool) -> bool {
     let text = format!("{HEAD}{body}\nret;\n}}\n");
     let module: Module = text.parse().unwrap_or_else(|errors| panic!("{errors}\n{text}"));
@@ -154,7 +155,7 @@ fn is_shown(body: &str, rule: Rule, (first, line): (Option<u32>, u32), lacks_fen
     all.found.iter().any(|witness| witness.shows == Some(0))
 }
 
-/// A claim has a witness of its own kind alone, and of its two accesses in their order.
+/// A finding has only witnesses of its own kind, and of its two accesses in their order.
 #[test]
 fn witnesses_of_other_kinds() {
     let unfenced = "st.shared.b32 [tile], %thread;\nbar.sync 0;\n\

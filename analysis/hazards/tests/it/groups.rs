@@ -1,5 +1,5 @@
-//! Groups of copies and of products, in loops over rings: nothing is wrong with a kernel, and without a line that ends in
-//! `// R7` or another rule, this rule says so. A line that ends in `// not needed` may go.
+//! Groups of copies and of products, in loops over rings. Each kernel is correct. Without a line that ends in `// R7`
+//! or in another rule, the check reports this rule. A line that ends in `// not needed` may be removed.
 
 use ptx_hazards::{Claim, check, read};
 use ptx_isa::Module;
@@ -7,7 +7,7 @@ use ptx_isa::Module;
 const HEAD: &str = ".version 8.7\n.target sm_90a\n.address_size 64\n.extern .shared .align 1024 .b8 sm[];\n\
                     .visible .entry k(.param .u64 .ptr .global p, .param .u32 n) .reqntid 128 {\n";
 
-/// What is wrong with a kernel: rules and lines.
+/// The errors of a kernel: rules and lines.
 fn wrong(text: &str) -> Vec<(String, u32, u32)> {
     let module: Module = text.parse().unwrap_or_else(|errors| panic!("{text}\n{errors}"));
     let found = read(&module).into_iter().flat_map(|kernel| check(&kernel, Default::default()).findings);
@@ -79,7 +79,8 @@ fn a_ring_of_three() {
     );
 }
 
-/// The stage is a remainder, and the pointer goes on. Of two groups of a stage, the first may be one with the second.
+/// The stage is a remainder, and the pointer advances. The first of two groups of a stage may be merged with the
+/// second.
 #[test]
 fn a_ring_by_remainders() {
     each_is_needed(
@@ -128,7 +129,7 @@ fn a_ring_by_remainders() {
     );
 }
 
-/// A barrier stands between the reads of a stage and the copy of the next round to it.
+/// A barrier separates the reads of a stage from the copy of the next iteration to it.
 #[test]
 fn a_ring_of_two() {
     each_is_needed(
@@ -162,7 +163,7 @@ fn a_ring_of_two() {
     );
 }
 
-/// No thread's number makes its address reach the next stage, though the bits that it may have would.
+/// No thread's number makes its address reach the next stage, although the mask of its possible bits would.
 #[test]
 fn what_no_thread_reaches() {
     each_is_needed(
@@ -183,7 +184,7 @@ fn what_no_thread_reaches() {
     );
 }
 
-/// Accumulators are read behind the wait, and changed in front of a fence.
+/// Accumulators are read after the wait, and changed before a fence.
 #[test]
 fn registers_of_products() {
     each_is_needed(
@@ -214,7 +215,8 @@ fn registers_of_products() {
     );
 }
 
-/// Two elements of a ring are stored in turn: the one that is filled was read two rounds before, and one thread knows that.
+/// Two elements of a ring are stored in turn: the element that is filled was read two iterations before, and only one
+/// thread knows that.
 #[test]
 fn a_ring_of_two_that_is_stored() {
     each_is_needed(
@@ -244,7 +246,7 @@ fn a_ring_of_two_that_is_stored() {
     );
 }
 
-/// The fences of a tensor map are none of shared memory.
+/// The fences of a tensor map do not apply to shared memory.
 #[test]
 fn a_tensor_map_and_a_tile() {
     each_is_needed(
@@ -265,7 +267,7 @@ fn a_tensor_map_and_a_tile() {
     );
 }
 
-/// A product reads registers that a move fills, in every round.
+/// A product reads registers that a move fills, in every iteration.
 #[test]
 fn registers_that_products_read() {
     each_is_needed(
@@ -291,7 +293,7 @@ fn registers_that_products_read() {
     );
 }
 
-/// What stands in place of fields of a tensor map, and what is reported of a copy, changes nothing of what is waited for.
+/// Overrides of tensor map fields, and reports of copies, do not change the waits.
 #[test]
 fn copies_with_overrides_and_reports() {
     for (store, to, load, report) in [

@@ -47,7 +47,7 @@ fn groups_that_are_over_cost_no_more_in_every_round() {
     assert_eq!(check(&read(&module)[0], Default::default()).findings, []);
 }
 
-/// A loop in which any of 24 mbarriers may be told of a product, as loaded predicates have it.
+/// A loop in which loaded predicates choose the mbarriers, of 24, that are informed of a product.
 fn told_of_a_product() -> Kernel {
     let commits: String = (0..24)
         .map(|at| {
@@ -70,7 +70,7 @@ fn told_of_a_product() -> Kernel {
     read(&module).remove(0)
 }
 
-/// Without a limit of the states of an access it takes minutes.
+/// Without a limit on the states of an access this takes minutes.
 #[test]
 fn more_paths_than_can_be_told_apart_are_followed_together() {
     let report = check(&told_of_a_product(), Default::default());

@@ -1,4 +1,4 @@
-//! Rules R14 to R16 on small kernels: what is right is silent, and each mistake is found.
+//! Rules R14 to R16 on small kernels: the check is silent on correct kernels, and finds each mistake.
 
 use itertools::Itertools;
 use ptx_hazards::{Claim, Rule, check, read};
@@ -24,7 +24,8 @@ setp.eq.u32 %p1, %warp, 0;
 setp.eq.u32 %p2, %n, 0;
 ";
 
-/// The rules of a kernel's findings from R14 on, and whether each is certain; the same rule at two instructions counts once.
+/// The rules of a kernel's findings from R14 on, and whether each is certain. The same rule at two instructions counts
+/// once.
 fn said(body: &str) -> Vec<(Rule, bool)> {
     let text = format!("{HEAD}{body}\n}}\n");
     let module: Module = text.parse().unwrap_or_else(|errors| panic!("{errors}\n{text}"));
@@ -33,7 +34,7 @@ fn said(body: &str) -> Vec<(Rule, bool)> {
     own.filter(|(rule, _)| *rule >= Rule::R14).dedup().collect()
 }
 
-/// What a kernel is, its body, and what is said of it.
+/// A description, the body of a kernel, and the rules of its findings.
 type Row<'r> = (&'r str, &'r str, &'r [(Rule, bool)]);
 
 fn all(table: &[Row<'_>]) {
@@ -47,23 +48,23 @@ fn grids_that_start_early() {
     const WRONG: &[(Rule, bool)] = &[(Rule::R14, true)];
     const MAY: &[(Rule, bool)] = &[(Rule::R14, false)];
     all(&[
-        ("all wait at the begin", "griddepcontrol.wait; griddepcontrol.launch_dependents; st.global.b32 [%to], 1;", &[]),
-        ("nobody waits", "griddepcontrol.launch_dependents; st.global.b32 [%to], 1;", &[]),
-        ("what nobody writes is read early", "ld.global.b32 %r0, [%from]; griddepcontrol.wait; st.global.b32 [%to], %r0;", &[]),
+        ("all threads wait at the start", "griddepcontrol.wait; griddepcontrol.launch_dependents; st.global.b32 [%to], 1;", &[]),
+        ("no thread waits", "griddepcontrol.launch_dependents; st.global.b32 [%to], 1;", &[]),
+        ("an early read of memory that no thread writes", "ld.global.b32 %r0, [%from]; griddepcontrol.wait; st.global.b32 [%to], %r0;", &[]),
         ("a write before the wait", "st.global.b32 [%to], 1; griddepcontrol.wait;", WRONG),
-        ("a read of what is written", "ld.global.b32 %r0, [%to]; griddepcontrol.wait; st.global.b32 [%to], %r0;", WRONG),
-        ("a copy reads what is written", "cp.async.ca.shared.global [tile], [%to], 16; cp.async.wait_all; griddepcontrol.wait; st.global.b32 [%to], 1;", WRONG),
+        ("a read of written memory", "ld.global.b32 %r0, [%to]; griddepcontrol.wait; st.global.b32 [%to], %r0;", WRONG),
+        ("a copy reads written memory", "cp.async.ca.shared.global [tile], [%to], 16; cp.async.wait_all; griddepcontrol.wait; st.global.b32 [%to], 1;", WRONG),
         ("a counter", "atom.global.add.u32 %r0, [%to], 1; griddepcontrol.wait;", MAY),
         ("through a pointer that is loaded", "ld.global.b64 %at, [%from]; ld.global.b32 %r0, [%at]; griddepcontrol.wait;", MAY),
-        ("one thread waits, and a barrier tells the others", "@%p0 griddepcontrol.wait; bar.sync 0; st.global.b32 [%to], 1;", &[]),
-        ("one thread waits, and nothing tells the others", "@%p0 griddepcontrol.wait; st.global.b32 [%to], 1;", WRONG),
+        ("one thread waits, and a barrier follows", "@%p0 griddepcontrol.wait; bar.sync 0; st.global.b32 [%to], 1;", &[]),
+        ("one thread waits, and no barrier follows", "@%p0 griddepcontrol.wait; st.global.b32 [%to], 1;", WRONG),
         ("the barrier comes before the wait", "bar.sync 0; @%p0 griddepcontrol.wait; st.global.b32 [%to], 1; bar.sync 0;", WRONG),
         ("one role does not wait", "@%p1 bra first; griddepcontrol.wait; st.global.b32 [%to], 1; ret; first: st.global.b32 [%to], 2; ret;", WRONG),
         ("each role waits", "@%p1 bra first; griddepcontrol.wait; st.global.b32 [%to], 1; ret; first: griddepcontrol.wait; st.global.b32 [%to], 2; ret;", &[]),
         ("the wait is for some launches", "@%p2 bra go; griddepcontrol.wait; go: st.global.b32 [%to], 1;", MAY),
         ("the write is where the wait is", "@%p2 griddepcontrol.wait; @%p2 st.global.b32 [%to], 1;", &[]),
         (
-            "an mbarrier tells the others",
+            "the wait, and an mbarrier",
             "@%p0 mbarrier.init.shared::cta.b64 [bar], 1; bar.sync 0; @!%p0 bra wait; griddepcontrol.wait; mbarrier.arrive.shared::cta.b64 _, [bar];
              wait: mbarrier.try_wait.parity.shared::cta.b64 %p3, [bar], 0; @!%p3 bra wait; st.global.b32 [%to], 1;",
             &[],
@@ -80,8 +81,8 @@ fn barriers_of_all_threads() {
         ("one warp comes", "@!%p1 bra go; barrier.sync 0; go: barrier.sync 0;", WRONG),
         ("one warp of a named barrier", "@!%p1 bra go; bar.sync 1, 32; go: bar.sync 0;", &[]),
         ("roles with the same barrier", "@%p1 bra first; bar.sync 0; ret; first: bar.sync 0;", &[]),
-        ("others end, which are not waited for", "@%p1 bra first; bar.sync 0; first: ret;", &[]),
-        ("what is out of range ends", "setp.ge.u32 %p3, %thread, %n; @%p3 bra end; bar.sync 0; end: ret;", &[]),
+        ("other threads end", "@%p1 bra first; bar.sync 0; first: ret;", &[]),
+        ("threads out of range end", "setp.ge.u32 %p3, %thread, %n; @%p3 bra end; bar.sync 0; end: ret;", &[]),
         ("a condition of all threads", "@%p2 bra go; bar.sync 0; go: bar.sync 0;", &[]),
         (
             "all arrive, and one of their warps waits besides",
@@ -109,10 +110,10 @@ fn ctas_of_a_cluster() {
     let allocate = "tcgen05.alloc.cta_group::2.sync.aligned.shared::cta.b32 [tile], 32; ld.shared.b32 %r3, [tile];";
     let free = "tcgen05.commit.cta_group::2.mbarrier::arrive::one.shared::cluster.b64 [bar]; tcgen05.dealloc.cta_group::2.sync.aligned.b32 %r3, 32;";
     all(&[
-        ("before and behind", &format!("{meet} {remote} {meet}"), &[]),
+        ("before and after", &format!("{meet} {remote} {meet}"), &[]),
         ("not before", &format!("{remote} {meet}"), WRONG),
-        ("not behind", &format!("{meet} {remote}"), WRONG),
+        ("not after", &format!("{meet} {remote}"), WRONG),
         ("a pair meets", &format!("{allocate} {meet} {free}"), &[]),
-        ("a pair does not meet", &format!("{meet} {allocate} {free}"), WRONG),
+        ("no barrier of a pair", &format!("{meet} {allocate} {free}"), WRONG),
     ]);
 }

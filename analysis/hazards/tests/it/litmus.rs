@@ -1,10 +1,11 @@
-//! Findings as litmus tests. That the memory model finds the race in each, [`litmus`] sees to, and `programs` counts.
+//! Findings as litmus tests. [`litmus`] ensures that the memory model finds the race in each; `programs` counts them.
 
 use ptx_hazards::{Claim, Rule, check, litmus, read};
 use ptx_isa::Module;
 use ptx_memory_model::{litmus::Litmus, ptx::readings::Readings};
 
-/// A kernel of a thread of each of two warps, which are given here. Line 10 is the first of the first one.
+/// A kernel of one thread in each of two warps, from the code of the two threads. Line 10 is the first line of the
+/// first thread.
 fn kernel(first: &str, second: &str) -> String {
     let lines = |text: &str| text.split("; ").map(|line| format!("{line};\n")).collect::<String>();
     format!(
@@ -28,7 +29,7 @@ SECOND:
     )
 }
 
-/// Checks the test of the first thing that is wrong.
+/// Checks the litmus test of the first error.
 fn test(rule: Rule, first: &str, second: &str, expected: &str) {
     let text = kernel(first, second);
     let module: Module = text.parse().unwrap_or_else(|error| panic!("{text}{error}"));

@@ -1,4 +1,4 @@
-//! The tests of this crate as one program: a module for each subject.
+//! The tests of this crate in a single program: a module for each subject.
 
 mod apart;
 mod committed;

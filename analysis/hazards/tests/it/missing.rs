@@ -1,4 +1,4 @@
-//! Of one missing thing there is one finding, however many accesses lack it.
+//! A missing synchronization gives a single finding, however many accesses lack it.
 
 use ptx_hazards::{check, read};
 use ptx_isa::Module;
@@ -26,8 +26,7 @@ fn of_one_missing_fence_the_earliest_access_is_said() {
          cp.async.bulk.commit_group;
          cp.async.bulk.wait_group 0;",
     );
-    let message = "no proxy fence stands between the write on line 7 and the bulk copy of the same shared memory; \
-                   2 other accesses lack the same";
+    let message = "no proxy fence stands between the write on line 7 and the bulk copy of the same shared memory; 2 other accesses lack the same ordering";
     assert_eq!(found, [(7, 11, message.into())]);
 }
 
@@ -70,6 +69,7 @@ fn copies_with_mbarriers_of_their_own_lack_each_a_wait() {
          cp.async.bulk.commit_group;
          cp.async.bulk.wait_group 0;",
     );
-    let said: Vec<_> = found.iter().map(|(first, _, message)| (*first, message.ends_with("lacks the same"))).collect();
+    let said: Vec<_> =
+        found.iter().map(|(first, _, message)| (*first, message.ends_with("lacks the same ordering"))).collect();
     assert_eq!(said, [(16, true), (18, false)]);
 }

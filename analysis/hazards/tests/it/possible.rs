@@ -1,4 +1,4 @@
-//! What cannot be told is said, and what can be told is not left out.
+//! Undecided findings: the check reports exactly the questions that it cannot decide.
 
 use ptx_hazards::{Cause, Claim, Hazard, Options, check, read, read_with};
 use ptx_isa::{LaunchSize, Module};
@@ -22,14 +22,14 @@ fn said(module: &Module, options: &Options, readings: Readings) -> Vec<(Claim, S
     found(module, options, readings).into_iter().map(|finding| (finding.claim, finding.message.to_string())).collect()
 }
 
-/// What is not known of the only finding; nothing if it is certain.
+/// The cause of the only finding; `None` if the finding is certain.
 fn cause(module: &Module, options: &Options) -> Option<Cause> {
     let found = found(module, options, Readings::DEFAULT);
     assert_eq!(found.len(), 1, "{found:?}");
     found.into_iter().next().and_then(|finding| finding.cause)
 }
 
-/// A write at a swizzled address, and a copy of what is written.
+/// A write at a swizzled address, and a copy of the written data.
 fn swizzled(base: &str, fence: &str) -> Module {
     let body = format!(
         "mov.u32 %a, buf;\n{base}shl.b32 %b, %thread, 4;\nadd.u32 %b, %b, %a;\nshr.u32 %c, %b, 3;\nand.b32 %c, %c, 112;\n\
@@ -70,7 +70,8 @@ fn the_size_of_a_cta_is_not_guessed() {
     assert!(matches!(&large[..], [(Claim::Wrong, _)]), "{large:?}");
 }
 
-/// Two rows that each thread copies 16 bytes of, a write behind them in memory, and a read of what other threads have copied.
+/// Two rows, to which each thread copies 16 bytes; a write after them in memory; and a read of data that other threads
+/// have copied.
 fn rows(second: u32, write: u32, behind: &str) -> Module {
     let body = format!(
         "mov.u32 %sm, buf;\nshl.b32 %at, %thread, 4;\nadd.u32 %at, %at, %sm;\nshl.b32 %w, %thread, 2;\n\
@@ -93,11 +94,11 @@ fn rows_of_copies_say_how_many_threads_there_are() {
         let found = said(&rows(2048, 4096, wrong));
         assert!(matches!(&found[..], [(Claim::Wrong, _)]), "{wrong}: {found:?}");
     }
-    // With room for more threads than a CTA has, rows say nothing.
+    // With room for more threads than a CTA can have, rows imply no limit.
     assert_eq!(read(&rows(32768, 4096, &right))[0].most, None);
     let open = said(&rows(32768, 4096, &right));
     assert!(matches!(&open[..], [(_, message)] if message.contains("more than 256 threads")), "{open:?}");
-    // A write that hits a row in a CTA that is not larger is one that does.
+    // A write to a row overlaps it in any CTA that is not larger.
     let near = said(&rows(2048, 4000, &right));
     assert!(matches!(&near[..], [(Claim::Wrong, _)]), "{near:?}");
 }
@@ -179,15 +180,19 @@ fn one_option_settles_one_finding() {
     let help = finding.cause.as_ref().and_then(Cause::help);
     assert_eq!(
         (&finding.cause, help.as_deref()),
-        (&Some(Cause::Block(Some(32))), Some("give --block THREADS, and it is settled"))
+        (&Some(Cause::Block(Some(32))), Some("give --block THREADS to settle it"))
     );
-    assert!(finding.message.to_string().contains("and 1 more pair of accesses, as on line "), "{}", finding.message);
+    assert!(
+        finding.message.to_string().contains("and 1 more pair of accesses, for example on line "),
+        "{}",
+        finding.message
+    );
     assert_eq!(finding.pairs().count(), 2);
     let block = Options { size: LaunchSize { block: Some([32, 1, 1]), ..LaunchSize::default() }, ..Options::default() };
     assert_eq!(found(&module, &block, Readings::DEFAULT), []);
 }
 
-/// Threads copy, as many as a parameter says, and all read at an offset, before others know of the copies.
+/// As many threads as a parameter specifies copy, and all read at an offset, before other threads know of the copies.
 fn guarded(offset: u32) -> Module {
     kernel(
         ".reqntid 256",

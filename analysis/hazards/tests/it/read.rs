@@ -1,4 +1,4 @@
-//! What the check sees of a kernel, as text.
+//! The kernel models that the reader makes, as text.
 mod events;
 mod values;
 mod waits;
@@ -13,7 +13,7 @@ fn module(text: &str) -> Module {
     text.parse().unwrap_or_else(|errors| panic!("{errors}"))
 }
 
-/// The kernels of a text behind the head, without their own heads. Lines of the text count from 1.
+/// The kernels of a text that follows the head, without their own heads. Lines of the text count from 1.
 fn shown(text: &str) -> String {
     let text = format!("{HEAD}{text}");
     let kernels = read(&module(&text));
@@ -25,7 +25,7 @@ fn shown(text: &str) -> String {
     kernels.iter().map(lines).collect::<Vec<_>>().join("\n\n")
 }
 
-/// A kernel, the body of which begins at line 6.
+/// Checks the model of a kernel whose body begins at line 6.
 #[track_caller]
 fn check(body: &str, expected: &str) {
     check_module(

@@ -1,6 +1,7 @@
-//! Roles of warps: what one role tells another, in the smallest kernels.
+//! Roles of warps: the knowledge that one role passes to another, in the smallest kernels.
 //!
-//! Each kernel is silent as it is, and without the lines that end in `// needed` there is an error of a rule.
+//! The check is silent on each kernel as it is; without the lines that end in `// needed` it reports an error of a
+//! rule.
 
 use ptx_hazards::{Claim, Rule, check, read};
 use ptx_isa::Module;
@@ -26,7 +27,7 @@ setp.eq.u32 %p0, %thread, 0;
 setp.eq.u32 %p1, %warp, 0;
 ";
 
-/// Three mbarriers at the beginning of `bars`, initialized for all.
+/// Three mbarriers at the beginning of `bars`, initialized for all threads.
 const BARRIERS: &str = "@%p0 mbarrier.init.shared::cta.b64 [bars], 1;
 @%p0 mbarrier.init.shared::cta.b64 [bars+8], 1;
 @%p0 mbarrier.init.shared::cta.b64 [bars+16], 1;
@@ -51,7 +52,8 @@ fn needs(body: &str, rule: Rule) {
     assert!(found.iter().any(|(own, ..)| *own == rule), "{rule} is not found: {found:?}\n{without}");
 }
 
-/// Warps 4 to 7 do what they are told, one thing after another. The first warps wait in between, and touch nothing that these touch.
+/// Warps 4 to 7 do one task after another, as the first warps tell them. The first warps wait in between, and access
+/// none of the memory of warps 4 to 7.
 #[test]
 fn a_role_tells_others_of_accesses_that_it_does_not_meet() {
     needs(
@@ -129,7 +131,7 @@ fn a_wait_under_a_predicate_that_never_holds_is_none() {
     let found = |number: &str| wrong(&format!("{HEAD}{BARRIERS}{}\n}}\n", wait.replace("NUMBER", number)));
     assert_eq!(found("0"), []);
     let lines: Vec<_> = found("1").into_iter().map(|(rule, _, message)| (rule, message)).collect();
-    assert_eq!(lines, [(Rule::R7, "nothing arrives on the mbarrier that is waited for".into())]);
+    assert_eq!(lines, [(Rule::R7, "no arrival comes to the mbarrier of this wait".into())]);
 }
 
 #[test]
@@ -212,7 +214,7 @@ fn a_role_tells_another_what_a_third_did() {
     );
 }
 
-/// All threads wait, and one ends the mbarrier.
+/// All threads wait, and one thread invalidates the mbarrier.
 #[test]
 fn an_mbarrier_ends_behind_all_waits() {
     needs(
@@ -229,7 +231,7 @@ fn an_mbarrier_ends_behind_all_waits() {
     );
 }
 
-/// What was an mbarrier has been written by the thread that ended it.
+/// The invalidating thread has written the memory of a former mbarrier.
 #[test]
 fn a_copy_to_where_an_mbarrier_was() {
     needs(
@@ -268,7 +270,7 @@ fn the_address_of_tensor_memory_is_known_to_its_warp() {
     assert_eq!(wrong(&body), []);
 }
 
-/// Warps 4 to 7 wait at barrier 1 for work, again and again; one of them multiplies.
+/// Warps 4 to 7 repeatedly wait at barrier 1 for work; one of them multiplies.
 #[test]
 fn a_barrier_that_was_passed_too_early_tells_nothing_later() {
     needs(
@@ -319,7 +321,7 @@ fn a_barrier_that_was_passed_too_early_tells_nothing_later() {
     );
 }
 
-/// Warps 0 to 3 read what one thread multiplies, and one of their threads says so, in each of several rounds.
+/// Warps 0 to 3 read the product of one thread, and one of their threads signals that, in each of several iterations.
 #[test]
 fn one_of_many_threads_says_that_all_have_read() {
     needs(
@@ -368,7 +370,7 @@ fn one_of_many_threads_says_that_all_have_read() {
     );
 }
 
-/// Warps 0 to 3 store what warp 7 multiplies. They tell warps 4 to 6 before they do, and these tell warp 7.
+/// Warps 0 to 3 store the product of warp 7. They inform warps 4 to 6 before they store, and those inform warp 7.
 #[test]
 fn a_role_tells_another_what_a_third_did_a_round_before() {
     needs(
@@ -432,7 +434,7 @@ fn a_role_tells_another_what_a_third_did_a_round_before() {
     );
 }
 
-/// Four warps read what a fifth frees behind a barrier.
+/// Four warps read tensor memory that a fifth warp frees after a barrier.
 #[test]
 fn what_is_read_before_roles_join() {
     needs(
@@ -459,7 +461,7 @@ fn what_is_read_before_roles_join() {
     );
 }
 
-/// No thread of the other side is of the warp that frees.
+/// No thread of the other side belongs to the warp that frees.
 #[test]
 fn tensor_memory_is_freed_by_a_warp_of_its_side() {
     needs(

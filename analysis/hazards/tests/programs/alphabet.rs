@@ -1,41 +1,41 @@
-//! The instructions that programs are made of, each as a litmus test and as PTX have it.
+//! The instructions of the generated programs, each in the form of a litmus test and in the form of PTX.
 //!
-//! Tensor memory `t`, shared memory `a` and `b`, global memory `x` and `y`, an mbarrier `m` for one arrival, and `full` for a
-//! copy. `#` is a number that each instruction has for itself.
+//! Tensor memory `t`, shared memory `a` and `b`, global memory `x` and `y`, an mbarrier `m` for one arrival, and `full`
+//! for a copy. `#` is a number that is unique to each instruction.
 
-/// An instruction, or a few that belong together.
+/// An instruction, or several that belong together.
 pub struct Letter {
-    /// In a cell of a litmus test, each part behind a `;`.
+    /// The text in a cell of a litmus test, the parts separated by `;`.
     pub litmus: &'static str,
-    /// In PTX.
+    /// The text in PTX.
     pub ptx: &'static str,
-    /// What it does in tensor memory.
+    /// Its access of tensor memory.
     pub tensor: Touch,
-    /// What it does to `a`.
+    /// Its access of `a`.
     pub shared: Touch,
-    /// What it is to its program.
+    /// Its role in the program.
     pub role: Role,
 }
 
-/// What an instruction does to memory.
+/// The access of memory by an instruction.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Touch {
     Nothing,
-    /// It reads before what follows.
+    /// It reads before the following instructions.
     Reads,
-    /// It writes before what follows.
+    /// It writes before the following instructions.
     Writes,
-    /// It reads later.
+    /// It reads asynchronously.
     ReadsLater,
-    /// It writes later.
+    /// It writes asynchronously.
     WritesLater,
 }
 use Touch::{Nothing, Reads, ReadsLater, Writes, WritesLater};
 
-/// What an instruction is to its program.
+/// The role of an instruction in its program.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Role {
-    /// No more than an access, a wait or a fence.
+    /// An access, a wait or a fence without a further role.
     Alone,
     /// It arrives at `m`.
     Arrives,
@@ -45,7 +45,7 @@ pub enum Role {
     Fills,
     /// It waits for `full`.
     WaitsForFull,
-    /// It waits for the other thread, which does the same.
+    /// It waits for the other thread, which has the same instruction.
     Barrier,
 }
 use Role::{Alone, Arrives, Barrier, Fills, Waits, WaitsForFull};
@@ -54,12 +54,12 @@ const fn letter(litmus: &'static str, ptx: &'static str, tensor: Touch, shared: 
     Letter { litmus, ptx, tensor, shared, role }
 }
 
-/// What stands as it is in both.
+/// An instruction with the same text in both forms.
 const fn same(text: &'static str, role: Role) -> Letter {
     letter(text, text, Nothing, Nothing, role)
 }
 
-/// All of them.
+/// All instructions.
 #[rustfmt::skip]
 pub const ALPHABET: [Letter; 23] = [
     letter("tcgen05.mma.cta_group::1.kind::f16 [t], a, b, 0, 1", "tcgen05.mma.cta_group::1.kind::f16 [%t], %a, %b, %shape, %true", WritesLater, ReadsLater, Alone),
@@ -102,7 +102,7 @@ impl Touch {
         matches!(self, ReadsLater | WritesLater)
     }
 
-    /// Whether one of two writes, and one of them later.
+    /// Whether one of two accesses writes, and one of them is asynchronous.
     pub fn conflicts(self, other: Self) -> bool {
         self != Nothing
             && other != Nothing

@@ -1,4 +1,4 @@
-//! A program as the check and as the memory model have it.
+//! The comparison of the check with the memory model on a program.
 
 use std::{
     collections::BTreeMap,
@@ -19,58 +19,58 @@ use ptx_memory_model::{
 use crate::program::{Text, program};
 
 const PROFILES: [(&str, Readings); 2] = [("strict", Readings::STRICT), ("default", Readings::DEFAULT)];
-/// So often is what is missing put in.
+/// The largest number of times that missing instructions are inserted.
 const ROUNDS: usize = 6;
 
-/// What the memory model says of a program.
+/// The verdict of the memory model on a program.
 pub enum Model {
     /// Two lines race.
     Races {
         lines: [Option<u32>; 2],
         why: Missing,
     },
-    /// Two accesses race that neither is asynchronous: the check is not about them.
+    /// Two synchronous accesses race: the check does not cover them.
     RacesOtherwise,
     Ordered,
     Hangs,
     Unknown,
 }
 
-/// How many programs there are of each kind, in both profiles.
+/// The numbers of programs of each kind, in both profiles.
 #[derive(Default)]
 pub struct Counts {
     programs: u64,
     of: [OfProfile; 2],
-    /// What is not as it must be: in a few words, how often, and the first such program.
+    /// The disagreements: a short description, the number of programs, and the first such program.
     disagreements: BTreeMap<String, (u64, String)>,
 }
 
 #[derive(Default)]
 struct OfProfile {
     races: u64,
-    /// Of which the finding is that something is wrong.
+    /// Races for which the check finds an error.
     found: u64,
-    /// Of these, where that is said of other instructions than those of the race that the model has found.
+    /// Errors whose instructions are not in the model's race.
     elsewhere: u64,
-    /// Of these, where the first thing that is wrong has a litmus test.
+    /// Programs whose first error has a litmus test.
     tests: u64,
-    /// Of which the finding is a warning.
+    /// Races for which the check gives a warning.
     warned: u64,
-    /// Of which the finding is that it is not known.
+    /// Races that the check leaves undecided.
     not_checked: u64,
     races_otherwise: u64,
     ordered: u64,
     false_findings: u64,
-    /// Ordered, and not known to the check.
+    /// Ordered programs that the check leaves undecided.
     ordered_not_checked: u64,
     hangs: u64,
     unknown: u64,
-    /// Of races, those behind which nothing is found any more when all is put in.
+    /// Races without any finding after all remedies are inserted.
     mended: u64,
-    /// Those that need more than an instruction.
+    /// Races that need more than inserted instructions.
     not_mended: u64,
     put_in: u64,
-    /// Of these, those without which something is wrong when the others are there.
+    /// Inserted instructions that are needed: without one of them, the check has a finding.
     needed: u64,
 }
 
@@ -99,8 +99,8 @@ pub fn model(text: &Text, readings: Readings) -> Result<Model, String> {
     })
 }
 
-/// What is found of two accesses of the threads. What is in front of them and behind them is in no program, and a note about one
-/// instruction is about what is not needed.
+/// The findings about two accesses of the threads. Findings about the code before and after the threads are left out,
+/// because it is in no program; so are notes about one instruction, which report that it is not needed.
 fn findings(text: &Text, readings: Readings) -> Result<Vec<Hazard>, String> {
     let kernel = text.kernel();
     let module: Module = kernel.parse().map_err(|error| format!("{kernel}{error}"))?;
@@ -108,12 +108,12 @@ fn findings(text: &Text, readings: Readings) -> Result<Vec<Hazard>, String> {
     let findings = reports.into_iter().flat_map(|report| report.findings);
     let is_of_threads = |line: u32| text.thread(line).is_some();
     let is_asked =
-        // That memory ends with its CTA is no matter of races.
+        // The end of shared memory with its CTA does not cause a race.
         |of: &Hazard| (of.claim, of.rule) != (Claim::Note, Some(Rule::R7)) && is_of_threads(of.at.line) && of.first.map_or(of.claim == Claim::NotChecked, |first| is_of_threads(first.line));
     Ok(findings.filter(is_asked).collect())
 }
 
-/// Whether the first thing that is wrong has a litmus test.
+/// Whether the first error has a litmus test.
 fn has_test(text: &Text, findings: &[Hazard], readings: Readings) -> Result<bool, String> {
     let kernel = text.kernel();
     let module: Module = kernel.parse().map_err(|error| format!("{kernel}{error}"))?;
@@ -127,7 +127,7 @@ fn any(findings: &[Hazard], claim: Claim) -> bool {
 }
 
 impl Counts {
-    /// Looks at the program of a number, if there is one.
+    /// Checks the program with a number, if there is one.
     pub fn compare(&mut self, number: u64) {
         let Some(program) = program(number) else { return };
         self.programs += 1;
@@ -192,7 +192,7 @@ impl Counts {
         Ok(())
     }
 
-    /// Puts in what is missing until nothing more is found, and asks the model again.
+    /// Inserts the remedies until there are no findings, and runs the model on the result.
     fn mend(
         &mut self,
         text: &Text,
@@ -224,7 +224,8 @@ impl Counts {
         self.leave_out(mended, index, profile, readings)
     }
 
-    /// Leaves out what was put in and is not needed, as the compiler's pass does. Without any of the rest, the model has a race.
+    /// Removes inserted instructions that are not needed, as the compiler's pass does. Without any of the remaining
+    /// ones, the model must have a race.
     fn leave_out(&mut self, mut mended: Text, index: usize, profile: &str, readings: Readings) -> Result<(), String> {
         loop {
             let mut fewer = None;
@@ -239,7 +240,7 @@ impl Counts {
         }
         for without in mended.without_each() {
             self.of[index].needed += 1;
-            // Of two races, the model tells one.
+            // If there are two races, the model reports only one.
             if !matches!(model(&without, readings)?, Model::Races { .. } | Model::RacesOtherwise) {
                 self.disagree(format!("{profile}: put in, and the model has no race without it"), mended.litmus());
             }
@@ -247,7 +248,7 @@ impl Counts {
         Ok(())
     }
 
-    /// Keeps the shortest program of a kind.
+    /// Records a disagreement, with the shortest program of its kind.
     fn disagree(&mut self, what: String, program: String) {
         let (count, first) = self.disagreements.entry(what).or_insert_with(|| (0, program.clone()));
         *count += 1;
@@ -256,7 +257,7 @@ impl Counts {
         }
     }
 
-    /// Fails if anything is not as it must be, or if there is nothing of a kind.
+    /// Fails if there is a disagreement, or if a kind has no programs.
     pub fn result(&self) -> Result<(), Failed> {
         let of_all_kinds = self.of.iter().all(|of| of.races > 0 && of.ordered > 0 && of.hangs > 0);
         if self.disagreements.is_empty() && of_all_kinds {
@@ -269,7 +270,7 @@ impl Counts {
         Err(text.into())
     }
 
-    /// Adds those of another part.
+    /// Adds the counts of another part.
     pub fn add(&mut self, other: &Self) {
         self.programs += other.programs;
         for (of, other) in self.of.iter_mut().zip(&other.of) {
@@ -319,7 +320,7 @@ impl Display for Counts {
     }
 }
 
-/// The first word of an instruction, behind its guard, without the modifiers that all have.
+/// The first word of an instruction after its guard.
 pub fn word(instruction: &str) -> &str {
     instruction.split([' ', ';']).find(|word| !word.starts_with('@')).unwrap_or_default()
 }

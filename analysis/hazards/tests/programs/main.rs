@@ -1,15 +1,16 @@
-//! All programs of two threads up to five instructions: what the check says of each, against the memory model.
+//! All programs of two threads with up to five instructions: the check compared with the memory model.
 //!
-//! - What the model calls a race is reported: as wrong, as a warning, or as not checked.
-//! - What it does not call a race is not reported as wrong.
-//! - Each thing that is wrong has a litmus test.
-//! - What is put in mends: behind it, the model has no race. Nothing of it can be left out: then the model has one.
+//! - The check reports each race of the model: as an error, as a warning, or as not checked.
+//! - The check reports no error if the model has no race.
+//! - Each error has a litmus test.
+//! - The remedies are sufficient and necessary: after their insertion the model has no race, and without any of them it
+//!   has one.
 //!
-//! Races of two accesses of which neither is asynchronous are not what the check is about.
+//! The check does not cover races of two synchronous accesses.
 //!
 //! The machine that runs kernels on the CPU is compared with the model, too.
 //!
-//! `PROGRAMS_SHARD=K/N` checks every N-th program from the K-th on, instead of a sample: `1/1` all of them.
+//! `PROGRAMS_SHARD=K/N` checks every N-th program from the K-th on, instead of a sample: `1/1` checks all of them.
 
 mod alphabet;
 mod compare;
@@ -25,14 +26,14 @@ use compare::Counts;
 use libtest_mimic::{Arguments, Trial};
 use testing::{ASSEMBLERS, target, trial};
 
-/// So many parts of the programs are looked at side by side.
+/// The number of parts in which the programs are checked in parallel.
 const PARTS: u64 = 8;
-/// The sample has all programs up to so many instructions.
+/// The sample has all programs with at most this number of instructions.
 const SHORT: u32 = 3;
-/// Of the longer ones, it has every so many.
+/// The step between the longer programs of the sample.
 const STRIDE: u64 = 2_503;
 
-/// The numbers of programs: all below the first, and then every so many.
+/// The numbers of programs: all below `below`, and then one in each step.
 #[derive(Clone, Copy)]
 struct Numbers {
     below: u64,
@@ -46,7 +47,7 @@ impl Numbers {
     }
 }
 
-/// Every N-th from the K-th on.
+/// Parses `K/N`: every N-th program from the K-th on.
 fn shard(words: &str) -> Option<Numbers> {
     let (k, n) = words.split_once('/')?;
     let (k, n): (u64, u64) = (k.parse().ok()?, n.parse().ok()?);

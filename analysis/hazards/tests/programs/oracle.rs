@@ -1,4 +1,4 @@
-//! Programs as the machine on the CPU and as the memory model have them.
+//! The comparison of the machine on the CPU with the memory model.
 
 use std::collections::BTreeMap;
 
@@ -17,17 +17,17 @@ use crate::{
 struct Counts {
     races: u64,
     ordered: u64,
-    /// What the two say that is not the same: in a few words, how often, and the shortest such program.
+    /// The disagreements: a short description, the number of programs, and the shortest program.
     disagreements: BTreeMap<String, (u64, String)>,
 }
 
-/// Where nothing hangs, both find a race, or none does.
+/// For programs without a hang, checks that the machine and the model agree whether there is a race.
 pub fn compare(numbers: impl Iterator<Item = u64>) -> Result<(), Failed> {
     let mut counts = Counts::default();
     for number in numbers {
         let Some(program) = program(number) else { continue };
         let text = Text::new(&program);
-        // The machine does not run a commit that tells of A alone.
+        // The machine does not run a commit of the reads of A alone.
         if text.litmus().contains("sync_restrict::shared::read") {
             continue;
         }
@@ -66,10 +66,10 @@ pub fn compare(numbers: impl Iterator<Item = u64>) -> Result<(), Failed> {
     Err(said.collect::<String>().into())
 }
 
-/// How many schedules a program gets.
+/// The number of schedules for each program.
 const SEEDS: u64 = 5;
 
-/// The lines of a race of which one access is asynchronous, if the program ends.
+/// The lines of a race with an asynchronous access, if the program ends.
 fn executed(text: &Text) -> Result<Option<Option<[u32; 2]>>, String> {
     let kernel = text.kernel();
     let module: Module = kernel.parse().map_err(|error| format!("{kernel}{error}"))?;

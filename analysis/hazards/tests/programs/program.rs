@@ -1,4 +1,4 @@
-//! All programs of two threads, and each as a litmus test and as a kernel.
+//! The enumeration of programs of two threads, each as a litmus test and as a kernel.
 
 use std::fmt::Write;
 
@@ -6,13 +6,13 @@ use ptx_hazards::{Edit, Position};
 
 use crate::alphabet::{ALPHABET, Letter, Role};
 
-/// Programs have so many instructions at most, of both threads together.
+/// The largest number of instructions of a program, both threads together.
 pub const LENGTH: u32 = 5;
 
-/// For each thread, numbers of letters.
+/// For each thread, indices of letters.
 pub type Program = [Vec<usize>; 2];
 
-/// How many have no more instructions, with those that say nothing new.
+/// The number of programs with at most this many instructions, redundant ones included.
 pub fn count(length: u32) -> u64 {
     shapes()
         .take_while(|(first, second)| first + second <= length)
@@ -20,7 +20,7 @@ pub fn count(length: u32) -> u64 {
         .sum()
 }
 
-/// How many instructions the threads have. The first has no fewer.
+/// The numbers of instructions of the threads. The first has at least as many as the second.
 fn shapes() -> impl Iterator<Item = (u32, u32)> {
     (2..=LENGTH).flat_map(|length| (length.div_ceil(2)..=length).map(move |first| (first, length - first)))
 }
@@ -29,8 +29,8 @@ fn of_shape(length: u32) -> u64 {
     (ALPHABET.len() as u64).pow(length)
 }
 
-/// The program of a number, short ones first. Nothing where another one says the same: the threads in the other order,
-/// waits for what never comes, or no two accesses of which one is asynchronous.
+/// The program with a number, short programs first. `None` if the program is redundant (another one has the same
+/// threads in the other order), waits for an event that never comes, or has no two accesses, one of them asynchronous.
 pub fn program(mut number: u64) -> Option<Program> {
     for (first, second) in shapes() {
         let all = of_shape(first + second);
@@ -50,8 +50,8 @@ pub fn program(mut number: u64) -> Option<Program> {
     None
 }
 
-/// Whether there is something to be asked of it: two accesses of which one is asynchronous. An mbarrier has one phase, and
-/// who waits does not wait in vain.
+/// Whether a program is worth testing: it has two accesses, one of them asynchronous. An mbarrier has one phase, and no
+/// thread waits in vain.
 fn is_wanted(program: &Program) -> bool {
     let count = |thread: usize, role: Role| program[thread].iter().filter(|&&at| ALPHABET[at].role == role).count();
     let both = |role: Role| count(0, role) + count(1, role);
@@ -73,20 +73,20 @@ fn is_wanted(program: &Program) -> bool {
 #[derive(Clone, Debug)]
 struct Line {
     ptx: String,
-    /// Its thread, and the cell of the litmus test, where it is of one.
+    /// Its thread, and the text of its cell of the litmus test, if it has one.
     cell: Option<(usize, String)>,
-    /// Whether it was put in.
+    /// Whether it was inserted by a remedy.
     is_put_in: bool,
 }
 
-/// A program as both have it, line by line.
+/// A program in both forms, line by line.
 #[derive(Clone, Debug)]
 pub struct Text(Vec<Line>);
 
-/// The lines of a litmus test in front of its first cells.
+/// The number of lines of a litmus test before its first cells.
 const HEAD: usize = 3;
 
-/// What stands in front of the two threads: they are the first of two warps.
+/// The code before the code of the two threads, which are the first threads of two warps.
 const BEGINNING: &str = "\
 .version 9.4
 .target sm_107a
@@ -146,7 +146,7 @@ impl Text {
     pub fn new(program: &Program) -> Self {
         let plain = |ptx: &str| Line { ptx: ptx.to_owned(), cell: None, is_put_in: false };
         let mut lines: Vec<Line> = BEGINNING.lines().map(plain).collect();
-        // The addresses that copies go to.
+        // The destination addresses of copies.
         let count = program.iter().map(Vec::len).sum();
         lines.extend((0..count).map(|number| plain(&format!("add.u64 %y{number}, %y, {};", number * 16))));
         lines.extend(THREADS.lines().map(plain));
@@ -181,24 +181,24 @@ impl Text {
             self.0.iter().filter(|line| of(line)).filter_map(|line| Some(&line.cell.as_ref()?.1[..])).collect()
         };
         let threads = [cells(0), cells(1)];
-        // As many lines as HEAD says.
+        // HEAD is the number of these lines.
         let mut text = "PTX program\n{ .shared m=1; .shared full=1; .shared a=2; .shared b=3; .tensor t=4; x=6; P0:q=7; P1:q=7; }\n".to_owned();
         text += " P0 | P1 ;\n";
         for row in 0..threads[0].len().max(threads[1].len()) {
             let cell = |thread: usize| threads[thread].get(row).copied().unwrap_or_default();
-            // Nothing fails when it writes to a string.
+            // Writing to a string cannot fail.
             let _ = writeln!(text, " {} | {} ;", cell(0), cell(1));
         }
         text + "exists (true)\n"
     }
 
-    /// The thread of a line of the kernel, which is counted from 1.
+    /// The thread of a line of the kernel. Lines count from 1.
     pub fn thread(&self, line: u32) -> Option<usize> {
         let line = self.0.get((line as usize).checked_sub(1)?)?;
         line.cell.as_ref().map(|(thread, _)| *thread)
     }
 
-    /// The line of the kernel for a line of the litmus test, where it is in the column of a thread.
+    /// The line of the kernel for a line of the litmus test in the column of a thread.
     pub fn line(&self, thread: usize, litmus: usize) -> Option<u32> {
         let of = |(_, line): &(usize, &Line)| line.cell.as_ref().is_some_and(|(of, _)| *of == thread);
         let (index, _) = self.0.iter().enumerate().filter(of).nth(litmus.checked_sub(HEAD + 1)?)?;
@@ -210,8 +210,8 @@ impl Text {
         self.0.get(line as usize - 1).map_or("", |line| &line.ptx)
     }
 
-    /// The same with instructions put in, each as often as it is asked for at a place once. Nothing where a line is not of
-    /// a thread.
+    /// The program with inserted instructions: each as often as the largest number of requests for one place. `None` if
+    /// a line does not belong to a thread.
     pub fn with(&self, edits: &[Edit]) -> Option<Self> {
         let mut edits: Vec<&Edit> = edits.iter().collect();
         edits.sort();
@@ -233,7 +233,7 @@ impl Text {
         }
         Some(Self(lines))
     }
-    /// The same with each of the instructions that were put in left out alone, the last one first.
+    /// The program without each of the inserted instructions in turn, the last one first.
     pub fn without_each(&self) -> impl Iterator<Item = Self> {
         let put_in = (0..self.0.len()).rev().filter(|&index| self.0[index].is_put_in);
         put_in.map(|index| {

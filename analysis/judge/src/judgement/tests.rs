@@ -31,7 +31,7 @@ fn judgements_of(blocks: &[BasicBlock], body: &str) -> Vec<Judgement> {
     judge_function(blocks, module.functions().next().expect("a function")).expect("few operations").operations
 }
 
-/// `expected` lists the worst loss of each operation, `right` for none.
+/// `expected` lists the worst loss of each operation, `right` if there is none.
 fn check(operations: &[AtomicOp], body: &str, expected: &str) {
     check_blocks(&[BasicBlock { operations: operations.to_vec(), next: Vec::new() }], body, expected);
 }
@@ -42,7 +42,7 @@ fn check_blocks(blocks: &[BasicBlock], body: &str, expected: &str) {
     assert_eq!(losses.join(" "), expected, "{body}\n{judgements:#?}");
 }
 
-/// LLVM 22 for sm_90.
+/// The output of LLVM 22 for sm_90.
 const LLVM_LOOP: &str = "ld.param.b64 %rd1, [p];
     FIRST %r5, [%rd1];
     $L1:
@@ -101,7 +101,7 @@ fn a_loop_goes_round_by_failure_only() {
     }
 }
 
-/// Left where nothing would change, by whom that is allowed.
+/// The write may be skipped if it would change nothing, if the operation allows that.
 #[test]
 fn a_loop_that_need_not_write() {
     let max = |ordering, may_skip_write| {
@@ -155,7 +155,7 @@ fn one_of_two_atoms_executes() {
     let all = fmax(Ordering::AcqRel);
     check(&[all], &right, "right");
     assert_eq!(judgements(&[all], &right)[0].lines, [4, 5]);
-    // One behind the other, and each as often as the loop around both goes.
+    // One choice after the other; and one choice for two operations.
     let again = right.replace('$', "$x");
     check(&[all, all], &(right.clone() + &again), "right right");
     check(&[all, all], &right, "missing right");
@@ -167,7 +167,7 @@ fn one_of_two_atoms_executes() {
     let unfenced = |second| with("acq_rel.{}.max.s32", second).replace("fence.acquire.gpu;", "");
     check(&[all], &unfenced("acquire.{}.min.u32"), "right");
     check(&[all], &unfenced("release.{}.min.u32"), "ordering");
-    // A program that chooses between its own two.
+    // A program that chooses between two operations of its own.
     let rmw = |rmw| op(Operation::Rmw(rmw, global(Type::I32)), Ordering::Relaxed, Scope::Gpu);
     let block =
         |operations: &[AtomicOp], next: &[usize]| BasicBlock { operations: operations.to_vec(), next: next.to_vec() };
@@ -234,7 +234,7 @@ fn wide_values_are_compared_by_halves() {
     assert_eq!(judgements(&op, &load("%rd20", "sys"))[0].lines.len(), 2);
     check(&op, &load("%rd20", "gpu"), "scope");
     check(&op, &load("%rd20", "sys").replace("@%p6 bra $L1;", ""), "not-atomic");
-    // The expected values are the loop's own where the first `cas` writes what it did not find.
+    // If the first `cas` writes a value that it did not find, the expected values are the loop's own.
     check(&op, &load("%rd21", "gpu"), "right");
     let judged = |new: &str| {
         let text = format!(".version 8.6\n.target sm_90\n.func f() {{\n{}\n}}", load(new, "sys"));
@@ -261,7 +261,7 @@ fn a_loop_of_the_program_is_its_own() {
     }
     assert_eq!(judgements(&exchange, &with("ld.global.b32"))[0].notes, []);
     check(&exchange, &with("ld.global.b32").replace("atom.acq_rel", "atom.acquire"), "ordering");
-    // That of 8 bits in a word is the compiler's, but not what the program read of the byte.
+    // For 8 bits in a word the load belongs to the compiler, but the program's read of the byte does not.
     let within = with("ld.global.b8 %rs1, [%rd1]; cvt.u32.u16 %r9, %rs1; FIRST").replace("%r5, %r4;", "%r8, %r4;");
     let within = within.replace("$L1:", "$L1: or.b32 %r8, %r5, %r9;").replace("%r1, %r5;", "%r1, %r8;");
     let byte = [cmpxchg(Type::I8, Ordering::AcqRel)];
@@ -291,7 +291,7 @@ fn loops_in_the_arms_of_a_branch() {
     let racing = arm("ld", "fence.acquire.sys;").replace("ld.sys", "ld");
     check_blocks(&loops, &arms(&right, &racing), "right weak-load-in-loop");
     check_blocks(&loops, &arms(&racing, &right), "weak-load-in-loop right");
-    // A fence is no other operation's: one arm needs none.
+    // The fence belongs to one operation only: the other arm needs none.
     let xor = op(Operation::Rmw(RmwOp::Xor, global(Type::I32)), Ordering::AcqRel, Scope::Sys);
     let mixed = [block(&[], &[1, 2]), block(&[nand(Ordering::AcqRel)], &[]), block(&[xor], &[])];
     let fenced = format!("fence.release.sys; {right}");
@@ -302,7 +302,7 @@ fn loops_in_the_arms_of_a_branch() {
     check_blocks(&mixed, &arms(&fenced, &native.replace("acq_rel", "release")), "right ordering");
 }
 
-/// Operations on local memory stand between others, and take neither their instructions nor their fences.
+/// Operations on local memory between other operations take neither their instructions nor their fences.
 #[test]
 fn local_operations_among_others() {
     let access = |space| Access::new(space, Type::I32);
@@ -351,7 +351,7 @@ fn code_around_a_compare_and_swap_may_be_long() {
     }
 }
 
-/// Compilers leave out what control does not reach.
+/// Compilers leave out unreachable operations.
 #[test]
 fn unreachable_operations_need_nothing() {
     let add = op(Operation::Rmw(RmwOp::Add, global(Type::I32)), Ordering::AcqRel, Scope::Sys);
@@ -382,7 +382,7 @@ fn unreachable_operations_need_nothing() {
     );
 }
 
-/// What the second code guarantees less than the first one, each for the same operation.
+/// The guarantees that the second code lacks in comparison with the first, for the same operation.
 #[test]
 fn strengths_are_compared() {
     let check = |op: AtomicOp, old: &str, new: &str, expected: &str| {
@@ -398,9 +398,9 @@ fn strengths_are_compared() {
     let fenced = format!("fence.sc.gpu; {}", atom("acquire.gpu"));
     check(add, &fenced, &atom("acq_rel.gpu"), "no sequential consistency, which had scope gpu");
     let released = format!("fence.release.gpu; {} fence.acquire.gpu;", atom("relaxed.gpu"));
-    check(add, &atom("acq_rel.gpu"), &released, "no release of what is acquired, which had scope gpu");
+    check(add, &atom("acq_rel.gpu"), &released, "no release of acquired writes, which had scope gpu");
     check(add, &released, &atom("acq_rel.gpu"), "");
-    check(add, &atom("relaxed.cta"), "", "no instruction stands for it");
+    check(add, &atom("relaxed.cta"), "", "no instruction implements it");
     check(add, "", &atom("relaxed.cta"), "");
     let load = op(Operation::Load(global(Type::I32)), Ordering::Relaxed, Scope::Cta);
     let by_cas = "mov.b32 %r2, 0; atom.relaxed.cta.global.cas.b32 %r1, [%rd1], %r2, %r2;";
@@ -474,7 +474,7 @@ fn single_instructions() {
     assert_eq!(judgements(&[op(wide, Relaxed, Scope::Gpu)], by_cas)[0].notes, [Note::LoadWrites]);
 }
 
-/// A fence counts if it stands on every path, and no access of another operation between.
+/// A fence counts if it lies on every path, without an access of another operation between.
 #[test]
 fn fences_count_on_every_path() {
     let load = [op(Operation::Load(global(Type::I32)), Ordering::Acquire, Scope::Gpu)];
@@ -495,7 +495,7 @@ fn fences_count_on_every_path() {
     check(&store, &format!("fence.release.gpu; {}", join("")), "right");
 }
 
-/// Where an address is local, no other thread takes part.
+/// No other thread can access a local address.
 #[test]
 fn paths_of_local_addresses_do_not_count() {
     let generic = Access::new(Space::Generic, Type::I32);
@@ -513,7 +513,7 @@ fn paths_of_local_addresses_do_not_count() {
     check(&add, body, "right");
 }
 
-/// What an exchange of 8 bits by libcu++ does: it leaves early where the first load shows another value.
+/// libcu++'s exchange of 8 bits: it ends early if the first load shows another value.
 #[test]
 fn success_and_failure_are_judged_apart() {
     use Ordering::{AcqRel, Acquire, Relaxed, SeqCst};
@@ -539,14 +539,14 @@ fn success_and_failure_are_judged_apart() {
     check(&[exchange(SeqCst, Relaxed)], &with("fence.sc.gpu;", "ld.relaxed", "acquire", [""; 2]), "right");
     check(&[exchange(SeqCst, SeqCst)], &with("fence.sc.gpu;", "ld.acquire", "acquire", [""; 2]), "right");
     check(&[exchange(Acquire, SeqCst)], &with("fence.acq_rel.gpu;", "ld.acquire", "acquire", [""; 2]), "ordering");
-    // Fences on the paths of one outcome alone.
+    // Fences on the paths of one outcome only.
     let fence = "fence.acquire.gpu;";
     check(&[exchange(Acquire, Relaxed)], &with("", "ld.relaxed", "relaxed", [fence, ""]), "right");
     check(&[exchange(Acquire, Relaxed)], &with("", "ld.relaxed", "relaxed", ["", fence]), "ordering");
     check(&[exchange(Relaxed, Acquire)], &with("", "ld.relaxed", "relaxed", ["", fence]), "right");
     check(&[exchange(Acquire, Acquire)], &with("", "ld.relaxed", "relaxed", [fence, ""]), "ordering");
     check(&[exchange(Acquire, Acquire)], &with("", "ld.relaxed", "relaxed", [fence; 2]), "right");
-    // What is lost of both is said once.
+    // A loss of both outcomes is reported once.
     let said = |success, failure, body: &str| {
         let violations = judgements(&[exchange(success, failure)], body).remove(0).violations;
         violations.into_iter().map(|found| found.reason).collect::<Vec<_>>().join("; ")
@@ -561,7 +561,7 @@ fn success_and_failure_are_judged_apart() {
     );
 }
 
-/// The same of all bits that are exchanged: the load is the compiler's where the program has no atomic load.
+/// The same for an exchange of the whole word: the load belongs to the compiler if the program has no atomic load.
 #[test]
 fn exchanges_that_end_early_are_judged_by_their_loads() {
     use Ordering::{AcqRel, Acquire, Relaxed};
@@ -579,14 +579,14 @@ fn exchanges_that_end_early_are_judged_by_their_loads() {
         check(&[exchange(AcqRel, Acquire)], &early("ld.relaxed"), "ordering");
         check(&[exchange(AcqRel, Acquire)], &with("ld.relaxed", "@!%p1 bra $swap; ret;"), "ordering");
         check(&[exchange(AcqRel, Acquire)], &early("ld.acquire"), "right");
-        // It ends nothing, or is the program's.
+        // The load ends nothing, or belongs to the program.
         check(&[exchange(AcqRel, Acquire)], &with("ld.relaxed", ""), "right");
         let load = op(Operation::Load(global(ty)), Relaxed, Scope::Gpu);
         check(&[load, exchange(AcqRel, Acquire)], &early("ld.relaxed"), "right right");
     }
 }
 
-/// A part of a word is read with what is beside it, and written by a loop.
+/// A part of a word is read with the rest of the word, and written by a loop.
 #[test]
 fn a_part_of_a_word_by_the_word() {
     use Ordering::{Acquire, Relaxed, Release, SeqCst};
@@ -614,12 +614,12 @@ fn a_part_of_a_word_by_the_word() {
     check(&[store(Relaxed)], &by_cas("", "ld", "relaxed", again), "weak-load-in-loop");
     check(&[store(Relaxed)], &by_cas("", strong, "relaxed", ""), "not-atomic");
     check(&[store(Relaxed)], "st.relaxed.gpu.global.b32 [%rd1], %r1;", "missing");
-    // By an exchange of the whole value, and by none of a part.
+    // An exchange of the whole value is right; an exchange of a part is not.
     let word = op(Operation::Store(global(Type::I32)), SeqCst, Scope::Gpu);
     check(&[word], "fence.sc.gpu; atom.relaxed.gpu.global.exch.b32 %r1, [%rd1], %r2;", "right");
 }
 
-/// What a function does besides, as its kind, the operation, and `loop` where it may be a further round.
+/// The extra effects of a function: the kind, the operation, and `loop` if the effect may be a further iteration.
 #[test]
 fn what_is_done_besides() {
     let add = op(Operation::Rmw(RmwOp::Add, global(Type::I32)), Ordering::Relaxed, Scope::Gpu);
@@ -648,11 +648,11 @@ fn what_is_done_besides() {
     check(&one(add), &atom.repeat(3), "update 0, update 0");
     check(&one(add), &format!("{atom} red.gpu.global.xor.b32 [%rd2], 1;"), "update -");
     check(&one(add), &format!("{atom} ld.relaxed.gpu.global.b32 %r1, [%rd1];"), "");
-    // On paths of which a thread takes one.
+    // On mutually exclusive paths.
     check(&one(add), &format!("@%p1 bra $A; {atom} ret; $A: {atom} ret;"), "");
     check(&one(add), &format!("@%p1 bra $A; {atom} $A: {atom} ret;"), "update 0");
     check(&one(add), &format!("@%p1 bra $A; {atom} ret; $A: {} ret;", atom.replace("gpu", "cta")), "update 0");
-    // Rounds of a loop.
+    // Iterations of a loop.
     let again = [BasicBlock { operations: vec![add], next: vec![0] }];
     check(&again, &format!("$A: {} bra $A;", atom.repeat(2)), "update 0 loop");
     let st = "st.release.gpu.global.b32 [%rd1], %r1;";
@@ -663,7 +663,7 @@ fn what_is_done_besides() {
     check(&one(store), &format!("add.s64 %rd2, %rd1, 4; st.global.b32 [%rd2], %r1; {st}"), "store -");
     check(&one(store), &format!("add.s64 %rd2, %rd1, 4; st.global.b32 [%rd2+-4], %r1; {st}"), "store 0");
     check(&one(store), &format!("st.volatile.global.b32 [%rd1], %r1; {st}"), "store 0");
-    // Variables of the function, and parts of one value.
+    // Variables of the function, and parts of a single value.
     let local = ".local .align 4 .b8 depot[8]; mov.b64 %SPL, depot; cvta.local.u64 %SP, %SPL; add.u64 %rd3, %SP, 4;";
     check(&one(store), &format!("{local} st.b32 [%rd3], 1; st.local.b32 [%SPL], 1; {st}"), "");
     let wide = op(Operation::Store(global(Type::I64)), Ordering::Relaxed, Scope::Gpu);
@@ -673,11 +673,11 @@ fn what_is_done_besides() {
     let ld = "ld.volatile.global.b32 %r1, [%rd1];";
     check(&one(volatile), ld, "");
     check(&one(volatile), &ld.repeat(2), "volatile-load 0");
-    // What a loop of compare-and-swap begins with, and what it writes again and again.
+    // The first read of a compare-and-swap loop, and its repeated writes.
     check(&one(nand(Ordering::SeqCst)), &LLVM_LOOP.replace("FIRST", "ld.volatile.global.b32"), "");
 }
 
-/// A sequentially consistent operation has its fence in front, whatever rewrites of the source did.
+/// A sequentially consistent operation has its fence before it, whatever rewrites the source has undergone.
 #[test]
 fn the_fence_of_sequential_consistency_stays() {
     let load = op(Operation::Load(global(Type::I32)), Ordering::SeqCst, Scope::Sys);
@@ -707,7 +707,7 @@ fn the_fence_of_sequential_consistency_stays() {
     check(fence, "", "fence.sc.gpu;", true);
     check(fence, "", "fence.acq_rel.sys; st.global.b32 [%rd1], 1; fence.acq_rel.gpu;", true);
     check(fence, "", "fence.sc.sys;", false);
-    // In a CTA of one thread, nobody else is in its scope.
+    // In a CTA of one thread, no other thread is in its scope.
     let block = AtomicOp { scope: SyncScope::Threads(Scope::Cta), ..load };
     for head in [".reqntid 1, 1, 1", ".maxntid 1"] {
         check(block, head, ld, false);
@@ -756,7 +756,7 @@ fn what_ptxas_misplaces_is_noted() {
     }
 }
 
-/// Operations find their instructions among others, and across branches.
+/// Operations find their instructions among other instructions, and across branches.
 #[test]
 fn operations_are_aligned() {
     let add = op(Operation::Rmw(RmwOp::Add, global(Type::I32)), Ordering::Relaxed, Scope::Gpu);
@@ -781,8 +781,8 @@ fn operations_are_aligned() {
     let siblings = format!("bra $M; $A: {one} ret; $M: @%p1 bra $A; {other} ret;");
     check_blocks(&branch(&[load], &[weaker]), &siblings, "right right");
     check_blocks(&branch(&[weaker], &[load]), &siblings, "right right");
-    // Orderings that are exchanged in a loop, with the fence of the one in it, and the fence that is asked for
-    // outside.
+    // Orderings that are exchanged in a loop, where the loop has the fence of the access in it, and the fence operation
+    // is outside of the loop.
     let or = |ordering| op(Operation::Rmw(RmwOp::Or, global(Type::I32)), ordering, Scope::Gpu);
     let acquire = AtomicOp { ordering: Ordering::Acquire, ..fence };
     let (first, second) = (or(Ordering::Relaxed), or(Ordering::SeqCst));

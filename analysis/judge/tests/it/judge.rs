@@ -1,9 +1,9 @@
 //! The judge on random control flow: blocks of operations, and PTX for them with the blocks in another order.
 //!
-//! An operation is one instruction, one between fences, or a loop. Some are in local memory, some in blocks that
-//! control does not reach and that the PTX has not, and plain loads of the same memory stand in between. What is right
-//! must be found right, what is weakened must be reported, and orderings that have changed places must be reported
-//! unless the operations could have changed places too.
+//! An operation is one instruction, one between fences, or a loop. Some operations are in local memory, some in
+//! unreachable blocks that the PTX omits, and plain loads of the same memory lie between. Correct code must be judged
+//! right. Weakened code must be reported. Orderings that have changed places must be reported unless the operations
+//! could have changed places, too.
 
 use std::fmt::Write;
 
@@ -15,8 +15,8 @@ use ptx_lowering::{
     ptx::{Module, Scope, Space},
 };
 
-/// The same programs in every run. With another seed, 50,000 of each test had no wrong verdict; of a million with
-/// exchanged orderings, some may.
+/// The same programs in every run. With another seed, 50,000 programs of each test had no wrong verdict; among a
+/// million with exchanged orderings there may be some.
 fn config() -> ProptestConfig {
     ProptestConfig { cases: 2048, rng_seed: RngSeed::Fixed(1), failure_persistence: None, ..ProptestConfig::default() }
 }
@@ -40,8 +40,8 @@ proptest! {
         let ptx = program.ptx(&operations);
         let lost = program.lost(&ptx);
         prop_assert!(!lost.is_empty(), "{}", ptx);
-        // What could not be any other operation's instruction is reported as its own. A fence and the ordering of an
-        // access could stand for each other.
+        // An operation whose instruction could not belong to any other operation is reported itself. A fence and the
+        // ordering of an access could replace each other.
         let has_fences = program.operations().iter().any(|op| op.operation == Operation::Fence);
         if !has_fences && !program.symmetries().any(|image| image[which] != which) {
             prop_assert_eq!(lost, [which], "{}", ptx);
@@ -96,10 +96,10 @@ proptest! {
 #[derive(Clone, Debug)]
 struct Program {
     blocks: Vec<BasicBlock>,
-    /// In which order the blocks stand in the PTX behind the first one, and which side of each branch is the taken one.
+    /// The order of the blocks in the PTX after the first one, and the taken side of each branch.
     layout: Vec<usize>,
     taken: Vec<bool>,
-    /// Which of the operations have their ordering from fences around them, wherever one has.
+    /// Whether each operation has its ordering from fences around it, if its code can have them.
     fenced: Vec<bool>,
 }
 
@@ -117,7 +117,7 @@ impl Program {
         operations.iter().zip(&self.fenced).map(|(op, fenced)| instruction(*op, *fenced)).collect()
     }
 
-    /// The operations for which something must stand.
+    /// The operations that need an instruction.
     fn needed(&self) -> Vec<usize> {
         let mut reached = vec![0];
         let mut first = 0;
@@ -137,7 +137,7 @@ impl Program {
         let mut bodies = Vec::new();
         for block in &self.blocks {
             let behind = first + block.operations.len();
-            // What no operation stands for keeps the fences of one from the next.
+            // A load that belongs to no operation separates the fences of one operation from the next.
             let foreign = "ld.global.b32 %e, [%rd1];\n";
             let body = instructions[first..behind].iter().map(|text| format!("{}{foreign}", text.as_ref()));
             bodies.push(foreign.to_owned() + &body.collect::<String>());
@@ -170,8 +170,8 @@ impl Program {
         judged.iter().positions(|judgement| judgement.loss().is_some()).collect()
     }
 
-    /// Every choice that lets operations that are needed change places so that no path through the program shows it, but for
-    /// ordering and scope.
+    /// Every permutation of the needed operations that no path through the program distinguishes, except by ordering
+    /// and scope.
     fn symmetries(&self) -> impl Iterator<Item = Vec<usize>> {
         let operations = self.operations();
         let count = operations.len();
@@ -199,7 +199,7 @@ impl Program {
         })
     }
 
-    /// Whether one operation leads to another, can be left out before it, and can be left out behind it.
+    /// Whether one operation leads to another, can be left out before it, and can be left out after it.
     fn relations(&self, one: (usize, usize), other: (usize, usize)) -> [bool; 3] {
         let next = |(block, place): (usize, usize)| {
             let BasicBlock { operations, next } = &self.blocks[block];
@@ -231,7 +231,7 @@ impl Program {
     }
 }
 
-/// Blocks, each of which control reaches, with few operations in all.
+/// Reachable blocks, with few operations in all.
 fn program() -> impl Strategy<Value = Program> {
     let unreached = prop::collection::vec(operation(), 0..3);
     let fenced = prop::collection::vec(any::<bool>(), 9);
@@ -243,7 +243,7 @@ fn program() -> impl Strategy<Value = Program> {
         let mut blocks: Vec<BasicBlock> = Vec::new();
         let mut taken = Vec::new();
         for (operations, parent, is_taken) in drafts {
-            // Every block has one in front of it that leads to it.
+            // Every block has a predecessor.
             let parents: Vec<usize> = blocks.iter().positions(|block| block.next.len() < 2).collect();
             if !parents.is_empty() {
                 let new = blocks.len();
@@ -261,14 +261,14 @@ fn program() -> impl Strategy<Value = Program> {
         let operations: usize = blocks.iter().map(|block| block.operations.len()).sum();
         let mut layout: Vec<usize> = (0..count).collect();
         layout[1..].sort_by_key(|block| seed.wrapping_mul(2 * *block as u64 + 1) >> 32);
-        // It leads into the rest, but nothing leads there.
+        // The unreachable block leads into the rest, but no block leads to it.
         blocks.push(BasicBlock { operations: unreached, next: vec![count - 1] });
         let program = Program { blocks, layout, taken, fenced };
         ((1..7).contains(&operations) && !program.needed().is_empty()).then_some(program)
     })
 }
 
-/// Few kinds, so that most operations could be one another.
+/// Few kinds, so that most operations could be exchanged.
 fn operation() -> impl Strategy<Value = AtomicOp> {
     let access = |ty| Access::new(Space::Global, ty);
     let local = Access::new(Space::Local, Type::I32);
@@ -297,7 +297,7 @@ fn is_local(op: AtomicOp) -> bool {
     op.operation.access().is_some_and(|access| access.space == Space::Local)
 }
 
-/// Right code, with one instruction or fence a line.
+/// Correct code, with one instruction or fence a line.
 fn instruction(op: AtomicOp, fenced: bool) -> String {
     let SyncScope::Threads(scope) = op.scope else { unreachable!("every operation has a scope") };
     if op.operation == Operation::Fence {
@@ -333,9 +333,9 @@ fn instruction(op: AtomicOp, fenced: bool) -> String {
         Operation::Store(_) => format!("st.{modifiers}.b{bits} [%rd1], %x{bits};\n"),
         Operation::Rmw(RmwOp::Add, _) => format!("atom.{modifiers}.add.u{bits} %x1, [%rd1], 1;\n"),
         Operation::Rmw(RmwOp::Or, _) => format!("atom.{modifiers}.or.b{bits} %x1, [%rd1], 1;\n"),
-        // What is expected was read by a plain load, or by the one before in a loop.
+        // The expected value was read by a plain load, or by the operation before it in a loop.
         Operation::CmpXchg { .. } => format!("atom.{modifiers}.cas.b{bits} %e, [%rd1], %e, 1;\n"),
-        // All loops have registers in common.
+        // All loops share registers.
         _ if bits == 128 => format!(
             "{{ .reg .b128 %old, %new, %found;\nmov.b64 %z, 0;\nmov.b128 %old, {{%z, %z}};\n\
              atom.{modifiers}.cas.b128 %found, [%rd1], %old, %old;\nmov.b128 {{%lo, %hi}}, %found;\n%again:\n\
@@ -352,8 +352,8 @@ fn instruction(op: AtomicOp, fenced: bool) -> String {
     before + &access + &behind
 }
 
-/// The code with one of its lines broken, in every way: a fence is gone, a loop begins with a weak load, compares
-/// otherwise, or does not go round.
+/// The code with one of its lines broken, in every way: a fence is missing, or a loop begins with a weak load, has a
+/// wrong comparison, or does not repeat.
 fn broken(instruction: &str) -> Vec<String> {
     let lines: Vec<&str> = instruction.lines().collect();
     let is_sequence = lines.len() > 1;
@@ -392,12 +392,12 @@ fn weaker(op: AtomicOp) -> Option<AtomicOp> {
     }
 }
 
-/// Whether they differ in ordering and scope at most.
+/// Whether two operations differ at most in ordering and scope.
 fn same_kind(one: AtomicOp, other: AtomicOp) -> bool {
     one.operation == other.operation
 }
 
-/// Whether the code for one is strong enough for another.
+/// Whether the code for one operation is strong enough for another.
 fn covers(code: AtomicOp, asked: AtomicOp) -> bool {
     let (SyncScope::Threads(code_scope), SyncScope::Threads(scope)) = (code.scope, asked.scope) else { return false };
     code.ordering.join(asked.ordering) == code.ordering && code_scope >= scope

@@ -1,4 +1,4 @@
-//! Every lowering, checked by readers that do not know the table: its strength, its values, its text.
+//! Checks of every lowering by code that does not use the table: its strength, its values, its text.
 
 use std::collections::HashMap;
 
@@ -36,7 +36,7 @@ fn scopes() -> impl Iterator<Item = SyncScope> + Clone {
     [SyncScope::SingleThread].into_iter().chain(Scope::iter().map(SyncScope::Threads)).collect_vec().into_iter()
 }
 
-/// Every operation × type × ordering × scope × space × strategy, and those that change without NaNs again.
+/// Every operation × type × ordering × scope × space × strategy, and again those that change without NaNs.
 fn grid() -> impl Iterator<Item = (AtomicOp, Policy)> {
     let plain = |operation: &Operation| matches!(operation, Operation::Load(_) | Operation::Store(_));
     // An `atom` is the same, volatile or not.
@@ -51,7 +51,7 @@ fn grid() -> impl Iterator<Item = (AtomicOp, Policy)> {
     let ops = iproduct!(operations.chain(guarded).unique(), Ordering::iter(), scopes().collect_vec())
         .filter(|(operation, ordering, _)| operation.takes(*ordering))
         .map(|(operation, ordering, scope)| AtomicOp { operation, ordering, scope });
-    // `auto` takes sequences of `recommended` and `fence`, as its own test says.
+    // `auto` uses sequences of `recommended` and `fence`; its own test shows that.
     let strategies = Strategy::iter().filter(|strategy| *strategy != Strategy::Auto).collect_vec();
     let policies = iproduct!([false, true], strategies)
         .map(|(no_nans, strategy)| Policy { no_nans, ..strategy.into() })
@@ -61,7 +61,7 @@ fn grid() -> impl Iterator<Item = (AtomicOp, Policy)> {
         let extremum = ["fmax", "fmin"].iter().any(|name| op.to_string().starts_with(name));
         extremum && matches!(access.ty, Type::F32 | Type::F64)
     };
-    // Seven is prime to the number of orderings, scopes and policies, so that each meets each operation.
+    // Seven is coprime to the number of orderings, scopes and policies, so each of these occurs with each operation.
     let all = iproduct!(ops, policies).filter(move |(op, policy)| !policy.no_nans || depends(op));
     all.step_by(testing::stride(14))
 }
@@ -74,7 +74,7 @@ fn lowered(op: &AtomicOp, strategy: Strategy, target: &Target) -> Option<Lowerin
 fn every_lowering_is_strong_enough_and_on_target() {
     let counts = std::thread::scope(|scope| {
         let threads = TARGETS.map(|(sm, ptx)| scope.spawn(move || every_lowering_for(&target(sm, ptx))));
-        threads.map(|thread| thread.join().expect("it says above what is wrong"))
+        threads.map(|thread| thread.join().expect("the output above has the error"))
     });
     let lowered_cells: usize = counts.iter().map(|(lowered, _)| lowered).sum();
     let rejected: usize = counts.iter().map(|(_, rejected)| rejected).sum();
@@ -82,7 +82,7 @@ fn every_lowering_is_strong_enough_and_on_target() {
     assert!(lowered_cells > 50_000 / testing::stride(14));
 }
 
-/// How many are lowered, and how many the target lacks.
+/// The number of lowered operations, and the number that the target lacks.
 fn every_lowering_for(target: &Target) -> (usize, usize) {
     let (mut lowered_cells, mut rejected) = (0, 0);
     // Many cells have the same sequence.
@@ -123,7 +123,7 @@ fn every_lowering_for(target: &Target) -> (usize, usize) {
     (lowered_cells, rejected)
 }
 
-/// No lowering has an ordering to spare: the checker sees every weakening of it.
+/// No lowering has an unneeded ordering: the checker detects every weakening of it.
 #[test]
 fn the_checker_catches_every_weaker_lowering() {
     let targets = [target("sm_80", None), target("sm_90", Some("ptx86"))];

@@ -1,4 +1,4 @@
-//! The reader of PTX modules and what judges them take any text.
+//! The reader of PTX modules and the judge accept any text without a panic.
 
 use proptest::prelude::*;
 use ptx_judge::{BasicBlock, judge_function};
@@ -10,7 +10,7 @@ use ptx_lowering::{
 proptest! {
     #![proptest_config(ProptestConfig { cases: 4096, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Whatever the text, the reader of modules gives a module or an error.
+    /// The reader of modules returns a module or an error for any text.
     #[test]
     fn no_text_makes_the_judge_panic(pieces in prop::collection::vec(piece(), 0..60), head in any::<bool>()) {
         let head = if head { ".version 8.6\n.target sm_90\n" } else { "" };
@@ -30,7 +30,7 @@ proptest! {
     }
 }
 
-/// Pieces of PTX, whole statements and rubbish.
+/// Pieces of PTX: whole statements and garbage.
 fn piece() -> impl Strategy<Value = String> {
     const PIECES: &[&str] = &[
         ".visible .func (.param .b32 r) f(.param .b64 p) {",

@@ -1,6 +1,6 @@
-//! The memory model's run of a sequence against the interpreter of the crate that lowers: every operation, width and sign,
-//! on the ends of the ranges and on negative constants. Both have one arithmetic, whose own test is with it; what differs is
-//! how operands reach it and where results go.
+//! The memory model's execution of a sequence against the interpreter of the lowering crate: every operation, width and
+//! sign, on the ends of the ranges and on negative constants. Both use the same arithmetic, which has a test of its
+//! own; the transfer of operands and results differs.
 
 use std::collections::BTreeSet;
 
@@ -35,7 +35,7 @@ const TYPES: [Type; 12] = [
     Type::S64,
 ];
 
-/// What may go wrong in a type of so many bits: the ends of its ranges, small numbers of both signs, and bits beyond it.
+/// Critical values of a type of `bits` bits: the ends of its ranges, small numbers of both signs, and bits beyond it.
 fn values(bits: u32) -> Vec<u64> {
     let top = 1u64 << (bits - 1);
     let values = [0, 1, 2, 3, 7, top - 1, top, top + 1, top | 5, !0 >> (64 - bits), !0, !1, !4, !0 << (bits - 1)];
@@ -64,7 +64,7 @@ fn source(initial: u64, b: u64, c: u64) -> Program<Cpp> {
     }
 }
 
-/// The result and the memory behind the sequence: in the model, and by the interpreter.
+/// The result and the memory after the sequence: in the model, and by the interpreter.
 fn both(sequence: &Sequence, memory_bits: u32, old: u64, b: u64, c: u64) -> Result<[(u64, u64); 2], String> {
     let lowered = inline(&source(old, b, c), &[sequence]).map_err(|error| error.to_string())?;
     let found = search::outcomes(&lowered, Conventions::MANUAL, Limits::default());
@@ -89,7 +89,7 @@ fn register(name: &Name) -> Operand {
     Operand::Register(name.clone())
 }
 
-/// Compares all values of each sequence that the interpreter knows; how many sequences there were.
+/// Compares all values of each sequence that the interpreter supports; returns the number of sequences.
 fn compare(name: &str, sequences: impl IntoIterator<Item = (String, u32, Sequence)>) -> usize {
     let (mut count, mut known) = (0, BTreeSet::new());
     for (what, bits, sequence) in sequences {
@@ -138,7 +138,8 @@ fn instructions() {
     let is_known = |(op, ty): &(AluOp, Type)| Computation::Alu(*op).is_known(*ty);
     let known: Vec<_> = iproduct!(AluOp::iter(), TYPES).filter(is_known).collect();
     let others = AluOp::iter().filter(|op| !known.iter().any(|(known, _)| known == op)).join(" ");
-    // A division may have no result, the model takes three operands, carries are no operands, and the rest is of floats.
+    // A division may have no result, the model takes three operands, carries are not operands, and the rest are
+    // floating-point operations.
     let expected = "div rem bfi lop3 min.NaN max.NaN add.rn sub.rn add.cc sub.cc addc subc mul mul.rn fma.rn div.rn rcp.rn sqrt.rn copysign";
     assert_eq!(others, expected);
     let sequences = known.iter().map(|(op, ty)| {

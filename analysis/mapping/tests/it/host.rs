@@ -1,4 +1,5 @@
-//! Programs of which some threads run on the host, compiled by the standard mappings, beside threads on the GPU by ours.
+//! Programs with some threads on the host, compiled by the standard mappings, and other threads on the GPU, compiled by
+//! the project's mappings.
 
 use ptx_mapping::{
     Mapping,
@@ -15,14 +16,14 @@ use ptx_memory_model::{
 
 const RULES: Rules = Rules { sequences: ReleaseSequences::Cpp20, races: Races::Llvm };
 
-/// The sets that this is shown on, and of how many programs one is taken, beyond the sample of the set.
+/// The sets of this test; the number n reduces the set's sample to one of n programs.
 #[rustfmt::skip]
 const SETS: [(Set, usize); 9] = [
     (Set::Two, 1), (Set::Three, 4), (Set::Accesses, 40), (Set::Fences, 12), (Set::Rmws, 8), (Set::Exchanges, 8),
     (Set::CyclesTwo, 4), (Set::PlainAccesses, 8), (Set::Waiting, 8),
 ];
 
-/// Programs that show a wrong row, and one that a model without all of Host Order does not keep.
+/// Programs that reveal a wrong row, and a program that a model with only a part of Host Order does not preserve.
 const SHOWN: &str = "
 name: SB
 P0@0.0: st.sc.sys x 1; r0=ld.sc.sys y
@@ -82,7 +83,7 @@ fn wrong(processor: Processor) {
     assert!(hosts.len() > 1 && report.programs == 9);
     for (host, cell) in hosts.iter().zip(&report.cells) {
         let Some(found) = &cell.example else { panic!("{} is kept", host.name) };
-        // A row is wrong beside a GPU, and not only where the host is alone.
+        // The row is also wrong together with a GPU, and not only on the host alone.
         println!("{}: {} of {} not kept, {}", host.name, cell.not_kept, cell.mixtures, found.source.name);
     }
     let report = beside_these(&HostMapping::right(processor), &gpu, &programs, RULES).expect("as above");

@@ -1,5 +1,6 @@
-//! Why a bound of [`ptx_optimize::least`] is one: what it asks of every placement is needed, since another thread sees an outcome
-//! that is new without it. Each row is the end of the walk that it names.
+//! The soundness of the bound of [`ptx_optimize::least`]: each ordering that it requires of every placement is
+//! necessary, because without it another thread observes an additional outcome. Each row is the end of the walk that it
+//! names.
 
 use itertools::Itertools;
 use ptx_memory_model::{
@@ -8,7 +9,7 @@ use ptx_memory_model::{
     ptx::{Conventions, search},
 };
 
-/// Whether threads can end so.
+/// Whether threads can end in a state that satisfies the condition.
 fn ends(threads: &[String], condition: &str) -> bool {
     let columns = threads.iter().map(|thread| thread.split("; ").collect_vec()).collect_vec();
     let rows = columns.iter().map(Vec::len).max().expect("a thread");
@@ -21,7 +22,7 @@ fn ends(threads: &[String], condition: &str) -> bool {
     outcomes.holds(&litmus.condition, &Layout::new(&litmus.program)).expect("an answer")
 }
 
-/// The first thread, in which `{}` has the ordering or has not, beside the others.
+/// Checks the first thread, with and without an ordering at `{}`, together with the other threads.
 #[track_caller]
 fn check(with: &str, without: &str, thread: &str, others: &[&str], condition: &str) {
     let end = |ordering: &str| {
@@ -41,7 +42,7 @@ fn reads_and_what_is_behind() {
         "ld.{}.gpu r0, y",
         "atom.{}.gpu.exch r0, y, 5",
         "atom.{}.gpu.cas r0, y, 1, 5",
-        // It fails.
+        // The exchange fails.
         "atom.{}.gpu.cas r0, y, 7, 5",
     ];
     let behind = [
@@ -77,7 +78,7 @@ fn writes_and_what_is_in_front() {
     }
 }
 
-/// All but the order of all fences is there without it, too.
+/// An acq_rel fence preserves everything except the total order of sequentially consistent fences.
 #[test]
 fn fences_of_which_all_agree() {
     let fence = |first: &str, last: &str| format!("{first}; fence.{{}}.gpu; {last}");
@@ -104,8 +105,8 @@ fn fences_of_which_all_agree() {
     );
 }
 
-/// Why a loop with a sequentially consistent read stays as it is: in front of the loop, the fence does not order what earlier rounds have read,
-/// and the program kept, with what is behind.
+/// The reason why a loop with a sequentially consistent read is not rewritten: a fence before the loop does not order
+/// the reads of earlier iterations, whose values the program keeps, with the code after the loop.
 #[test]
 fn a_fence_between_two_rounds() {
     let reader = "st.relaxed.gpu y, 1; fence.sc.gpu; ld.relaxed.gpu r3, x";

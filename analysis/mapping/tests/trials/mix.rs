@@ -1,4 +1,4 @@
-//! Programs of which parts are compiled by different mappings.
+//! Programs whose parts are compiled by different mappings.
 
 use std::{collections::BTreeSet, fs, path::Path};
 
@@ -19,14 +19,14 @@ use ptx_memory_model::{
     source::{Cpp, Order, Races, ReleaseSequences, Rules, read::Source, read::sources},
 };
 
-/// The sets that this is shown on.
+/// The sets of this test.
 const SETS: [Set; 7] =
     [Set::Two, Set::Three, Set::Accesses, Set::Exchanges, Set::CyclesTwo, Set::PlainAccesses, Set::Placements];
 
-/// The mappings that some program shows to be wrong, by the rules of C++20.
+/// The mappings that some program shows to be unsound under the rules of C++20.
 const WRONG: [&str; 4] = ["hopper-guide", "llvm-22", "sycl", "tilelang"];
 
-/// Those that are right by the rules of C++11 to C++17 as well.
+/// The mappings that are also sound under the rules of C++11 to C++17.
 const RIGHT_IN_CPP11: [&str; 3] = ["proven", "cuda-12.8", "triton"];
 
 pub fn trials() -> Vec<Trial> {
@@ -37,10 +37,10 @@ pub fn trials() -> Vec<Trial> {
         ("C++11", cpp11),
         ("the load of the page beside the Hopper guide", hopper),
         ("a compare and exchange by its success alone", sycl),
-        ("mappings that are right alone, and wrong together", apart),
-        ("a fence behind an atomic of Triton", triton),
+        ("mappings that are right alone and wrong together", apart),
+        ("a fence after an atomic of Triton", triton),
         ("a mapping that has no row", no_row),
-        ("the book's tables are those of the code", book),
+        ("the book's tables match the code", book),
     ];
     tests.into_iter().map(|(name, test)| Trial::test(name, test)).collect()
 }
@@ -52,7 +52,7 @@ fn named(names: &[&str]) -> Vec<Mapping<'static>> {
     names.iter().map(|name| mapping(name).unwrap_or_else(|| panic!("no mapping {name}"))).collect()
 }
 
-/// A sample of the sets.
+/// The report for a sample of the sets.
 fn on_sets(mappings: &[Mapping<'_>], rules: Rules, sets: &[Set]) -> Result<Report, Failed> {
     let mut whole = Report::default();
     for &set in sets {
@@ -61,7 +61,7 @@ fn on_sets(mappings: &[Mapping<'_>], rules: Rules, sets: &[Set]) -> Result<Repor
     Ok(whole)
 }
 
-/// A mixture that is not kept, if there is one: the mappings of its parts, and the program.
+/// A mixture that is not preserved, if there is one: the mappings of its parts, and the program.
 fn check(mappings: &[Mapping<'_>], unit: Unit, program: &str) -> Result<Option<String>, Failed> {
     let sources = sources(program).map_err(|error| format!("{error:?}"))?;
     let report = mix_these(mappings, unit, &sources, CPP20)?;
@@ -78,7 +78,7 @@ fn right_ones() -> Result<(), Failed> {
     for (a, b) in pairs(right.len()) {
         let cell = &report.cells[&(a, b)];
         assert_eq!((cell.not_kept, cell.unknown), (0, 0), "{} and {}: {cell:?}", right[a], right[b]);
-        // Triton alone has read-modify-writes alone, of which few programs consist.
+        // Triton has only read-modify-writes, and few programs consist of these alone.
         assert!(cell.mixtures > 20, "{} and {}: {} mixtures", right[a], right[b], cell.mixtures);
     }
     Ok(())
@@ -111,7 +111,7 @@ fn cpp11() -> Result<(), Failed> {
     Ok(())
 }
 
-/// The programs of sets that are of some kind.
+/// The programs of these sets that satisfy a predicate.
 fn programs_of(sets: &[Set], is_one: fn(&Program<Cpp>) -> bool) -> Vec<Source> {
     let mut all = Vec::new();
     for set in sets {
@@ -124,8 +124,8 @@ fn programs_of(sets: &[Set], is_one: fn(&Program<Cpp>) -> bool) -> Vec<Source> {
     all
 }
 
-/// `fence.sc; ld.relaxed` acquires nothing: the message of a flag is lost, whatever the other side is compiled by. Where every
-/// access is a seq_cst atomic, the fences order all.
+/// `fence.sc; ld.relaxed` acquires nothing: the message of a flag is lost, whichever mapping compiles the other side.
+/// If every access is a seq_cst atomic, the fences order all accesses.
 fn hopper() -> Result<(), Failed> {
     let message = "name: MP\nP0@0.0: st.rlx.gpu x 1; st.rel.gpu y 1\nP1@1.0: r0=ld.sc.gpu y; r1=ld.rlx.gpu x\n";
     let plain = "name: MP\nP0@0.0: st.na x 1; st.sc.gpu y 1\nP1@1.0: r0=ld.sc.gpu y; if r0 == 1 { r1=ld.na x }\n";
@@ -151,7 +151,7 @@ fn hopper() -> Result<(), Failed> {
     Ok(())
 }
 
-/// SYCL's is right where no failure asks for more than the success, as SPIR-V demands.
+/// The SYCL mapping is sound if no failure ordering is stronger than the success ordering, as SPIR-V demands.
 fn sycl() -> Result<(), Failed> {
     let all = programs_of(&[Set::Two, Set::Exchanges], |program| {
         let mut code = program.threads.iter().flat_map(|thread| &thread.code);
@@ -173,8 +173,8 @@ fn sycl() -> Result<(), Failed> {
     Ok(())
 }
 
-/// Fences behind seq_cst operations in place of those in front are right alone, and wrong beside ours: even where the two are in
-/// different threads, which few programs show.
+/// A mapping with fences after seq_cst operations instead of before them is sound alone, and unsound together with the
+/// project's mappings, even if the two are in different threads, which few programs reveal.
 fn apart() -> Result<(), Failed> {
     let trailing = || {
         let change = |op: &AtomicOp, _, sequence: Sequence| {
@@ -207,7 +207,7 @@ fn apart() -> Result<(), Failed> {
     Ok(())
 }
 
-/// Triton's `red` begins no acquire pattern: a fence that another compiler puts behind it acquires nothing.
+/// Triton's `red` begins no acquire pattern: a fence that another compiler places after it acquires nothing.
 fn triton() -> Result<(), Failed> {
     let program = "name: MP\nP0@0.0: st.rlx.gpu x 1; fence.rel.gpu; st.rlx.gpu y 2\n\
                    P1@1.0: rmw.exch.rel.gpu y 3; fence.sc.gpu; r0=ld.rlx.gpu x\n";
@@ -233,7 +233,7 @@ fn no_row() -> Result<(), Failed> {
     Ok(())
 }
 
-/// The book names each mapping, with its rows and whether it is right.
+/// The book lists each mapping, with its rows and whether it is sound.
 fn book() -> Result<(), Failed> {
     let docs = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/strategies.md"))?;
     for name in names() {

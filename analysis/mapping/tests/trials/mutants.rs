@@ -1,5 +1,5 @@
-//! Wrong lowerings, each of which the check must catch: the table of what a mapping check is for, and those that are made of the
-//! right ones.
+//! Unsound lowerings that the check must catch: the table of errors that a mapping check must find, and mutants of the
+//! sound lowerings.
 
 use std::{fs, path::Path};
 
@@ -20,7 +20,7 @@ use ptx_mapping::{
 };
 use ptx_memory_model::{outcome::Limits, source::ReleaseSequences};
 
-/// A wrong lowering: what it makes of an operation whose result is read or not, or of which nothing changes.
+/// An unsound lowering: the new code of an operation whose result is read or not, or `None` if it stays unchanged.
 struct Mutant {
     name: &'static str,
     strategy: Strategy,
@@ -42,7 +42,7 @@ use Ordering::{AcqRel, Acquire, Release, SeqCst};
 use Set::{Accesses, Fences, Placements, Rmws, Three, Two};
 use Strategy::{Fence as ByFences, Recommended};
 
-/// By the rows of the table of what a check must catch.
+/// The mutants, in the order of the table of errors that a check must catch.
 #[rustfmt::skip]
 static MUTANTS: &[Mutant] = &[
     mutant("scope too narrow", Recommended, &[Two], |_, _, code| Some(scoped(code, Scope::Gpu, Scope::Cta))),
@@ -56,13 +56,13 @@ static MUTANTS: &[Mutant] = &[
     mutant("release fence dropped", ByFences, &[Accesses], |op, _, code| {
         (is_store(op) && op.ordering == Release).then(|| without_fences(code))
     }),
-    mutant("release fence behind", ByFences, &[Accesses], |op, _, code| {
+    mutant("release fence after the store", ByFences, &[Accesses], |op, _, code| {
         (is_store(op) && op.ordering == Release).then(|| reversed(code))
     }),
     mutant("acquire fence dropped", ByFences, &[Accesses], |op, _, code| {
         (is_load(op) && op.ordering == Acquire).then(|| without_fences(code))
     }),
-    mutant("acquire fence in front", ByFences, &[Accesses], |op, _, code| {
+    mutant("acquire fence before the load", ByFences, &[Accesses], |op, _, code| {
         (is_load(op) && op.ordering == Acquire).then(|| reversed(code))
     }),
     mutant("seq_cst load without its fence", Recommended, &[Accesses], |op, _, code| {
@@ -162,7 +162,7 @@ fn is_rmw(op: &AtomicOp) -> bool {
     matches!(op.operation, Operation::Rmw(..))
 }
 
-/// The code with one of the scopes for the other. What has no scope reaches the GPU.
+/// The code with one scope replaced by another. An instruction without a scope has the scope of the GPU.
 fn scoped(code: &[Instruction], from: Scope, to: Scope) -> Vec<Instruction> {
     let mut code = code.to_vec();
     for instruction in &mut code {
@@ -226,7 +226,7 @@ fn weak(code: &[Instruction]) -> Vec<Instruction> {
     code.iter().map(with).collect()
 }
 
-/// Each `atom` as a `red` of the same operation, an exchange too, which the model knows, unlike PTX.
+/// Replaces each `atom` by a `red` of the same operation. The model, unlike PTX, also has a `red` for exchanges.
 fn reduced(code: &[Instruction]) -> Vec<Instruction> {
     let with = |instruction: &Instruction| match instruction {
         Instruction::Atom(Atom { sem, scope, space, ty, a, b, .. }) => Instruction::Red(Red {
@@ -246,7 +246,7 @@ fn reduced(code: &[Instruction]) -> Vec<Instruction> {
     code.iter().map(with).collect()
 }
 
-/// A read and a write instead of an `atom.exch`.
+/// Replaces an `atom.exch` by a read and a write.
 fn torn(instruction: &Instruction) -> Vec<Instruction> {
     let Instruction::Atom(Atom { scope, space, ty, d, a, b, op: AtomOp::Exch, .. }) = instruction else {
         return vec![instruction.clone()];
@@ -276,17 +276,18 @@ pub fn trials() -> Vec<Trial> {
         let trial = Trial::test(format!("every one that is made: {}", expansion.name), move || every_one(expansion));
         if LONG.contains(&number) { testing::left_to_all(trial) } else { trial }
     });
-    let superfluous = Trial::test("each reason for what is superfluous has its mutants", reasons);
+    let superfluous = Trial::test("each reason for a superfluous mutant has its mutants", reasons);
     let cycles = Trial::test("critical cycles alone catch every wrong load, store and fence", cycles);
     caught.chain(made).chain([superfluous, cycles]).collect()
 }
 
-/// The expansions whose mutants are all looked for here; `scripts/verify` takes the others, too.
+/// The expansions whose mutants are all tried here; `scripts/verify` tries the remaining expansions, too.
 const HUNTED: [usize; 3] = [0, 3, 4];
 /// Native code and the compare-and-swap loop have most of the mutants.
 const LONG: [usize; 2] = [0, 4];
 
-/// Every mutant of the expansion is caught, but for those that are listed as right, of which none is.
+/// Checks that every mutant of the expansion is caught, except the mutants that are listed as sound, and that none of
+/// those is caught.
 fn every_one(expansion: &Expansion) -> Result<(), Failed> {
     let mutants = hunt(expansion, &SETS)?;
     let caught = mutants.iter().filter(|mutant| matches!(mutant.found, Found::Caught(_))).count();
@@ -302,7 +303,7 @@ fn every_one(expansion: &Expansion) -> Result<(), Failed> {
     Ok(())
 }
 
-/// Cycles have no updates. Those that are one scope for all are of each: the mutants are those of scope gpu.
+/// Cycles have no updates. A cycle has the same scope in all operations; this test uses the mutants of scope gpu.
 fn cycles() -> Result<(), Failed> {
     let accesses = |mutant: &&mutants::Mutant| {
         let of_cycles = matches!(mutant.op.operation, Operation::Load(_) | Operation::Store(_) | Operation::Fence);
@@ -336,7 +337,7 @@ fn reasons() -> Result<(), Failed> {
 }
 
 impl Mutant {
-    /// The check finds a counterexample for the mutant, and none for what it is made from.
+    /// Checks that the mutant has a counterexample, and that the original has none.
     fn check(&self) -> Result<(), Failed> {
         let target = Target::new("sm_90".parse()?, Some("ptx86".parse()?))?;
         let right = || {

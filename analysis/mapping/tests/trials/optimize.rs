@@ -1,4 +1,4 @@
-//! The optimizer against the memory models, on a part of the programs; `scripts/verify` checks all.
+//! The optimizer against the memory models, on a part of the programs; `scripts/verify` checks all of them.
 
 use std::fs;
 
@@ -21,7 +21,7 @@ use strum::IntoEnumIterator;
 
 const RULES: Rules = Rules { sequences: Cpp20, races: Races::Llvm };
 
-/// The sets that show what a rewrite does: of so many programs of each, one.
+/// The sets that exercise rewrites; the number n means that one of n programs is tried.
 const SETS: [(Set, usize, &[Rewrite]); 15] = [
     (Set::Three, 200, &[Rewrite::Scope, Rewrite::Unseen]),
     (Set::Four, 40_000, &[Rewrite::Scope, Rewrite::Unseen]),
@@ -80,7 +80,7 @@ pub fn trials() -> Vec<Trial> {
     trials.collect()
 }
 
-/// All programs are kept, and among them are some that each of these rewrites applies to.
+/// Checks that all programs are preserved, and that each of these rewrites applies to some of them.
 fn check(report: &Report, name: &str, rewrites: &[Rewrite]) -> Result<(), Failed> {
     println!("{name}: {:?}, {:?}", report.counts, report.rewritten);
     if let Some(found) = report.found.first() {
@@ -95,7 +95,7 @@ fn check(report: &Report, name: &str, rewrites: &[Rewrite]) -> Result<(), Failed
     Ok(())
 }
 
-/// Without it, some program is not kept, unless the model has no words for what it says.
+/// Without a condition, some program is not preserved, unless the model cannot express the condition.
 fn conditions() -> Result<(), Failed> {
     let mut shown_by_programs = 0;
     for LeftOut { condition, shown } in leave_out()? {
@@ -114,7 +114,7 @@ fn conditions() -> Result<(), Failed> {
     Ok(())
 }
 
-/// What becomes of a program for sm_90 with one-sided fences.
+/// Checks the result of the optimizer for sm_90 with one-sided fences.
 fn becomes(before: &str, after: &str) -> Result<(), Failed> {
     let target = Target::new("sm_90".parse()?, Some("ptx86".parse()?))?;
     let options = Options::new(Policy::from(Strategy::Recommended), target);
@@ -133,7 +133,7 @@ fn threads() -> Result<(), Failed> {
         )
     };
     let cases = [
-        // Nothing is done, and guards stay.
+        // The optimizer changes nothing, and guards stay.
         ("r0=ld.acq.gpu y; if r0 == 1 { r1=ld.rlx.gpu x }", "r0=ld.acq.gpu y; if r0 == 1 { r1=ld.rlx.gpu x }"),
         // An acquire after the loop.
         (
@@ -144,17 +144,17 @@ fn threads() -> Result<(), Failed> {
             "st.rlx.gpu x 2; do { r1=ld.rlx.gpu y; r0=cas.rel/rlx.gpu y r1 2 } while r0 != r1",
             "st.rlx.gpu x 2; do { r1=ld.rlx.gpu y; r0=cas.rel/rlx.gpu y r1 2 } while r0 != r1",
         ),
-        // On the edge that leaves the loop, where another one leads to the same place.
+        // The fence is on the exit edge of the loop, because another edge leads to the same block.
         (
             "r2=ld.rlx.gpu z; if r2 == 0 { do { r0=ld.acq.gpu y } while r0 == 0 }; r1=ld.rlx.gpu x",
             "r2=ld.rlx.gpu z; if r2 == 0 { do { r0=ld.rlx.gpu y } while r0 == 0; fence.acq.gpu }; r1=ld.rlx.gpu x",
         ),
-        // A fence that is gone.
+        // A removed fence.
         (
             "r0=ld.rlx.gpu y; fence.acq.gpu; fence.acq.gpu; r1=ld.rlx.gpu x",
             "r0=ld.rlx.gpu y; fence.acq.gpu; r1=ld.rlx.gpu x",
         ),
-        // What no other thread accesses.
+        // A location that no other thread accesses.
         ("r0=ld.acq.gpu z; r1=ld.rlx.gpu x", "r0=ld.acq.cta z; r1=ld.rlx.gpu x"),
     ];
     cases.into_iter().try_for_each(|(before, after)| becomes(&with(before), &with(after)))

@@ -1,7 +1,7 @@
-//! Rewritten PTX against the memory model: it may end in no state in which it did not end before.
+//! Rewritten PTX against the memory model: it must have no final state that the original lacks.
 //!
-//! The programs are those of the mapping check, lowered, each thread a kernel. They are written as PTX, rewritten, and read again by another
-//! part of the project than the one that wrote them.
+//! The programs are the lowered programs of the mapping check; each thread is a kernel. The test writes them as PTX and
+//! rewrites them; a different part of the project reads the result.
 
 use std::collections::{HashMap, HashSet};
 
@@ -31,7 +31,7 @@ use ptx_memory_model::{
 use ptx_optimize::text::{Launch, Options, rewrite};
 use ptx_optimize::{Condition, Rewrites};
 
-/// Of so many programs of a set, one.
+/// The sets of this test: `(set, n)` tries one of n programs.
 const SETS: [(Set, usize); 12] = [
     (Set::Three, 600),
     (Set::Five, 3_000),
@@ -47,8 +47,8 @@ const SETS: [(Set, usize); 12] = [
     (Set::CyclesMixed, 12_000_000),
 ];
 
-/// The conditions that these programs show, each with the set in which it does, of which one of so many is tried. Those of loops with
-/// several exits need more programs: the optimizer's own test has them.
+/// The conditions that these programs show to be needed, each with its set and the sampling interval. Conditions on
+/// loops with several exits need more programs: the optimizer's own test has them.
 #[rustfmt::skip]
 const SHOWN: [(Condition, Set, usize); 12] = [
     (Condition::Reach,           Set::PassedOn, 1),
@@ -69,14 +69,14 @@ pub fn trials() -> Vec<Trial> {
     let sets = SETS.map(|(set, sample)| Trial::test(format!("{set}"), move || kept(set, sample * testing::stride(4))));
     let conditions = SHOWN.map(|(condition, set, sample)| {
         let trial = Trial::test(format!("without {condition}"), move || shown(condition, set, sample));
-        // The set has to be tried whole before such a program comes.
+        // The whole set must be tried before such a program occurs.
         let is_rare = [Condition::SeqCstFence, Condition::SeqCstStays, Condition::EveryRead].contains(&condition);
         if is_rare { testing::left_to_all(trial) } else { trial }
     });
     sets.into_iter().chain(conditions).collect()
 }
 
-/// For sm_90 with fences that only acquire or release, and for sm_70 without.
+/// A mapping for sm_90, which has one-sided fences, and a mapping for sm_70, which lacks them.
 fn mappings() -> [Mapping<'static>; 2] {
     let of = |strategy, sm: &str, ptx: &str| {
         let target = Target::new(sm.parse().expect("a GPU"), Some(ptx.parse().expect("a version"))).expect("a target");
@@ -111,7 +111,7 @@ fn kept(set: Set, sample: usize) -> Result<(), Failed> {
     }
 }
 
-/// Without the condition, some program is not kept.
+/// Checks that without the condition some program is not preserved.
 fn shown(condition: Condition, set: Set, sample: usize) -> Result<(), Failed> {
     let mut found = None;
     each(set, sample, Some(condition), &mut |verdict| {
@@ -125,16 +125,16 @@ fn shown(condition: Condition, set: Set, sample: usize) -> Result<(), Failed> {
 }
 
 enum Changed {
-    /// Nothing is rewritten.
+    /// The rewrite changes nothing.
     Same,
     Kept,
     /// The texts before and after, and a state.
     Wrong(String),
-    /// The search met a bound.
+    /// The search reached a limit.
     Unknown,
 }
 
-/// What becomes of each program, by both mappings, where nothing is known of others and where all are known.
+/// The result for each program, for both mappings, with no knowledge of other threads and with all threads known.
 fn each(set: Set, sample: usize, without: Option<Condition>, say: &mut dyn FnMut(Changed)) {
     let mappings = mappings();
     let mut done = false;
@@ -145,7 +145,7 @@ fn each(set: Set, sample: usize, without: Option<Condition>, say: &mut dyn FnMut
         for ((mapping, head), alone) in mappings.iter().zip(HEADS).flat_map(|one| [(one, false), (one, true)]) {
             let Ok(program) = mapping.translate(source) else { continue };
             let verdict = one(source, &program, head, alone, without);
-            // One is enough to show a condition.
+            // A single program suffices to show that a condition is needed.
             done |= without.is_some() && matches!(verdict, Changed::Wrong(_));
             say(verdict);
         }
@@ -156,7 +156,7 @@ fn one(source: &Program<Cpp>, program: &Program<Ptx>, head: &str, alone: bool, w
     let text = format!("{head}.address_size 64\n{}", written(program));
     let first = program.threads[0].place;
     let in_one = |scope| program.threads.iter().all(|thread| first.includes(scope, thread.place));
-    // What is said of a launch must be so.
+    // The statements about the launch must be true.
     let grid = in_one(Scope::Cta).then_some([1; 3]);
     let size = LaunchSize { grid, ..LaunchSize::default() };
     let launch = Launch { alone: alone && in_one(Scope::Gpu), size };
@@ -165,7 +165,7 @@ fn one(source: &Program<Cpp>, program: &Program<Ptx>, head: &str, alone: bool, w
         rewrite(&text, &options).unwrap_or_else(|error| panic!("{error}\n{text}")).text
     };
     let rewritten_text = rewritten(without);
-    // What a condition does not change is judged with all of them.
+    // A text that does not depend on the condition is judged with all conditions.
     if rewritten_text == text || without.is_some() && rewritten_text == rewritten(None) {
         return Changed::Same;
     }
@@ -182,7 +182,7 @@ fn one(source: &Program<Cpp>, program: &Program<Ptx>, head: &str, alone: bool, w
     }
 }
 
-/// A program as a module: each thread is a kernel, and what only a CTA accesses may be in its shared memory.
+/// A program as a module: each thread is a kernel, and a location that only a CTA accesses may be in its shared memory.
 fn written(program: &Program<Ptx>) -> String {
     let accesses = |thread: &Thread<Ptx>, index: usize| {
         thread.code.iter().any(|statement| match &statement.instruction {
@@ -265,7 +265,7 @@ fn line(
     }
 }
 
-/// The program that a module is. Of the one that it was made of, it has the locations, the registers and what is computed.
+/// The program of a module. Its locations, registers and computations are taken from the original program.
 fn read(text: &str, of: &Program<Ptx>) -> Program<Ptx> {
     let module: Module = text.parse().unwrap_or_else(|errors| panic!("{errors}\n{text}"));
     let library = Library::of(&module);

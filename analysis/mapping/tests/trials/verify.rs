@@ -1,4 +1,4 @@
-//! Every strategy against the memory models, on a part of the programs; `scripts/verify` checks all.
+//! Every strategy against the memory models, on a part of the programs; `scripts/verify` checks all of them.
 
 use std::fs;
 
@@ -65,7 +65,7 @@ pub fn trials() -> Vec<Trial> {
             check(&verify_these(&sources, expansion, by(Cpp20))?, &name, Cpp20)
         })
     });
-    let passed_on = Trial::test("what an update passes on to a narrower scope", passed_on);
+    let passed_on = Trial::test("the ordering that an update passes on to a narrower scope", passed_on);
     let own = Trial::test("an update orders its own read and write", own);
     let many_fences = Trial::test("fences at the ends of many threads", || {
         let thread = |number| format!("P{number}@{number}.0: rmw.exch.ar.gpu x {}\n", number + 1);
@@ -79,8 +79,8 @@ pub fn trials() -> Vec<Trial> {
     trials.collect()
 }
 
-/// Lists of strategies, and whether C++11's release sequences keep them: the published row of the seq_cst rmw does not, and
-/// no sequence of the acq_rel rmw does that splits it. That alone is what is wrong.
+/// The strategies, and whether they are sound under the release sequences of C++11. The published row of the seq_cst
+/// rmw is not, and neither is any sequence that splits an acq_rel rmw. All other rows are sound.
 const FIGURE_12: [(&str, bool); 9] = [
     ("proven", true),
     ("recommended", false),
@@ -110,13 +110,13 @@ fn release_sequences(strategies: &str, kept: bool) -> Result<(), Failed> {
     Ok(())
 }
 
-/// The rules of LLVM, but for what continues a release sequence.
+/// The rules of LLVM with a given definition of release sequences.
 fn by(sequences: ReleaseSequences) -> Rules {
     Rules { sequences, races: Races::Llvm }
 }
 
-/// Nothing is unsound, but under C++11's release sequences what the paper's Figure 12 shows; and that alone the strategy `proven` has
-/// not.
+/// Checks that nothing is unsound, except under C++11's release sequences the program of the paper's Figure 12; the
+/// strategy `proven` is sound even there.
 fn check(report: &Report, name: &str, rule: ReleaseSequences) -> Result<(), Failed> {
     println!("{name}, {rule}: {:?}, {} mappings not kept", report.counts, report.found.len());
     for found in &report.found {
@@ -126,13 +126,14 @@ fn check(report: &Report, name: &str, rule: ReleaseSequences) -> Result<(), Fail
         }
     }
     assert_eq!(report.counts.unknown, 0, "{name}");
-    // Only operations on the word around a value have another size than its loads and stores.
+    // Only operations on the word around a value have a different size from its loads and stores.
     assert!(report.counts.assumed == 0 || name.contains("word around"), "{name}: {}", report.counts.assumed);
     Ok(())
 }
 
-/// What an update acquires and releases, it passes on also to a fence of a narrower scope, which has not the first releaser in it.
-/// A split update does not: neither where the ABI's rows split it, nor where the target has no orderings on accesses.
+/// An update also passes on the values that it acquires to a fence of a narrower scope that excludes the first
+/// releaser. A split update does not: neither if the ABI's rows split it, nor if the target has no orderings on
+/// accesses.
 fn passed_on() -> Result<(), Failed> {
     let text = |update: &str| {
         format!(
@@ -142,7 +143,7 @@ fn passed_on() -> Result<(), Failed> {
     };
     let splits = |mapping: &str| mapping.contains("sm_60") || mapping.starts_with("fence");
     for update in ["ar", "sc"] {
-        // The published row of a seq_cst update acquires alone, behind its fence.
+        // The published row of a seq_cst update only acquires after its fence.
         let kept = |mapping: &str| !splits(mapping) && (update == "ar" || mapping.starts_with("proven"));
         let sources = sources(&text(update)).map_err(|error| error.to_string())?;
         let report = verify_these(&sources, &EXPANSIONS[0], by(Cpp20))?;
@@ -154,8 +155,8 @@ fn passed_on() -> Result<(), Failed> {
     Ok(())
 }
 
-/// The strategies that keep each program, for the targets that have the memory model. The model reads and writes an update as two events,
-/// so that a fence orders neither with the update itself.
+/// The strategies that preserve each program, for the targets with the memory model. The model represents an update as
+/// a read event and a write event, so that a fence orders neither with the update itself.
 #[rustfmt::skip]
 const OWN: [(&str, &[&str]); 4] = [
     ("P0@0.0: r0=rmw.exch.rel.gpu x 1\nP1@1.0: r1=ld.acq.gpu x; if r1 == 1 { st.na x 2 }",   &["proven", "recommended", "fence-acquire", "auto"]),
@@ -164,7 +165,8 @@ const OWN: [(&str, &[&str]); 4] = [
     ("P0@0.0: r0=ld.na x; st.rel.gpu x 1\nP1@1.0: r1=cas.sc/sc.gpu x 1 2",                   &["proven", "recommended", "fence-acquire", "auto"]),
 ];
 
-/// A program accesses one location by an update and plainly: a strategy keeps it where the update itself has the ordering.
+/// A program accesses one location by an update and plainly: a strategy preserves it if the update itself has the
+/// ordering.
 fn own() -> Result<(), Failed> {
     for (text, kept) in OWN {
         let sources = sources(&format!("name: P\n{text}\n")).map_err(|error| error.to_string())?;
@@ -180,7 +182,7 @@ fn own() -> Result<(), Failed> {
     Ok(())
 }
 
-/// A counterexample, printed and read again, has the outcome that it says, in PTX and not in its source.
+/// Checks that a counterexample, printed and read again, has the stated outcome in PTX but not in its source.
 fn litmus() -> Result<(), Failed> {
     let report = verify(Set::Accesses, &EXPANSIONS[0], by(Cpp11), (1, 7))?;
     assert!(!report.found.is_empty());

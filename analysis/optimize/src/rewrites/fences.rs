@@ -1,27 +1,28 @@
-//! What a fence orders already is not ordered again.
+//! The removal of orderings that another fence already provides.
 //!
-//! **Rule.** Half of a fence, or of an operation, goes where another fence does the same:
-//! - an acquire, where every atomic read in front of it was acquired since at its scope or a wider one, or by a fence that
+//! **Rule.** Half of a fence, or of an operation, is removed if another fence has the same effect:
+//! - an acquire, if every earlier atomic read was acquired since at the same or a wider scope, or by a fence that
 //!   follows before any access;
-//! - a release, where every atomic write behind it is released at its scope or a wider one by a fence in between, or by a fence
-//!   in front without any access since;
-//! - a sequentially consistent fence, next to another one of its scope or a wider one, without any access between; likewise the
-//!   fence within a sequentially consistent operation that follows one.
+//! - a release, if every later atomic write is released at the same or a wider scope by a fence in between, or by a
+//!   preceding fence without any access since;
+//! - a sequentially consistent fence next to another fence of the same or a wider scope, without any access between;
+//!   likewise the fence within a sequentially consistent operation that follows such a fence.
 //!
-//! Between two fences of which one is to do for the other, no fence has the other half: what a read acquires, a release behind it
-//! passes on, and an acquire must not move behind that.
+//! If one of two fences is to replace the other, no fence between them has the other half: a release passes on the
+//! values of earlier acquired reads, so an acquire must not move after it.
 //!
-//! An update keeps its acquire and its release. Its acquire orders the write of the update itself, and its release the read of it; a fence
-//! beside it orders neither (PTX 8.8: a pattern affects the operations before its first instruction, or after its last). Threads tell
-//! where they also access the location plainly. And an update releases the writes that it acquires, which two fences around it do not.
+//! An update keeps its acquire and its release. Its acquire orders the write of the update itself, and its release
+//! orders the read; an adjacent fence orders neither (PTX 8.8: a pattern affects the operations before its first
+//! instruction, or after its last). Threads that also access the location plainly can observe the difference. And an
+//! update releases the writes that it acquires, which two fences around it do not.
 //!
-//! Two fences side by side become one with the halves of both, where that costs less.
+//! Two adjacent fences become one fence with the halves of both, if that costs less.
 //!
-//! **Why.** A fence acquires through an atomic read in front of it in program order, and orders what is behind; it releases
-//! what is in front of it through an atomic write behind (PTX 8.6 and 8.7, acquire and release patterns; C++20 [atomics.fences]).
-//! So one that has the same reads on one side and no fewer accesses on the other makes the same pairs synchronize. PTX puts a
-//! `fence.sc` in front of a sequentially consistent access; two of them side by side are in the same places of the order of
-//! all `fence.sc` (8.9.2).
+//! **Why.** A fence acquires through an atomic read that precedes it in program order, and orders the accesses after
+//! it; it releases the accesses before it through an atomic write that follows it (PTX 8.6 and 8.7, acquire and release
+//! patterns; C++20 [atomics.fences]). So a fence that has the same reads on one side and no fewer accesses on the other
+//! makes the same pairs synchronize. PTX puts a `fence.sc` before a sequentially consistent access; two adjacent ones
+//! have the same position in the order of all `fence.sc` (8.9.2).
 
 use ptx_lowering::{AtomicOp, Operation, Ordering};
 
@@ -36,14 +37,14 @@ use crate::{
     rewrites::reads,
 };
 
-/// Whether anything was changed.
+/// Applies the rewrite. Returns whether the function changed.
 pub fn run(editor: &mut Editor<'_>) -> bool {
     let redundant = redundant(editor, Border::UNKNOWN, Rewrite::Fences);
     let joined = joined(editor);
     reads::run(editor) || joined || redundant
 }
 
-/// Removes what fences make redundant, and what the border of the function does.
+/// Removes orderings that fences, or the border of the function, make redundant.
 pub fn redundant(editor: &mut Editor<'_>, border: Border, rewrite: Rewrite) -> bool {
     let changes = in_front(editor.function, border, editor.options);
     let changed = editor.apply(rewrite, changes);
@@ -53,14 +54,13 @@ pub fn redundant(editor: &mut Editor<'_>, border: Border, rewrite: Rewrite) -> b
 
 fn in_front(function: &Function, border: Border, options: &Options) -> Vec<(EventPlace, Change)> {
     let facts = forward(function, Facts::at_entry(border, options));
-    let release = if border.alone { "no access stands in front" } else { "a fence in front releases already" };
-    let acquire =
-        if border.alone { "no atomic read stands in front" } else { "what stands in front is acquired already" };
+    let release = if border.alone { "no access precedes it" } else { "an earlier fence releases already" };
+    let acquire = if border.alone { "no atomic read precedes it" } else { "the earlier reads are acquired already" };
     from_the_front(function, &facts, |atomic, fact, _| {
         let scope = level::ordered(atomic);
         let after_fence = fact.adjacent.seq_cst >= scope;
         let acquires = fact.carriers.needed(scope) > 0;
-        // A fence in front does not release what this one acquires.
+        // A preceding fence does not release the reads that this fence acquires.
         let passes_on = atomic.is_fence() && atomic.acquires() && acquires;
         let releases = fact.adjacent.one_sided < scope || !options.met(Condition::NoOtherHalfBetween, !passes_on);
         let update = orders_itself(atomic, options);
@@ -76,12 +76,13 @@ fn in_front(function: &Function, border: Border, options: &Options) -> Vec<(Even
 
 fn behind(function: &Function, border: Border, options: &Options) -> Vec<(EventPlace, Change)> {
     let facts = backward(function, |block| Facts::at_end(block, border, options), &Facts::never(options));
-    let release = if border.alone { "no atomic write follows" } else { "what follows is released by another fence" };
+    let release =
+        if border.alone { "no atomic write follows" } else { "another fence releases before the later writes" };
     let acquire = if border.alone { "no access follows" } else { "a fence acquires before any access follows" };
     from_the_back(function, &facts, |atomic, fact, _| {
         let scope = level::ordered(atomic);
         let releases = fact.carriers.needed(scope) > 0;
-        // What a fence behind acquires is not released by this one.
+        // This fence does not release the reads that a later fence acquires.
         let passes_on = atomic.is_fence() && atomic.releases() && releases;
         let acquires = fact.adjacent.one_sided < scope || !options.met(Condition::NoOtherHalfBetween, !passes_on);
         match (atomic.is_fence(), is_seq_cst(&atomic.op)) {
@@ -95,14 +96,15 @@ fn behind(function: &Function, border: Border, options: &Options) -> Vec<(EventP
     })
 }
 
-/// Whether its ordering is also for itself: the acquire of an update for its write, and the release for its read.
+/// Whether the ordering also applies to the operation itself: the acquire of an update to its write, and the release to
+/// its read.
 pub fn orders_itself(atomic: &Atomic, options: &Options) -> bool {
     !options.met(Condition::OneUpdate, !atomic.is_update())
 }
 
-const SEQ_CST_IN_FRONT: &str = "a sequentially consistent fence stands in front";
+const SEQ_CST_IN_FRONT: &str = "a sequentially consistent fence precedes it";
 
-/// What is left of an operation or fence that need only acquire, or only release.
+/// The change of an operation or fence that need only acquire, only release, or neither.
 fn kept(atomic: &Atomic, [acquires, releases]: [bool; 2], why: &str) -> Option<Change> {
     let op = keep(atomic.op, acquires, releases);
     match op.ordering {
@@ -121,7 +123,7 @@ fn words(op: AtomicOp, ordering: Ordering) -> String {
     }
 }
 
-/// Makes one of two fences that stand side by side.
+/// Merges two adjacent fences into one.
 fn joined(editor: &mut Editor<'_>) -> bool {
     let mut changed = false;
     for block in 0..editor.function.blocks.len() {
@@ -142,7 +144,7 @@ fn joined(editor: &mut Editor<'_>) -> bool {
                     let events = &mut editor.function.blocks[block].events;
                     events[index + 1].atomic_mut().expect("it is a fence").op = op;
                     events.remove(index);
-                    let message = format!("joined to one {} with the fence beside it", op.ordering);
+                    let message = format!("joined to one {} with the adjacent fence", op.ordering);
                     for id in [ids.0, ids.1] {
                         editor.remark(id, Rewrite::Fences, true, message.clone());
                     }
@@ -155,7 +157,7 @@ fn joined(editor: &mut Editor<'_>) -> bool {
     changed
 }
 
-/// The fence with what both have.
+/// The fence with the halves of both.
 fn join(first: &Atomic, second: &Atomic) -> Option<AtomicOp> {
     let fences = first.is_fence() && second.is_fence();
     let seq_cst = is_seq_cst(&first.op) || is_seq_cst(&second.op);

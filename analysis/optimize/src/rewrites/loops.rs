@@ -1,17 +1,17 @@
-//! A loop that only waits acquires once: after the loop.
+//! The move of acquires out of waiting loops: such a loop acquires once, after the loop.
 //!
-//! **Rule.** In a loop whose only accesses are atomics of one location, which is the same in every round, a load that acquires becomes
-//! relaxed, and each edge by which the loop is left gets a fence that acquires. Nothing is done where the loop has
+//! **Rule.** The loop accesses only atomics of one location, which is the same in every iteration. Each acquiring load
+//! becomes relaxed, and each exit edge gets an acquiring fence. The rewrite does not apply if the loop has
 //! - a sequentially consistent operation,
 //! - an update that acquires or releases (see [`super::fences`]),
 //! - a store.
 //!
 //! The fences have the widest scope of the loads.
 //!
-//! **Why.** A relaxed read and a fence after it acquire the same as an acquiring read, for all that comes after the fence (PTX 8.8, acquire
-//! pattern). The other reads and updates of the location that come in between are in its coherence order anyhow. The `fence.sc` of a
-//! sequentially consistent operation orders the reads of earlier rounds before all that comes after the loop, and the program may keep
-//! the values that they have read.
+//! **Why.** A relaxed read and a later fence acquire the same values as an acquiring read, for all accesses after the
+//! fence (PTX 8.8, acquire pattern). The other reads and updates of the location in between are in its coherence order
+//! anyway. The `fence.sc` of a sequentially consistent operation also orders the reads of earlier iterations before all
+//! accesses after the loop, and the program may keep the values of those reads.
 
 use itertools::Itertools;
 use ptx_lowering::{AtomicOp, Form, Operation, Ordering};
@@ -29,13 +29,14 @@ use crate::{
 
 type Edge = (usize, usize);
 
-/// Whether anything was changed.
+/// Applies the rewrite. Returns whether the function changed.
 pub fn run(editor: &mut Editor<'_>) -> bool {
     let mut predecessors = predecessors(editor.function);
     let (regions, depths) = loops(editor.function, &predecessors);
     let mut done = vec![false; depths.len()];
     let mut missed = FxHashMap::default();
-    // A loop comes before those inside of it, which have nothing left to do where it had, and better reasons where not.
+    // An outer loop precedes its inner loops. If it was rewritten, they have nothing left to do; if not, they have more
+    // specific reasons.
     for region in regions {
         if done[region.blocks()[0]] {
             continue;
@@ -61,22 +62,23 @@ pub fn run(editor: &mut Editor<'_>) -> bool {
 
 type Missed = Vec<(Option<usize>, String)>;
 
-/// The fences that a loop gets, by the edges on which they stand.
+/// The fences that a loop gets, with their edges.
 type Fences = Vec<(Edge, AtomicOp)>;
 
-/// What is to be done with a loop.
+/// The decision about a loop.
 enum Plan {
-    /// It orders nothing, or for nothing.
+    /// The loop orders nothing, or its ordering costs nothing.
     Nothing,
-    /// The fences save something.
+    /// The fences reduce the cost.
     Saves(Fences),
-    /// The fences alone save nothing, which is then said.
+    /// The fences alone do not reduce the cost; the remark explains that.
     Alone(Fences, Missed),
-    /// What stands in the way.
+    /// The rewrite does not apply, for this reason.
     Wrong(Missed),
 }
 
-/// Rewrites a loop if that saves something with what [`super::fences`] does then: a fence behind the loop may do for another ordering.
+/// Rewrites a loop if that reduces the cost together with [`super::fences`]: a fence after the loop may replace another
+/// ordering.
 fn saves_with_others(
     editor: &mut Editor<'_>,
     region: &Region,
@@ -84,7 +86,7 @@ fn saves_with_others(
     mut fences: Fences,
 ) -> bool {
     let costs = editor.costs;
-    // Where one-sided fences are not cheaper, each does both.
+    // If one-sided fences are not cheaper, each fence acquires and releases.
     for (_, op) in &mut fences {
         let both = AtomicOp { ordering: Ordering::AcqRel, ..*op };
         if op.ordering != Ordering::SeqCst && costs.of(&both) == costs.of(op) {
@@ -124,7 +126,7 @@ fn plan(editor: &Editor<'_>, region: &Region, predecessors: &[Vec<usize>], depth
         region.blocks().iter().map(of_block).sum()
     };
     let Some((before, after)) = in_loop(|op| *op).zip(in_loop(relaxed)) else { return Plan::Nothing };
-    // Where the ordering costs nothing, as at scope cta, there is nothing to say.
+    // An ordering without a cost, such as at scope cta, needs no remark.
     if !after.is_less_than(before) {
         return Plan::Nothing;
     }
@@ -134,7 +136,7 @@ fn plan(editor: &Editor<'_>, region: &Region, predecessors: &[Vec<usize>], depth
         Ok(fences) => fences,
         Err(message) => return Plan::Wrong(missed(&message)),
     };
-    // Of the edges that have the same fence, a thread takes one.
+    // A thread takes only one of the edges that have the same fence.
     let around = || -> Option<Cost> {
         let one = |op: &AtomicOp| Some(costs.of(op)?.in_loops(region.depth));
         fences.iter().map(|(_, op)| op).unique().map(one).sum()
@@ -142,7 +144,7 @@ fn plan(editor: &Editor<'_>, region: &Region, predecessors: &[Vec<usize>], depth
     if !around().is_some_and(|around| (after + around).is_less_than(before)) {
         let one_sided = options.target.meets(Form::OneSidedFence.requirement());
         let help = if one_sided { "" } else { "; fences that only acquire or release need sm_90 and PTX 8.6" };
-        let missed = missed(&format!("fences around the loop would save nothing{help}"));
+        let missed = missed(&format!("fences around the loop would not save anything{help}"));
         return Plan::Alone(fences, missed);
     }
     Plan::Saves(fences)
@@ -160,7 +162,7 @@ fn relaxed(op: &AtomicOp) -> AtomicOp {
     keep(*op, false, false)
 }
 
-/// Whether a loop accesses one location alone, or why it does not.
+/// Checks that a loop accesses only one location; the error is the reason why not.
 fn waits<'f>(events: impl Iterator<Item = &'f Event>, region: &Region, options: &Options) -> Result<(), String> {
     let mut location = None;
     for event in events {
@@ -176,7 +178,7 @@ fn waits<'f>(events: impl Iterator<Item = &'f Event>, region: &Region, options: 
         if atomic.is_volatile() {
             return Err("the loop has a volatile access".into());
         }
-        let address = atomic.address.ok_or("the loop accesses memory of which nothing is known")?;
+        let address = atomic.address.ok_or("the loop accesses unknown memory")?;
         let moves = address.block.is_some_and(|block| region.has(block));
         let other = location.is_some_and(|known| known != address.value);
         if !options.met(Condition::OneLocation, !moves && !other) {
@@ -187,7 +189,7 @@ fn waits<'f>(events: impl Iterator<Item = &'f Event>, region: &Region, options: 
     Ok(())
 }
 
-/// The fences that a loop needs around it, or why there are none.
+/// The fences that a loop needs at its exits; the error is the reason why there are none.
 fn fences(
     function: &Function,
     region: &Region,
@@ -200,10 +202,10 @@ fn fences(
     if region.has(0) || entries.is_empty() || exits.is_empty() {
         return Err("the loop has no edge that leads in, or none that leads out".into());
     }
-    // The fence of a round also orders what earlier rounds have read, and a register may keep that.
+    // The fence of an iteration also orders the reads of earlier iterations, whose values a register may keep.
     if !options.met(Condition::NoSeqCst, !atomics.iter().any(|atomic| is_seq_cst(&atomic.op))) {
         return Err(
-            "the loop has a sequentially consistent operation, which orders what earlier rounds have read".into()
+            "the loop has a sequentially consistent operation, which orders the reads of earlier iterations".into()
         );
     }
     if atomics.iter().any(|atomic| matches!(atomic.op.operation, Operation::Store(_))) {
@@ -223,7 +225,8 @@ fn fences(
     Ok(edges.into_iter().map(|edge| (edge, op)).collect())
 }
 
-/// Relaxes the operations of a loop, and puts fences on its edges: where the edges to a block are all that lead there, once in the block.
+/// Relaxes the operations of a loop, and puts fences on its exit edges. If only exit edges lead to a block, the block
+/// gets one fence.
 fn apply(editor: &mut Editor<'_>, region: &Region, predecessors: &mut Vec<Vec<usize>>, fences: Fences) {
     let mut changed = Vec::new();
     for &block in region.blocks() {
@@ -260,7 +263,7 @@ fn apply(editor: &mut Editor<'_>, region: &Region, predecessors: &mut Vec<Vec<us
     }
 }
 
-/// The events of the block on an edge, which is new unless there is one.
+/// The events of the block on an edge; the block is created if it does not exist.
 fn on_edge<'f>(function: &'f mut Function, predecessors: &mut Vec<Vec<usize>>, edge: Edge) -> &'f mut Vec<Event> {
     let known = function.blocks.iter().position(|block| block.on_edge == Some(edge));
     let index = known.unwrap_or_else(|| {

@@ -1,12 +1,15 @@
-//! A fence that only acquires goes where the reads that it acquires for can do that themselves, and it is dearer than they are.
+//! The replacement of an acquiring fence by acquiring reads, if that is cheaper.
 //!
-//! **Rule.** The fence acquires, and no atomic write behind it is left to be released. Each atomic read that it acquires for is known: on no
-//! path to it lies a barrier, a call, or the code before a function that is called. Each of them has a form that acquires, and gets it.
+//! **Rule.** The fence acquires, and no later atomic write needs its release. Each atomic read that the fence acquires
+//! is known: no path to the fence contains a barrier, a call, or the code before a called function. Each of these reads
+//! has an acquiring form, and gets it.
 //!
-//! **Why.** An operation that acquires orders what is behind it, and so what is behind the fence (PTX 8.7, acquire pattern). It has its own
-//! scope, and what the fence acquires by it is of no wider one: both must have the other thread in theirs.
+//! **Why.** An acquiring operation orders all later accesses, including the accesses after the fence (PTX 8.7, acquire
+//! pattern). It has the scope of the operation, and the fence does not acquire at a wider scope through it: for both,
+//! the other thread must be in the scope.
 //!
-//! It saves something where a target has no one-sided fences: a fence is then a MEMBAR, and an acquire invalidates the cache only.
+//! The rewrite saves on targets without one-sided fences: there a fence is a MEMBAR, and an acquire only invalidates
+//! the cache.
 
 use std::collections::BTreeSet;
 
@@ -23,7 +26,7 @@ use crate::{
     ordering::of_halves,
 };
 
-/// Whether anything was changed.
+/// Applies the rewrite. Returns whether the function changed.
 pub fn run(editor: &mut Editor<'_>) -> bool {
     let border = Border::of(editor.function, editor.options);
     let mut changed = false;
@@ -38,15 +41,14 @@ pub fn run(editor: &mut Editor<'_>) -> bool {
             atomic.op = acquiring(atomic.op);
         }
         function.blocks[fence.0].events.remove(fence.1);
-        editor.remark(id, Rewrite::Fences, true, "removed: the reads in front acquire, which costs less");
-        ids.into_iter()
-            .for_each(|id| editor.remark(id, Rewrite::Fences, true, "acquires in place of a fence behind it"));
+        editor.remark(id, Rewrite::Fences, true, "removed: the reads before it acquire, which costs less");
+        ids.into_iter().for_each(|id| editor.remark(id, Rewrite::Fences, true, "acquires instead of a later fence"));
         changed = true;
     }
     changed
 }
 
-/// A fence that can go, and the reads that are to acquire.
+/// A fence that can be removed, and the reads that must acquire instead.
 fn next(editor: &Editor<'_>, border: Border) -> Option<(EventPlace, BTreeSet<EventPlace>)> {
     let (function, options) = (&*editor.function, editor.options);
     let predecessors = predecessors(function);
@@ -67,13 +69,13 @@ fn next(editor: &Editor<'_>, border: Border) -> Option<(EventPlace, BTreeSet<Eve
     None
 }
 
-/// Whether it is a fence that need not release.
+/// Whether the operation is a fence that need not release.
 fn only_acquires(fence: &Atomic, behind: &Facts<'_>) -> bool {
     let is_one = fence.is_fence() && fence.acquires() && fence.op.ordering != Ordering::SeqCst;
     is_one && (!fence.releases() || behind.carriers.needed(level::of(fence)) == 0)
 }
 
-/// The operation, with an ordering that acquires, whatever comes of it.
+/// The operation with an ordering that acquires whatever the result.
 fn acquiring(mut op: AtomicOp) -> AtomicOp {
     op.ordering = of_halves(true, op.ordering.releases());
     if let Operation::CmpXchg { failure, .. } = &mut op.operation {
@@ -100,7 +102,7 @@ fn saves(
     Some(of(acquiring)?.is_less_than(of(|op| op)? + fence))
 }
 
-/// The reads for which a fence acquires; nothing if not all are known, or one has to stay as it is.
+/// The reads that a fence acquires; `None` if not all of them are known, or one of them cannot change.
 fn reads(
     function: &Function,
     predecessors: &[Vec<usize>],
@@ -148,6 +150,6 @@ fn reads(
             }
         }
     }
-    // Where nothing is acquired, `unseen` has the reason.
+    // If the fence acquires no read, `unseen` handles it and gives the reason.
     (!reads.is_empty()).then_some(reads)
 }

@@ -1,24 +1,26 @@
-//! No scope is wider than the threads that can take part.
+//! The narrowing of scopes to the threads that can take part.
 //!
-//! **Rule.** An operation on memory gets the narrowest scope that has every thread that can name its location. A fence that
-//! acquires or releases gets the widest scope of the threads that can name the locations of the atomic reads before it and of the
-//! atomic writes after it, up to fences that order them at no narrower scope. A sequentially consistent fence or operation keeps its scope.
-//! Where it is known that all threads that take part are within a scope, nothing has a wider one.
+//! **Rule.** An operation on memory gets the narrowest scope that includes every thread that can access its location. A
+//! fence that acquires or releases gets the widest scope of the threads that can access the locations of the atomic
+//! reads before it and of the atomic writes after it, up to fences that order them at no narrower scope. A sequentially
+//! consistent fence or operation keeps its scope. If all threads that take part are known to be within a scope, no
+//! operation keeps a wider scope.
 //!
-//! **Why.** Synchronization takes two operations on one location, each with the other's thread in its scope (PTX 8.5 and 8.7);
-//! threads that cannot name the location take part in none. Causality composes over scopes: what a thread of the CTA learns
-//! by a release of scope cta, it passes on by a release of its own, of any scope (8.9.1). A fence orders by the accesses around
-//! it, whatever their scope: where another thread updates the value of a store of scope cta, the update carries the release of the
-//! fence on at its own scope (8.9.2).
+//! **Why.** Synchronization requires two operations on one location, each with the thread of the other in its scope
+//! (PTX 8.5 and 8.7); threads that cannot access the location never synchronize through it. Causality composes over
+//! scopes: a thread passes on everything that it has acquired from a release of scope cta by its next release, of any
+//! scope (8.9.1). A fence orders by the accesses around it, whatever their scope: if another thread updates the value
+//! of a store of scope cta, the update carries the release of the fence on at the scope of the update (8.9.2).
 //!
-//! The rule is local to one location, and the single order of what is sequentially consistent is not. Two operations of it are
-//! ordered where each has the other's thread in its scope, whatever their locations (C++20 [atomics.order]), and in PTX it is
-//! the `fence.sc` in front of an operation that orders, with all that stands in front of that. In
-//! `st.sc y; ld.sc s || st.sc s; st.rel w || ld.acq w; ld.sc y`, of which only the first two threads can name `s`, the load of `s`
-//! is what orders the store of `y` with the third thread. Its scope may not shrink to that of `s`.
+//! The rule is local to one location, but the single order of sequentially consistent operations is not. Two such
+//! operations are ordered if each has the thread of the other in its scope, whatever their locations (C++20
+//! [atomics.order]). In PTX it is the `fence.sc` before an operation that orders, together with all accesses before the
+//! fence. In `st.sc y; ld.sc s || st.sc s; st.rel w || ld.acq w; ld.sc y`, where only the first two threads can access
+//! `s`, the load of `s` orders the store of `y` with the third thread. The scope of the load must not shrink to the
+//! threads that can access `s`.
 //!
-//! **What is known of a location** is the business of whoever makes the function ([`crate::Address::reach`]): shared memory belongs to
-//! the CTA, unless a thread of the cluster maps it (`mapa`).
+//! **Reach of a location.** The creator of the function supplies it ([`crate::Address::reach`]): shared memory belongs
+//! to the CTA, unless a thread of the cluster maps it (`mapa`).
 
 use ptx_lowering::{AtomicOp, ptx::Scope};
 use rustc_hash::FxHashMap;
@@ -33,7 +35,7 @@ use crate::{
     ordering::is_seq_cst,
 };
 
-/// Whether anything was changed.
+/// Applies the rewrite. Returns whether the function changed.
 pub fn run(editor: &mut Editor<'_>) -> bool {
     let changed = operations(editor);
     fences(editor) || changed
@@ -63,7 +65,7 @@ fn operations(editor: &mut Editor<'_>) -> bool {
                 continue;
             }
             if reach < level::of(atomic) {
-                let message = format!("scope became {}: no other thread can name the location", level::name(reach));
+                let message = format!("scope became {}: no other thread can access the location", level::name(reach));
                 changes.push(((block, index), Change::To(narrowed(reach), message)));
             }
             let cheaper = reach > 1 && editor.costs.is_less(&narrowed(1), &atomic.op);
@@ -76,15 +78,15 @@ fn operations(editor: &mut Editor<'_>) -> bool {
     editor.apply(Rewrite::Scope, changes)
 }
 
-/// The scope that has all threads, if an operation or fence has a wider one. What is sequentially consistent is so with them.
+/// Narrows an operation or fence to the scope that includes all threads that take part. Sequential consistency needs no
+/// wider scope.
 fn within(atomic: &Atomic, within: Scope, options: &Options) -> Option<Change> {
     let all = if options.met(Condition::Within, false) { 1 } else { level::of_scope(within) };
     let message = || format!("scope became {}: no other thread takes part", level::name(all));
     (all < level::of(atomic)).then(|| Change::To(AtomicOp { scope: level::scope(all), ..atomic.op }, message()))
 }
 
-const SEQ_CST: &str = "what is seq_cst keeps its scope, since it also orders other locations; acq_rel, if that is enough, \
-                       would get that of the threads that can name the location";
+const SEQ_CST: &str = "a seq_cst operation keeps its scope, since it also orders other locations; acq_rel, if it suffices, would get the scope of the threads that can access the location";
 
 fn is_shared(atomic: &Atomic) -> bool {
     atomic.op.operation.access().is_some_and(|access| access.space.is_shared_cta())
@@ -94,7 +96,7 @@ fn fences(editor: &mut Editor<'_>) -> bool {
     let options = editor.options;
     let border = Border::of(editor.function, options);
     let all = editor.function.within;
-    // What each fence needs for the reads in front of it, and then what it needs for both.
+    // First the scope that each fence needs for the reads before it, then the scope that it needs for both sides.
     let front = forward(editor.function, Facts::at_entry(border, options));
     let mut for_reads = FxHashMap::default();
     from_the_front(editor.function, &front, |atomic, fact, event| {
@@ -110,11 +112,12 @@ fn fences(editor: &mut Editor<'_>) -> bool {
         let front = for_reads.get(&std::ptr::from_ref(event)).copied().unwrap_or(level::ALL);
         let scope = front.max(needed(atomic, atomic.releases(), fact));
         let scope = if options.met(Condition::Carriers, false) { 1 } else { scope };
-        // What is not needed at all is for other rewrites.
+        // Other rewrites handle fences that are not needed at all.
         if scope == 0 || scope >= level::of_scope(all).min(level::of(atomic)) {
             return within(atomic, all, options);
         }
-        let message = format!("scope became {}: it orders by no operation that others see", level::name(scope));
+        let message =
+            format!("scope became {}: it orders by no operation that other threads observe", level::name(scope));
         Some(Change::To(AtomicOp { scope: level::scope(scope), ..atomic.op }, message))
     });
     editor.apply(Rewrite::Scope, changes)

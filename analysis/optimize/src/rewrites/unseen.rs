@@ -1,20 +1,21 @@
-//! What no thread can see is not ordered.
+//! The removal of orderings that no thread can observe.
 //!
 //! **Rule.** In a kernel:
-//! - a fence acquires nothing without an atomic read in front of it, and releases nothing without an atomic write behind it;
-//! - an acquire goes where no access follows it to the end, and a release where none is in front of it, at scope cta or cluster;
-//! - at scope cta nothing is ordered where a CTA has one thread, and the kernel has nothing unknown.
+//! - a fence acquires nothing without an earlier atomic read, and releases nothing without a later atomic write;
+//! - an acquire at scope cta or cluster is removed if no access follows it, and a release if no access precedes it;
+//! - at scope cta, all orderings are removed if a CTA has one thread and the kernel contains no unknown instruction.
 //!
-//! **Why.** As of [`crate::rewrites::fences`], with nothing at all on one side. An acquire at a wider scope stays: a kernel that only
-//! waits for a flag of the host, or of another kernel, hands what it learned to the next kernel of its stream. So does a
-//! release in front of which there is nothing: what happened before the launch goes with it. Within a grid this does not matter: its
-//! threads begin behind the same launch, and what comes after the grid comes after all of its threads. The memory model knows
-//! no launches, so that this rests on these words.
+//! **Why.** See [`crate::rewrites::fences`], with no access at all on one side. An acquire at a wider scope stays: a
+//! kernel that only waits for a flag of the host, or of another kernel, passes the acquired values to the next kernel
+//! of its stream. A release that no access precedes stays, too: it publishes the accesses from before the launch.
+//! Within a grid this does not matter: all its threads begin after the same launch, and work after the grid comes after
+//! all of its threads. The memory model has no launches, so this argument is informal.
 //!
-//! A thread alone in its CTA needs no order with itself: program order is in causality order (PTX 8.9.1). But what it starts may
-//! go on beside it: a copy that completes on a barrier object is another agent of the same CTA, and an acquire at scope cta is
-//! what makes its writes visible (8.9.4). Such instructions are unknown here, and so is what a call may start. What is sequentially
-//! consistent at a wider scope orders with other CTAs, wherever its location is.
+//! A thread alone in its CTA needs no ordering with itself: program order is in causality order (PTX 8.9.1). But an
+//! operation that the thread starts may continue in parallel: a copy that completes on a barrier object is another
+//! agent of the same CTA, and an acquire at scope cta makes its writes visible (8.9.4). Such instructions are unknown
+//! here, and so are operations that a called function may start. A sequentially consistent operation at a wider scope
+//! orders with other CTAs, wherever its location is.
 
 use ptx_lowering::{AtomicOp, Ordering};
 
@@ -28,7 +29,7 @@ use crate::{
     rewrites::fences::redundant,
 };
 
-/// Whether anything was changed.
+/// Applies the rewrite. Returns whether the function changed.
 pub fn run(editor: &mut Editor<'_>) -> bool {
     let changes = alone(editor.function, editor.options);
     let changed = editor.apply(Rewrite::Unseen, changes);
@@ -36,7 +37,7 @@ pub fn run(editor: &mut Editor<'_>) -> bool {
     border.alone && redundant(editor, border, Rewrite::Unseen) || changed
 }
 
-/// What orders for a CTA of one thread.
+/// The changes for a CTA of one thread.
 fn alone(function: &Function, options: &Options) -> Vec<(EventPlace, Change)> {
     let mut changes = Vec::new();
     let unknown = !function.kernel || function.events().any(|event| matches!(event.kind, EventKind::Unknown(_)));

@@ -1,16 +1,18 @@
-//! An expansion to a loop need not write what is there.
+//! The removal of redundant writes from operations that are expanded to a loop.
 //!
-//! **Rule.** A read-modify-write that becomes a compare-and-swap loop on the target, as a maximum of floats, leaves the loop
-//! without writing where it would write back what it read; where it does not release, and no fence that releases stands in front
-//! of it.
+//! **Rule.** A read-modify-write that the target expands to a compare-and-swap loop, such as a floating-point maximum,
+//! leaves the loop without writing if it would write back the value that it read. The operation must not release, and
+//! no releasing fence may precede it.
 //!
-//! **Why.** Put a write of the same value behind the one that was read, next in coherence order: that is an execution of the
-//! source. Nobody reads another value for it. Reading it instead of the other one synchronizes with the same releases, since a
-//! read-modify-write continues a release sequence (C++20 [intro.races]; PTX 8.6, where observation is transitive). But a fence that
-//! releases in front of the operation would make it the head of another one: in the source, who reads the write acquires what
-//! the fence releases. Without the write, nobody does.
+//! **Why.** Insert a write of the same value directly after the write that was read, next in coherence order: the
+//! result is an execution of the source. No read returns a different value because of the inserted write. A read of the
+//! inserted write synchronizes with the same releases as a read of the original write, because a read-modify-write
+//! continues a release sequence (C++20 [intro.races]; PTX 8.6, where observation is transitive). But a releasing fence
+//! before the operation would make the write the head of another release sequence: in the source, a thread that reads
+//! the write acquires everything that the fence releases. Without the write, no thread does.
 //!
-//! The gain is under contention, where a write takes the line from all others and a read does not; costs do not show it.
+//! The rewrite helps under contention, where a write takes the cache line from all other threads and a read does not;
+//! the cost model does not show that.
 
 use ptx_lowering::{AtomicOp, Operation};
 
@@ -21,7 +23,7 @@ use crate::{
     options::{Condition, Rewrite},
 };
 
-/// Whether anything was changed.
+/// Applies the rewrite. Returns whether the function changed.
 pub fn run(editor: &mut Editor<'_>) -> bool {
     let options = editor.options;
     let facts = forward(editor.function, Facts::at_entry(Border::of(editor.function, options), options));
@@ -31,7 +33,7 @@ pub fn run(editor: &mut Editor<'_>) -> bool {
         if let Operation::Rmw(rmw, access) = atomic.op.operation {
             let allowed = Operation::Rmw(rmw, ptx_lowering::Access { may_skip_write: true, ..access });
             let op = AtomicOp { operation: allowed, ..atomic.op };
-            // What releases is lowered as if it had no permission.
+            // A releasing operation is lowered as if it lacked the permission.
             if editor.costs.differs(&op, &atomic.op) {
                 found.push((event.id, fence.then_some(op)));
             }
@@ -41,7 +43,7 @@ pub fn run(editor: &mut Editor<'_>) -> bool {
     let mut changed = false;
     for (id, op) in found {
         let Some(op) = op else {
-            editor.remark(id, Rewrite::Writes, false, "a fence that releases may stand in front");
+            editor.remark(id, Rewrite::Writes, false, "a fence that releases may precede it");
             continue;
         };
         let events = editor.function.blocks.iter_mut().flat_map(|block| &mut block.events);

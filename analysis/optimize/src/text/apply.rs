@@ -1,4 +1,4 @@
-//! What the optimizer changed, done in the text.
+//! The edits of the text for the optimizer's changes.
 
 use std::ops::Range;
 
@@ -9,14 +9,15 @@ use rustc_hash::FxHashMap;
 
 use crate::text::feed::{Fed, mnemonic};
 
-/// A change of the text: what stands there becomes something else.
+/// A change of the text: the span is replaced by `text`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Edit {
     pub span: Range<usize>,
     pub text: String,
 }
 
-/// The text with all edits. No edit is within another. Edits at one place stand in their order. A line goes where an edit leaves nothing of it.
+/// The text with all edits applied. Edits do not nest; edits at the same position keep their order. A line that becomes
+/// empty is removed.
 pub fn edited(text: &str, mut edits: Vec<Edit>) -> String {
     edits.sort_by_key(|edit| (edit.span.start, edit.span.end));
     let (mut made, mut at) = (String::with_capacity(text.len()), 0);
@@ -34,7 +35,7 @@ pub fn edited(text: &str, mut edits: Vec<Edit>) -> String {
                 span = line;
             }
         } else if before.filter(is_removal).is_some_and(|removed| removed.span.end == span.start) {
-            // It takes the line of the instruction that is removed.
+            // The new text takes the line of the removed instruction.
             new = new.trim_start();
         }
         made.push_str(&text[at..span.start]);
@@ -45,14 +46,14 @@ pub fn edited(text: &str, mut edits: Vec<Edit>) -> String {
     made
 }
 
-/// The line of a span, or its lines, with the end of the last.
+/// The lines of a span, including the last newline.
 fn line_of(text: &str, span: &Range<usize>) -> Range<usize> {
     let start = text[..span.start].rfind('\n').map_or(0, |newline| newline + 1);
     let end = text[span.end..].find('\n').map_or(text.len(), |newline| span.end + newline + 1);
     start..end
 }
 
-/// Names of labels that a text does not have.
+/// Label names that do not occur in a text.
 pub struct Labels {
     stem: String,
     count: usize,
@@ -73,7 +74,7 @@ impl Labels {
     }
 }
 
-/// The edits that make a function what the optimizer made of it; nothing, if an edge of it has no place in the text.
+/// The edits that turn a function into the optimizer's result; `None` if an edge has no position in the text.
 pub fn apply(text: &str, fed: &Fed<'_>, after: &Function, target: &Target, labels: &mut Labels) -> Option<Vec<Edit>> {
     let mut applier = Applier { text, fed, target, labels, edits: Vec::new() };
     let known = fed.function.blocks.len();
@@ -103,7 +104,7 @@ pub fn apply(text: &str, fed: &Fed<'_>, after: &Function, target: &Target, label
     Some(applier.edits)
 }
 
-/// Where an instruction stands, with its semicolon.
+/// The span of an instruction, including its semicolon.
 pub fn span(text: &str, fed: &Fed<'_>, step: usize) -> Range<usize> {
     let Range { start, end } = fed.lines[step].span;
     let rest = &text[end..];
@@ -111,7 +112,7 @@ pub fn span(text: &str, fed: &Fed<'_>, step: usize) -> Range<usize> {
     if rest[blank..].starts_with(';') && !text[start..end].ends_with(';') { start..end + blank + 1 } else { start..end }
 }
 
-/// What a line begins with: blanks.
+/// The leading white space of a line.
 pub fn indent(text: &str, at: usize) -> &str {
     let start = text[..at].rfind('\n').map_or(0, |newline| newline + 1);
     let line = &text[start..at];
@@ -143,12 +144,12 @@ impl Applier<'_, '_> {
         self.edits.push(Edit { span: self.span(step), text: String::new() });
     }
 
-    /// Gives an instruction other semantics and another scope.
+    /// Gives an instruction another ordering and another scope.
     fn change(&mut self, step: usize, new: &AtomicOp) -> Option<()> {
         let span = self.span(step);
         let own = &self.text[span.clone()];
         let words = mnemonic(own);
-        // A comment could be in front of it.
+        // A comment may precede the mnemonic.
         let at = own.find(words).filter(|at| !own[..*at].contains('/'))?;
         let span = span.start + at..span.start + at + words.len();
         let text = match new.operation {
@@ -168,12 +169,12 @@ impl Applier<'_, '_> {
         }
     }
 
-    /// A fence in a block that was there: in front of an instruction of it, or else at its end.
+    /// Inserts a fence into an existing block: before an instruction, or otherwise at the end.
     fn within(&mut self, block: usize, event: &Event, behind: Option<usize>) -> Option<()> {
         let steps = self.fed.blocks[block].clone();
         let fence = self.fence(&event.atomic()?.op)?;
         let last = steps.clone().next_back()?;
-        // What is guarded has a block of its own, and beside it stands no place.
+        // A guarded instruction has a block by itself, in which no fence can be placed.
         if steps.clone().any(|step| self.is_guarded_event(step)) {
             return None;
         }
@@ -206,7 +207,7 @@ impl Applier<'_, '_> {
         self.insert(end, format!("\n{indent}{fence};"));
     }
 
-    /// Fences on an edge.
+    /// Inserts fences on an edge.
     fn between(&mut self, from: usize, to: usize, events: &[Event]) -> Option<()> {
         let last = self.fed.blocks[from].clone().next_back()?;
         if self.is_guarded_event(last) {
@@ -236,7 +237,7 @@ impl Applier<'_, '_> {
         Some(())
     }
 
-    /// Puts fences where a guarded branch is taken: it jumps over them where it is not.
+    /// Inserts fences for the taken side of a guarded branch: the opposite guard jumps over them.
     fn aside(&mut self, branch: usize, fences: &str) -> Option<()> {
         let span = self.span(branch);
         let own = self.text[span.clone()].to_owned();
@@ -251,8 +252,7 @@ impl Applier<'_, '_> {
     }
 }
 
-/// The semantics and scopes of accesses.
-/// The mnemonic of an access with the semantics and the scope of an operation.
+/// The mnemonic of an access with the ordering and the scope of an operation.
 pub fn respelled(mnemonic: &str, new: &AtomicOp) -> Option<String> {
     let ordering = match new.operation {
         Operation::CmpXchg { failure, .. } => new.ordering.join(failure),

@@ -1,4 +1,4 @@
-//! A function of PTX as the optimizer sees it.
+//! The optimizer's graph of a PTX function.
 
 use std::ops::Range;
 
@@ -14,24 +14,24 @@ use rustc_hash::FxHashMap;
 
 use crate::text::reach::{Reach, Writers};
 
-/// A function, and where its parts are in the text. An event has the number of its instruction.
+/// A function, and the positions of its parts in the text. The number of an event is the number of its instruction.
 pub struct Fed<'m> {
     pub function: Function,
-    /// The instructions of each block; of one that only the graph has, none.
+    /// The instructions of each block; empty for a block that exists only in the graph.
     pub blocks: Vec<Range<usize>>,
     /// The instructions.
     pub lines: Vec<&'m Line>,
     pub flat: Flat,
-    /// The block that begins with an instruction.
+    /// The block that begins with a given instruction.
     pub begins: FxHashMap<usize, usize>,
 }
 
-/// A function of a module as a graph.
+/// The graph of a function of a module.
 pub fn feed<'m>(library: &Library<'m>, function: &'m ptx::Function, reach: &Reach) -> Fed<'m> {
     let flat = Flat::alone(library, function);
     let is_instruction = |line: &&Line| matches!(line.code, Code::Instruction { .. } | Code::Other(_));
     let lines: Vec<&Line> = function.body.iter().flatten().filter(is_instruction).collect();
-    // Behind the instructions stands the end.
+    // The end follows the last instruction.
     debug_assert_eq!(lines.len() + 1, flat.steps.len());
     let writers = Writers::of(&flat);
     let mut reader = Reader { flat: &flat, lines: &lines, reach, writers: &writers, values: FxHashMap::default() };
@@ -40,20 +40,20 @@ pub fn feed<'m>(library: &Library<'m>, function: &'m ptx::Function, reach: &Reac
     let is_guarded: Vec<bool> =
         kinds.iter().zip(&flat.steps).map(|(kind, step)| kind.is_some() && step.guard.is_some()).collect();
 
-    // An event under a guard stands alone, and so does the end.
+    // A guarded event has a block by itself, and so has the end.
     let cfg = Cfg::of(&flat, |step| is_guarded[step] || step == lines.len());
     let mut blocks: Vec<Range<usize>> = Vec::new();
     let mut begins = FxHashMap::default();
     for BasicBlock { steps, .. } in &cfg.blocks {
         begins.insert(steps.start, blocks.len());
-        // Before an event under a guard stands a block that leads there, or past it.
+        // A guarded event is preceded by a block that leads to the event or past it.
         if is_guarded[steps.start] {
             blocks.push(steps.start..steps.start);
         }
         // The end has no line.
         blocks.push(steps.start..steps.end.min(lines.len()));
     }
-    // Where a guarded instruction leaves the function, and where it traps.
+    // The targets of guarded exits and guarded traps.
     let [leaves, traps] = [blocks.len(), blocks.len() + 1];
     blocks.extend([0..0, 0..0]);
     let mut made = vec![Block::default(); blocks.len()];
@@ -90,7 +90,7 @@ pub fn feed<'m>(library: &Library<'m>, function: &'m ptx::Function, reach: &Reac
         flat: Flat::default(),
         begins,
     };
-    // The addresses have the numbers of instructions until now.
+    // So far, addresses have the numbers of instructions.
     let block_of: FxHashMap<usize, usize> = fed
         .blocks
         .iter()
@@ -107,7 +107,7 @@ pub fn feed<'m>(library: &Library<'m>, function: &'m ptx::Function, reach: &Reac
     fed
 }
 
-/// Finds the edges that are taken where a compare and exchange has succeeded.
+/// Finds the edges that control takes after a successful compare-and-exchange.
 fn succeed(function: &mut Function, blocks: &[Range<usize>], flat: &Flat, writers: &Writers) {
     for (number, steps) in blocks.iter().enumerate() {
         let Some(last) = steps.clone().next_back() else { continue };
@@ -157,7 +157,7 @@ struct Reader<'a, 'm> {
     lines: &'a [&'m Line],
     reach: &'a Reach,
     writers: &'a Writers,
-    /// Addresses that are equal, by base and offset.
+    /// The numbers of equal addresses, by base and offset.
     values: FxHashMap<(Base, i64), usize>,
 }
 
@@ -166,17 +166,17 @@ enum Base {
     Register(usize),
     Symbol(usize),
     Constant(i64),
-    /// No other address is known to be equal.
+    /// A base that equals no other base.
     Of(usize),
 }
 
 impl Reader<'_, '_> {
-    /// What an instruction is to the optimizer; nothing, if it touches no memory that another thread sees.
+    /// The event of an instruction; `None` if it does not access memory that another thread can access.
     fn kind(&mut self, index: usize) -> Option<EventKind> {
         let (step, text) = (&self.flat.steps[index], &*self.lines[index].text);
         let unknown = || Some(EventKind::Unknown(format!("`{}`", mnemonic(text))));
         match &step.action {
-            // The host alone writes parameters.
+            // Only the host writes parameters.
             Action::Access(access) if access.is_private() || access.is_parameter => None,
             Action::Access(access) if access.kind == AccessKind::Matrix || access.sem == Sem::Weak => {
                 Some(EventKind::Plain)
@@ -219,7 +219,7 @@ impl Reader<'_, '_> {
                 Operation::CmpXchg { access: of, failure }
             }
             (_, Some(AtomOp::Exch)) => Operation::Rmw(RmwOp::Xchg, of),
-            // What is computed makes no difference to the barriers around it.
+            // The computed function does not affect the barriers around the operation.
             _ => Operation::Rmw(RmwOp::Add, of),
         };
         let scope = SyncScope::Threads(access.strong().unwrap_or(ptx::Scope::Sys));

@@ -1,12 +1,12 @@
-//! What a user says of the launches of a file.
+//! The user's statements about the launches of a file.
 
 use ptx_isa::LaunchSize;
 
-/// What a PTX file does not say of its launches.
+/// Facts about launches that a PTX file does not contain.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Launch {
-    /// While a grid runs, nobody else accesses its memory: no other grid, no host, no other GPU. Orders of streams and events, and waits
-    /// for the grid's end, are no such accesses.
+    /// Whether only the grid accesses its memory while it runs: no other grid, no host, no other GPU. The ordering of
+    /// streams and events, and waiting for the end of the grid, are not such accesses.
     pub alone: bool,
     /// The sizes, as far as they are known.
     pub size: LaunchSize,

@@ -1,13 +1,15 @@
-//! A loop that waits polls without order first.
+//! A relaxed poll before a waiting loop.
 //!
-//! **Rule.** In front of a block that does nothing but to load with acquire, to compare, and to go round again, stands the same block with
-//! a relaxed load. Who leaves that goes through the block itself.
+//! **Rule.** A block that only loads with acquire, compares, and branches back to itself gets a copy with a relaxed
+//! load before it. When a thread leaves the copy, it executes the original block.
 //!
-//! **Why.** The new block only reads. What it computes, the block behind it computes again: no register that is written there is read from
-//! the round before. So each execution of the new program is one of the old program, with reads in it that nobody uses.
+//! **Why.** The new block only reads memory. The original block recomputes every register that the copy writes: no such
+//! register is read from the previous iteration. So each execution of the new program is an execution of the old
+//! program, with additional reads whose values are unused.
 //!
-//! The gain is in the rounds: `ld.acquire` invalidates the first-level cache in each (CCTL.IVALL). The price is one more load where there is
-//! nothing to wait for, which is why nobody gets it unasked. Where fences only acquire or release, the optimizer's loops are better.
+//! The gain is in the iterations: `ld.acquire` invalidates the first-level cache in each (CCTL.IVALL). The price is an
+//! additional load if the loop need not wait, so the rewrite is off by default. If the target has one-sided fences, the
+//! optimizer's loop rewrite is better.
 
 use crate::{Block, Event, Function};
 use ptx_isa::{
@@ -22,15 +24,15 @@ use crate::text::{
     feed::{Fed, mnemonic},
 };
 
-/// A block that polls.
+/// A polling block.
 pub struct Poll {
     pub block: usize,
-    /// The load.
+    /// The step of the load.
     pub step: usize,
     pub edit: Edit,
 }
 
-/// The blocks of a function that poll, where `costs` says that its order costs anything.
+/// The polling blocks of a function whose ordering has a cost according to `costs`.
 pub fn polls(
     text: &str,
     fed: &Fed<'_>,
@@ -84,7 +86,7 @@ fn poll(
 }
 
 impl Poll {
-    /// Puts the poll into the graph: all edges to the block lead to its copy first.
+    /// Adds the poll to the graph: all edges to the block lead to its copy first.
     pub fn add_to(&self, graph: &mut Function) {
         let copy = graph.blocks.len();
         for to in graph.blocks.iter_mut().flat_map(|block| &mut block.next).filter(|to| **to == self.block) {
@@ -99,7 +101,7 @@ impl Poll {
     }
 }
 
-/// Whether an instruction computes its results from its operands, and does nothing else.
+/// Whether an instruction only computes its results from its operands.
 fn computes(operation: &Operation) -> bool {
     match operation {
         Operation::Arithmetic(computation) => !computation.touches_carry(),
@@ -107,7 +109,7 @@ fn computes(operation: &Operation) -> bool {
     }
 }
 
-/// Whether a block may be executed once more, without any effect but what it reads.
+/// Whether a block may be executed once more without any effect except reads.
 fn is_repeatable(fed: &Fed<'_>, steps: std::ops::Range<usize>) -> bool {
     let all = &fed.flat.steps[steps.clone()];
     let written: FxHashSet<Register> = all.iter().flat_map(|step| step.writes.iter().flatten().copied()).collect();

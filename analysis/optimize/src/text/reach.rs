@@ -1,4 +1,4 @@
-//! Who can name a location.
+//! The scope of threads that can access a location.
 
 use ptx_isa::{
     AluOp, Code, Form, Function, Head, Line, ModifierKind, Module, Runtime, Scope, Space, Type,
@@ -11,21 +11,21 @@ use rustc_hash::FxHashSet;
 
 use crate::text::launch::Launch;
 
-/// How many steps back an address is followed.
+/// The number of steps back that the analysis follows an address.
 const DEEPEST: usize = 32;
 
-/// What is known of the addresses of a module.
+/// The facts about the addresses of a module.
 #[derive(Clone)]
 pub struct Reach {
-    /// The threads of which global memory is.
+    /// The scope of threads that access global memory.
     global: Scope,
-    /// Those of which the shared memory of a CTA is.
+    /// The scope of threads that access the shared memory of a CTA.
     shared: Scope,
-    /// What lets others of the cluster name shared memory, in words that follow "because".
+    /// The reason why other threads of the cluster can access shared memory, in words that follow "because".
     pub obstacle: Option<String>,
-    /// The narrowest scope that has all threads that take part.
+    /// The narrowest scope that includes all threads that take part.
     pub within: Scope,
-    /// The same in a function that kernels of other files may call, where there is one.
+    /// The facts for functions that kernels of other files may call, if there are any.
     elsewhere: Option<Box<Self>>,
 }
 
@@ -50,7 +50,7 @@ impl Reach {
         Self { elsewhere, ..reach }
     }
 
-    /// What is known in a function.
+    /// The facts that hold within a function.
     pub fn within(&self, function: &Function) -> &Self {
         match &self.elsewhere {
             Some(elsewhere) if !function.head.is_entry => elsewhere,
@@ -58,7 +58,7 @@ impl Reach {
         }
     }
 
-    /// The widest scope with a thread that can name the location at an address.
+    /// The narrowest scope that includes every thread that can access the location at an address.
     pub fn at(&self, address: &Operand, space: Option<Space>, flat: &Flat, writers: &Writers) -> Scope {
         match space {
             Some(space) if space.is_shared_cta() => self.shared,
@@ -70,7 +70,7 @@ impl Reach {
     }
 }
 
-/// The one step that writes each register; of others, none.
+/// For each register, the only step that writes it, if there is exactly one.
 pub struct Writers(Vec<Writer>);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,14 +92,15 @@ impl Writers {
                 registers(results).for_each(|register| write(register, Writer::One(index)));
             }
         }
-        // The caller writes a parameter.
+        // The caller writes the parameters.
         registers(&flat.formals[1]).for_each(|register| {
             all[register] = if all[register] == Writer::None { Writer::None } else { Writer::Several };
         });
         Self(all)
     }
 
-    /// The step that alone writes a register; `Ok(None)` if none does, and it is what it was at the entry.
+    /// The only step that writes a register; `Ok(None)` if no step does, so that the register keeps its value from the
+    /// entry.
     pub fn one(&self, register: Register) -> Result<Option<usize>, ()> {
         match self.0[register] {
             Writer::None => Ok(None),
@@ -116,7 +117,7 @@ fn registers(operands: &[Operand]) -> impl Iterator<Item = Register> {
     })
 }
 
-/// Whether a generic address is one of shared memory of the CTA itself, whatever is added to it.
+/// Whether a generic address points to the shared memory of the thread's own CTA, whatever is added to it.
 fn is_shared(operand: &Operand, flat: &Flat, writers: &Writers, depth: usize) -> bool {
     let follow = |operand: &Operand| is_shared(operand, flat, writers, depth - 1);
     match operand {
@@ -126,7 +127,7 @@ fn is_shared(operand: &Operand, flat: &Flat, writers: &Writers, depth: usize) ->
             let Ok(Some(step)) = writers.one(*register) else { return false };
             let Action::Compute(operation, sources) = &flat.steps[step].action else { return false };
             match operation {
-                // The converted address is one of shared memory of the CTA, or else the program has no meaning.
+                // The converted address points to shared memory of the CTA; otherwise the program is undefined.
                 Operation::Cvta { to: false, space: Some(Space::Shared | Space::SharedCta) } => true,
                 Operation::Arithmetic(Computation::Alu(AluOp::Add, _)) => match &sources[..] {
                     [one, other] => {
@@ -142,7 +143,7 @@ fn is_shared(operand: &Operand, flat: &Flat, writers: &Writers, depth: usize) ->
     }
 }
 
-/// Whether a number is an index by how it is computed, and no difference of addresses.
+/// Whether a number is computed like an index, and cannot be a difference of addresses.
 fn is_offset(operand: &Operand, flat: &Flat, writers: &Writers) -> bool {
     match operand {
         Operand::Constant(_) => true,
@@ -159,7 +160,7 @@ fn is_offset(operand: &Operand, flat: &Flat, writers: &Writers) -> bool {
     }
 }
 
-/// What lets threads of other CTAs name shared memory.
+/// The reason why threads of other CTAs can access shared memory, if there is one.
 fn obstacle(module: &Module) -> Option<String> {
     let known: FxHashSet<&str> =
         module.functions().filter(|function| function.body.is_some()).map(|function| function.name.as_str()).collect();
@@ -181,7 +182,7 @@ fn obstacle(module: &Module) -> Option<String> {
                 Action::Asynchronous(form, _) if form.modifier(ModifierKind::Multicast).is_some() => {
                     "writes to shared memory of other CTAs".to_owned()
                 }
-                // A CTA may compute the address of another one's memory from its own.
+                // A CTA may compute the address of another CTA's memory from an address of its own.
                 Action::Access(access) if access.space == Some(Space::SharedCluster) => {
                     names_others([&access.address], &flat, &writers)?
                 }
@@ -198,7 +199,7 @@ fn obstacle(module: &Module) -> Option<String> {
     })
 }
 
-/// That an address of a cluster's shared memory is not known to be one of the CTA itself.
+/// The reason, if an address of the cluster's shared memory may belong to another CTA.
 fn names_others<'o>(operands: impl IntoIterator<Item = &'o Operand>, flat: &Flat, writers: &Writers) -> Option<String> {
     let is_other = |operand: &Operand| match operand {
         Operand::Address(base, _) => !is_own(base, flat, writers, DEEPEST),
@@ -208,7 +209,7 @@ fn names_others<'o>(operands: impl IntoIterator<Item = &'o Operand>, flat: &Flat
     has_other.then(|| "addresses shared memory of the cluster".to_owned())
 }
 
-/// Whether an address in shared memory is that of a variable, whatever index is added to it.
+/// Whether an address in shared memory is the address of a variable, whatever index is added to it.
 fn is_own(operand: &Operand, flat: &Flat, writers: &Writers, depth: usize) -> bool {
     let follow = |operand: &Operand| is_own(operand, flat, writers, depth - 1);
     match operand {

@@ -1,7 +1,7 @@
 //! The check of a rewritten function before it is written.
 //!
-//! Each instruction that the input does not have must be one that PTX has, on the target; and the judge, which knows neither the graph nor
-//! the edits, must find each operation of the optimized graph in the text, with the ordering and the scope that it has there.
+//! Each new instruction must exist in PTX and on the target. The judge, which knows neither the graph nor the edits,
+//! must find each operation of the optimized graph in the text, with the ordering and the scope of the graph.
 
 use itertools::Itertools;
 use ptx_isa::{
@@ -15,7 +15,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::{Function, text::feed::Fed};
 
-/// The first reason for which the rewritten function may not be written; nothing if all is right. `graph` is the optimized one.
+/// The first reason why the rewritten function must not be written; `None` if the function is correct. `graph` is the
+/// optimized graph.
 pub fn fault(
     before: &ptx::Function,
     after: &ptx::Function,
@@ -26,7 +27,7 @@ pub fn fault(
     illegal(before, after, target).or_else(|| lost(before, after, fed, graph))
 }
 
-/// A new instruction that PTX does not have, or not for the target.
+/// A new instruction that does not exist in PTX or on the target.
 fn illegal(before: &ptx::Function, after: &ptx::Function, target: &Target) -> Option<String> {
     let known: FxHashSet<&str> = before.body.iter().flatten().map(|line| line.text.as_str()).collect();
     let mut new = after.body.iter().flatten().filter(|line| !known.contains(line.text.as_str()));
@@ -43,9 +44,10 @@ fn illegal(before: &ptx::Function, after: &ptx::Function, target: &Target) -> Op
     })
 }
 
-/// An operation that the judge finds weaker in the new text than the optimized graph has it, and that it does not blame in the old text.
+/// An operation that is weaker in the new text than in the optimized graph, according to the judge, and that the judge
+/// does not blame in the old text.
 fn lost(before: &ptx::Function, after: &ptx::Function, fed: &Fed<'_>, graph: &Function) -> Option<String> {
-    // A function too large for the judge stays as the edits make it.
+    // A function that is too large for the judge is accepted as edited.
     let old: FxHashMap<usize, Loss> =
         losses(&fed.function, fed, before)?.into_iter().filter_map(|blame| Some((blame.id?, blame.loss))).collect();
     let mut new = losses(graph, fed, after)?.into_iter();
@@ -70,7 +72,8 @@ fn losses(graph: &Function, fed: &Fed<'_>, text: &ptx::Function) -> Option<Vec<B
         |id: usize| matches!(&fed.flat.steps[id].action, Action::Access(access) if access.kind == AccessKind::Red);
     let of_one = |(id, judgement): (Option<usize>, ptx_judge::Judgement)| {
         let worst = judgement.violations.iter().max_by_key(|violation| violation.loss)?;
-        // The judge expects that a fence acquires the value that the update has read. The input has a reduction, from which none does.
+        // The judge expects a fence to acquire the value that the update has read. The input has a reduction, whose
+        // value no fence acquires.
         if worst.loss == Loss::Ordering && id.is_some_and(is_reduction) {
             return None;
         }
@@ -80,9 +83,9 @@ fn losses(graph: &Function, fed: &Fed<'_>, text: &ptx::Function) -> Option<Vec<B
     Some(ids.into_iter().zip(judged.operations).filter_map(of_one).collect())
 }
 
-/// The operations of a graph as the judge reads them, in the order of the text, and the number of the event of each.
+/// The operations of a graph in the form that the judge reads, in the order of the text, and the event number of each.
 fn stated(graph: &Function, fed: &Fed<'_>) -> (Vec<BasicBlock>, Vec<Option<usize>>) {
-    // A block on an edge stands in the text after the block that the edge comes from, and a poll before its own.
+    // In the text, a block on an edge follows the source of the edge, and a poll precedes its block.
     let place = |number: &usize| match graph.blocks[*number].on_edge {
         Some((from, to)) if from == to => (from, 0),
         Some((from, _)) => (from, 2),
@@ -100,7 +103,7 @@ fn stated(graph: &Function, fed: &Fed<'_>) -> (Vec<BasicBlock>, Vec<Option<usize
                 Action::Access(access) => Some(access),
                 _ => None,
             });
-            // A guarded fence may not execute: for the judge it is none.
+            // A guarded fence may not execute, so the judge does not count it.
             let is_guarded = event.id.is_some_and(|id| fed.flat.steps[id].guard.is_some());
             let atomic = event.atomic().filter(|atomic| !(atomic.is_fence() && is_guarded));
             if let Some(op) = atomic.and_then(|atomic| sized(atomic.op, access)) {
@@ -113,7 +116,7 @@ fn stated(graph: &Function, fed: &Fed<'_>) -> (Vec<BasicBlock>, Vec<Option<usize
     (blocks.collect(), ids)
 }
 
-/// The operation with the type and the update of its instruction. Nothing if the judge has no such type.
+/// The operation with the type and the update of its instruction; `None` if the judge has no such type.
 fn sized(op: AtomicOp, access: Option<&Access>) -> Option<AtomicOp> {
     let Some(access) = access else { return Some(op) };
     let ty = match access.bytes()? {

@@ -1,4 +1,4 @@
-//! What becomes of instructions, line by line; and that nothing else changes.
+//! The rewrites of PTX instructions, line by line; all other lines stay unchanged.
 
 use itertools::Itertools;
 use ptx_isa::LaunchSize;
@@ -25,7 +25,7 @@ fn module(target: &str, head: &str, body: &str) -> String {
     )
 }
 
-/// The lines that change, as `- old` and `+ new`; instructions stand between semicolons.
+/// Checks the changed lines, given as `- old` and `+ new`; semicolons separate instructions.
 fn check(head: &str, body: &str, launch: Launch, expected: &str) {
     check_with(".version 8.6\n.target sm_90", head, body, Options { launch, ..Options::default() }, expected);
 }
@@ -39,7 +39,7 @@ fn check_with(target: &str, head: &str, body: &str, options: Options, expected: 
     text.parse::<ptx_isa::Module>().unwrap_or_else(|errors| panic!("{errors}\n{text}"));
     let (old, new): (Vec<_>, Vec<_>) = (before.lines().collect(), text.lines().collect());
     let (mut at, mut said) = (0, Vec::new());
-    // A longest common part is not needed: what stays has its order.
+    // A longest common subsequence is not needed: unchanged lines keep their order.
     for line in &old {
         match new[at..].iter().position(|other| other == line) {
             Some(skipped) => {
@@ -54,7 +54,7 @@ fn check_with(target: &str, head: &str, body: &str, options: Options, expected: 
     assert_eq!(again.text, text, "it is done once");
 }
 
-/// A scope is no wider than the threads that can name the location, or that take part.
+/// A scope is not wider than the threads that can access the location, or that take part.
 #[test]
 fn scopes() {
     check(
@@ -89,7 +89,7 @@ fn scopes() {
     );
 }
 
-/// The order stands behind the loop, on each edge that leaves it.
+/// The ordering moves after the loop, to each edge that leaves it.
 #[test]
 fn loops_that_wait() {
     check(
@@ -116,7 +116,7 @@ fn loops_that_wait() {
         OPEN,
         "",
     );
-    // The loop has more to do than to wait.
+    // The loop does more than wait.
     check(
         "",
         "L:; ld.acquire.gpu.global.b32 %r1, [%rd1]; ld.global.b32 %r2, [%rd1+64]; st.global.b32 [%rd1+68], %r2; setp.eq.s32 %p1, %r1, 0; @%p1 bra L; ld.global.b32 %r2, [%rd1+64]; st.global.b32 [%rd1+68], %r2",
@@ -139,7 +139,7 @@ fn a_reduction_does_not_acquire() {
     }
 }
 
-/// One edit takes the line of a fence, and another one stands beside it.
+/// One edit removes the line of a fence, and another edit is adjacent.
 #[test]
 fn a_fence_in_place_of_another_one() {
     check(
@@ -150,7 +150,7 @@ fn a_fence_in_place_of_another_one() {
     );
 }
 
-/// A CTA that computes addresses of the cluster's shared memory may name that of another one.
+/// A CTA that computes addresses of the cluster's shared memory may access the memory of another CTA.
 #[test]
 fn shared_memory_of_a_peer() {
     let of = |address: &str| {
@@ -185,7 +185,7 @@ fn fences_that_another_one_does_for() {
     );
 }
 
-/// What another grid may see stays, unless there is none.
+/// Orderings that another grid may observe stay, unless no other grid runs.
 #[test]
 fn what_nobody_sees() {
     check("", "st.global.b32 [%rd1], 1; atom.acq_rel.gpu.global.add.u32 %r1, [%rd1+4], 1", OPEN, "");
@@ -203,7 +203,7 @@ fn what_nobody_sees() {
     check("", "st.global.b32 [%rd1], 1; atom.acq_rel.gpu.global.add.u32 %r1, [%rd1+4], 1", ALONE, "");
 }
 
-/// What is not known may need every order: copies, and what stands in front of a barrier. Sequential consistency stays.
+/// Unknown code may need every ordering: copies, and code before a barrier. Sequential consistency stays.
 #[test]
 fn what_stays() {
     check(
@@ -258,14 +258,14 @@ fn shared_memory() {
     check("", &with("%rd4", "", &add("ld.global.b64 %rd5, [%rd1];")), OPEN, "");
     check("", &with("%rd3", "", &format!("{cvta} mov.b64 %rd3, %rd1;")), OPEN, "");
     check("", &with("%rd1", "", ""), OPEN, "");
-    // Another CTA of the cluster may name it, unless a cluster has one.
+    // Another CTA of the cluster may access it, unless a cluster has one CTA.
     let mapa = "mapa.shared::cluster.u32 %r3, %r2, 0;";
     check("", &with("flag", ".shared", mapa), OPEN, &becomes("flag", ".shared", "cluster"));
     check("", &with("flag", ".shared", "call.uni elsewhere, ();"), OPEN, &becomes("flag", ".shared", "cluster"));
     check(".maxclusterrank 1", &with("flag", ".shared", mapa), OPEN, &becomes("flag", ".shared", "cta"));
 }
 
-/// Without fences that only acquire, a loop polls with relaxed loads in front of itself.
+/// Without acquire-only fences, a loop is preceded by a copy that polls with relaxed loads.
 #[test]
 fn loops_that_poll() {
     let check = |body: &str, expected: &str| {
@@ -280,12 +280,12 @@ fn loops_that_poll() {
         &format!("L:; {load} {compare} @%p1 bra L; {behind}"),
         &format!("+ $rewritten0: + {relaxed} + {compare} + @%p1 bra $rewritten0;"),
     );
-    // What one round leaves for the next one would be done twice.
+    // Values that one iteration passes to the next would be computed twice.
     check(&format!("mov.b32 %r5, 0; L:; {load} add.u32 %r5, %r5, 1; {compare} @%p1 bra L; {behind}"), "");
     check(&format!("L:; {load} {compare} st.shared.b32 [flag], %r1; @%p1 bra L; {behind}"), "");
     check(&format!("L:; {load} {compare} @%p2 mov.b32 %r1, 0; @%p1 bra L; {behind}"), "");
     check(&format!("L:; {compare} {load} @%p1 bra L; {behind}"), "");
-    // It costs nothing at scope cta.
+    // The ordering costs nothing at scope cta.
     check(&format!("L:; {load} {compare} @%p1 bra L; {behind}").replace("gpu", "cta"), "");
 }
 

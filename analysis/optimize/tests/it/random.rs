@@ -1,5 +1,5 @@
-//! Random functions: whatever their graph is, nothing is lost but fences, nothing gets dearer, nor cheaper than the bound, and a second
-//! run has nothing left to do.
+//! Random functions: for every graph, the optimizer removes only fences, never increases the cost, never goes below the
+//! lower bound, and has nothing left to do in a second run.
 
 use proptest::{collection::vec, prelude::*, sample::select};
 use ptx_isa::{Code, Line, Module};
@@ -30,7 +30,7 @@ const EVENTS: [&str; 17] = [
     "fence.seq_cst.sys",
 ];
 
-/// A text of some blocks, with any edges among them.
+/// The text of a few blocks with arbitrary edges among them.
 fn text() -> impl Strategy<Value = String> {
     let block = (vec(select(&EVENTS[..]), 0..4), vec(0..6usize, 0..3));
     (any::<bool>(), vec(block, 1..7)).prop_map(|(kernel, blocks)| {
@@ -44,7 +44,7 @@ fn text() -> impl Strategy<Value = String> {
     })
 }
 
-/// The numbers of all that is no fence, by block.
+/// The numbers of all events except fences, by block.
 fn accesses(function: &Function) -> Vec<Vec<Option<usize>>> {
     let is_access = |event: &&Event| event.atomic().is_none_or(|atomic| !atomic.is_fence());
     let of_block = |block: &ptx_optimize::Block| block.events.iter().filter(is_access).map(|event| event.id).collect();

@@ -1,4 +1,4 @@
-//! Every rewrite, on small functions as [`text`].
+//! Every rewrite, on small functions in the syntax of [`text`].
 
 use std::collections::HashMap;
 
@@ -8,7 +8,7 @@ use strum::IntoEnumIterator;
 
 use crate::text::{function, print, target};
 
-/// What one rewrite makes of a function on a target, and that it is said.
+/// Checks the result of one rewrite on a target, and its remarks.
 fn check_on(features: &str, rewrite: Rewrite, before: &str, after: &str) {
     let (mut found, names) = function(before);
     let untouched = found.clone();
@@ -33,7 +33,7 @@ fn check(rewrite: Rewrite, before: &str, after: &str) {
     check_on("sm_90+ptx86", rewrite, before, after);
 }
 
-/// Nothing is done, and this is said.
+/// Checks that a rewrite changes nothing, and that its remark says why.
 fn check_missed(rewrite: Rewrite, text: &str, said: &str) {
     check(rewrite, text, text);
     let (mut found, _) = function(text);
@@ -53,11 +53,11 @@ fn shared_memory_needs_no_wider_scope_than_its_threads() {
     );
     check(Scope, "0: cas.acq_rel/acquire.sys c", "0: cas.acq_rel/acquire.cluster c");
     check(Scope, "0: ld.acquire.sys x", "0: ld.acquire.sys x");
-    // Its fence also orders what stands around it.
+    // The fence of the operation also orders the accesses around it.
     for text in ["add.seq_cst.sys s", "ld.seq_cst.sys s", "cas.acq_rel/seq_cst.sys s"] {
-        check_missed(Scope, &format!("0: {text}"), "what is seq_cst keeps its scope");
+        check_missed(Scope, &format!("0: {text}"), "a seq_cst operation keeps its scope");
     }
-    // It costs the same.
+    // The narrower scope costs the same.
     check(Scope, "0: ld.relaxed.sys s", "0: ld.relaxed.sys s");
 }
 
@@ -71,7 +71,7 @@ fn a_fence_needs_the_scope_of_what_it_orders_by() {
     let kept = [
         "0: plain; fence.seq_cst.sys; st.relaxed.sys s",
         "0: plain; fence.release.sys; st.relaxed.sys s; call g",
-        // An update of another thread carries it on.
+        // An update of another thread carries the release on.
         "0: plain; fence.release.sys; st.relaxed.gpu x",
         "0: ld.relaxed.cta x; fence.acquire.gpu; plain",
         "0: ld.acquire.cta x; fence.acquire.gpu; plain",
@@ -90,7 +90,7 @@ fn a_loop_that_waits_acquires_behind() {
         "0: -> 1\n1: ld.acquire.sys x -> 1 2\n2: plain",
         "0: -> 1\n1: ld.relaxed.sys x -> 1 2\n2: fence.acquire.sys; plain",
     );
-    // The exit has another predecessor.
+    // The exit block has another predecessor.
     check(
         Loops,
         "0: -> 1 2\n1: ld.acquire.gpu x -> 1 2\n2: plain",
@@ -114,7 +114,7 @@ fn a_loop_that_waits_within_one_that_works() {
     );
 }
 
-/// A thread leaves it by one of its ways out.
+/// A thread leaves the loop by one of its exits.
 #[test]
 fn a_loop_that_gives_up_acquires_on_each_way_out() {
     let before = "0: -> 1\n1: ld.acquire.gpu x -> 2 3\n2: -> 1 4\n3: plain\n4: plain";
@@ -135,7 +135,7 @@ fn a_loop_that_does_more_stays() {
     {
         check_missed(Loops, &format!("0: -> 1\n1: {update} -> 1 2\n2: plain"), "an update");
     }
-    // The fence of the second round orders what the first one has read.
+    // The fence of the second iteration orders the read of the first.
     for text in [
         "0: plain -> 1\n1: ld.seq_cst.gpu x -> 1 2\n2: plain",
         "0: plain -> 1\n1: cas.acquire/seq_cst.gpu x ?2 -> 1 2\n2: plain",
@@ -144,7 +144,7 @@ fn a_loop_that_does_more_stays() {
         check_missed(Loops, text, "sequentially consistent");
     }
     check_missed(Loops, "0: -> 1\n1: ld.acquire.sys x; fence.acquire.cta -> 1 2\n2: plain", "a fence");
-    // Without one-sided fences, the first round would cost more.
+    // Without one-sided fences, the first iteration would cost more.
     let text = "0: -> 1\n1: ld.acquire.sys x -> 1 2\n2: plain";
     check_on("sm_90", Loops, text, text);
 }
@@ -188,7 +188,7 @@ fn what_a_fence_orders_is_not_ordered_again() {
     kept.into_iter().for_each(|text| check(Fences, text, text));
 }
 
-/// A fence is dearer than reads that acquire, where it cannot acquire alone.
+/// If a fence cannot be acquire-only, it costs more than acquiring reads.
 #[test]
 fn reads_acquire_in_place_of_a_fence() {
     let check = |before: &str, after: &str| check_on("sm_80", Rewrite::Fences, before, after);
@@ -197,7 +197,7 @@ fn reads_acquire_in_place_of_a_fence() {
         "0: ld.relaxed.gpu x -> 1 2\n1: ld.relaxed.gpu y -> 2\n2: fence.acq_rel.sys; plain",
         "0: ld.acquire.gpu x -> 1 2\n1: ld.acquire.gpu y -> 2\n2: plain",
     );
-    // What a loop reads is dearer than a fence behind it; so are four loads.
+    // A read in a loop costs more than a fence after the loop; so do four loads.
     for text in [
         "0: -> 1\n1: ld.relaxed.gpu x -> 1 2\n2: fence.acquire.gpu; plain",
         "0: ld.relaxed.gpu x; ld.relaxed.gpu y; ld.relaxed.gpu z; ld.relaxed.gpu v; fence.acquire.gpu; plain",
@@ -212,7 +212,7 @@ fn reads_acquire_in_place_of_a_fence() {
     }
 }
 
-/// A fence behind a loop is dearer than what acquires in it, unless it does for another ordering.
+/// A fence after a loop costs more than an acquire in the loop, unless it replaces another ordering.
 #[test]
 fn a_fence_behind_a_loop_does_for_another_ordering() {
     let check = |before: &str, after: &str| {
@@ -232,7 +232,7 @@ fn a_fence_behind_a_loop_does_for_another_ordering() {
     check(stays, stays);
 }
 
-/// The bound for both kinds of first rounds; and that the optimizer is not below it.
+/// Checks the bound for both limits on first iterations, and that the optimizer does not go below it.
 #[track_caller]
 fn check_least(features: &str, text: &str, no_dearer: u64, any: u64) {
     let (mut found, _) = function(text);
@@ -246,24 +246,24 @@ fn check_least(features: &str, text: &str, no_dearer: u64, any: u64) {
 
 #[test]
 fn no_placement_weighs_less() {
-    // A CCTL each is 4, a MEMBAR with its ERRBAR 9, and both together 13; eight times as much in a loop.
+    // Each CCTL weighs 4, a MEMBAR with its ERRBAR 9, and both together 13; eight times as much in a loop.
     check_least("sm_80", "0: ld.acquire.gpu x; plain", 4, 4);
     check_least("sm_80", "0: plain; st.release.gpu x", 9, 9);
     check_least("sm_80", "0: plain -> 1\n1: ld.acquire.gpu x -> 1 2\n2: plain", 32, 13);
     check_least("sm_90+ptx86", "0: plain -> 1\n1: ld.acquire.gpu x -> 1 2\n2: plain", 4, 4);
     check_least("sm_80", "0: plain -> 1\n1: ld.acquire.gpu x -> 1 2\n2: st.release.gpu y", 13, 13);
     check_least("sm_80", "0: ld.relaxed.gpu x; fence.acquire.gpu; plain", 4, 4);
-    // What nothing is in front of or behind.
+    // Orderings without an access before or after them.
     check_least("sm_80", "0: fence.seq_cst.gpu; st.relaxed.gpu x", 9, 9);
     check_least("sm_80", "0: ld.acquire.cluster c", 0, 0);
     check_least("sm_80", "0: plain; fence.acq_rel.sys; plain", 0, 0);
-    // Both must be in between, and the fence of all.
+    // Both orderings must lie between the accesses, as well as the sequentially consistent fence.
     check_least("sm_80", "0: ld.acquire.gpu x; plain; st.release.gpu x", 13, 13);
     check_least("sm_80", "0: st.relaxed.gpu x; fence.seq_cst.gpu; ld.relaxed.gpu y", 13, 13);
     check_least("sm_80", "0: ld.relaxed.gpu y; fence.seq_cst.gpu; st.relaxed.gpu x", 13, 13);
-    // How many rounds a loop has, nobody sees.
+    // The number of iterations of a loop is not observable.
     check_least("sm_90+ptx86", "0: st.relaxed.gpu y -> 1\n1: ld.seq_cst.gpu x -> 1 2\n2: plain", 18, 18);
-    // An update does both itself; an exchange that fails acquires for what follows then.
+    // An update acquires and releases by itself; a failing exchange acquires for the accesses on the failure path.
     check_least("sm_80", "0: plain; add.acq_rel.gpu x; plain", 13, 13);
     check_least("sm_80", "0: plain -> 1\n1: cas.acquire/acquire.gpu x ?2 -> 2 3\n2: plain\n3: st.relaxed.gpu x", 4, 4);
     check_least("sm_80", "0: plain -> 1\n1: cas.acquire/relaxed.gpu x ?2 -> 2 3\n2: \n3: plain", 4, 4);
@@ -310,7 +310,7 @@ fn a_loop_need_not_write_what_is_there() {
         let text = |end: &str| format!("0: plain; barrier; fmax.{order}.{scope} x{end}");
         check(Writes, &text(""), &text(" may skip write"));
     }
-    // It passes on what the fence releases, releases itself, or is one instruction.
+    // The operation passes on the release of the fence, releases itself, or is one instruction.
     for text in [
         "0: fence.release.gpu; fmax.relaxed.gpu x",
         "device\n0: fmax.relaxed.gpu x",
@@ -323,7 +323,7 @@ fn a_loop_need_not_write_what_is_there() {
     check_missed(Writes, "0: call g; fmax.relaxed.gpu x", "fence that releases");
 }
 
-/// What is done by this rewrite, with or without a condition.
+/// The result of this rewrite, with or without a condition.
 fn done(text: &str, rewrite: Rewrite, without: Option<Condition>) -> String {
     let (mut found, names) = function(text);
     let options =
@@ -332,7 +332,8 @@ fn done(text: &str, rewrite: Rewrite, without: Option<Condition>) -> String {
     print(&found, &names)
 }
 
-/// The mapping check shows that each condition is needed; here is one function for each that it keeps from being changed.
+/// The mapping check shows that each condition is needed. This test has one function for each condition that prevents a
+/// change.
 #[test]
 fn every_condition_keeps_something() {
     use Rewrite::{Fences, Loops, Scope, Unseen};
@@ -346,7 +347,7 @@ fn every_condition_keeps_something() {
             Condition::OneLocation => (Loops, "0: -> 1\n1: ld.acquire.sys x; ld.relaxed.sys y -> 1 2\n2: plain"),
             Condition::OnlyAtomics => (Loops, "0: -> 1\n1: ld.acquire.sys x; plain -> 1 2\n2: plain"),
             Condition::NoSeqCst => (Loops, "0: -> 1\n1: ld.seq_cst.gpu x -> 1 2\n2: plain"),
-            // What is done is wrong without it.
+            // Dropping these conditions does not enable a rewrite; it makes an applied rewrite wrong.
             Condition::EveryExit | Condition::EveryRead | Condition::WidestScope => return None,
             Condition::NoReadBetween => (Fences, "0: fence.acquire.gpu; ld.relaxed.gpu x; fence.acquire.gpu; plain"),
             Condition::NoWriteBetween => {
@@ -377,7 +378,7 @@ fn every_condition_keeps_something() {
     }
 }
 
-/// What is measured of nobody, volatile accesses and blocks that are never reached, stays.
+/// Operations without a measurement, volatile accesses and unreachable blocks stay.
 #[test]
 fn odd_graphs_do_no_harm() {
     for rewrite in Rewrite::iter() {

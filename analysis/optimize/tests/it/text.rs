@@ -1,9 +1,9 @@
-//! Functions as text.
+//! A text syntax for functions.
 //!
-//! A block a line, and behind `->` those that may follow; the entry first. `ld.acquire.sys x` accesses global memory,
-//! of which `s…` is shared memory of the CTA and `c…` of the cluster. `cas.acq_rel/relaxed.gpu x ?2` goes to block 2 where it
-//! succeeds. `plain`, `barrier` and `call g` are accesses of other data, a barrier and a call. A block behind `(0 1)` is on
-//! that edge.
+//! Each line is a block, with its possible successors after `->`; the first block is the entry. `ld.acquire.sys x`
+//! accesses global memory; a name `s…` denotes shared memory of the CTA, and `c…` shared memory of the cluster.
+//! `cas.acq_rel/relaxed.gpu x ?2` continues at block 2 on success. `plain`, `barrier` and `call g` are accesses of
+//! other data, a barrier and a call. A block with the prefix `(0 1)` is on that edge.
 
 use ptx_lowering::{
     Access, AtomicOp, Operation, Ordering, RmwOp, SyncScope, Target, Type,

@@ -1,5 +1,5 @@
-//! Pairs of accesses in groups: those of a group differ in nothing but a number that is added to the address, so that one question is about
-//! many of them.
+//! Pairs of accesses in groups. The accesses of a group differ only in a constant that is added to the address, so that
+//! one question covers many pairs.
 
 use itertools::Itertools;
 use ptx_isa::{Scope, Space, flat::Flat};
@@ -16,26 +16,27 @@ use ptx_solver::{
     term::{Term, Terms},
 };
 
-/// Up to so many pairs are asked about one after the other.
+/// Up to this many pairs are checked one by one.
 const FEW: usize = 1 << 10;
-/// Up to so many pairs of two groups are looked at one after the other.
+/// Up to this many pairs of two groups are checked one by one.
 const SINGLE: usize = 16;
-/// How many questions about many pairs may fail, besides four for each that does not.
+/// The number of group questions that may fail, in addition to four for each that succeeds.
 const FAILURES: usize = 64;
-/// How many pairs that are not proved a proof has: more tell no more.
+/// The largest number of unproved pairs that a proof collects: further pairs add no information.
 const UNPROVED: usize = 500;
-/// How many steps of the budget a question is, where a look at a pair is one.
+/// The budget steps that a question costs; checking a pair without a question costs one.
 const QUESTION: u64 = 64;
 
-/// The common facts of the accesses of a group: the space, whether they write, the scope in which they are strong, the bytes of an element and of all,
-/// the base, the CTA that has it, and the address and the offset without the number.
+/// The key of a group, common to its accesses: the state space, whether they write, the scope in which they are strong,
+/// the bytes of an element and of the access, the base, the CTA that owns the memory, and the address and the offset
+/// without the constant.
 type Alike = (Option<Space>, bool, Option<Scope>, [Option<u64>; 2], Base, Option<Term>, [Term; 2], u64);
 
-/// Accesses that differ in nothing but a number in their addresses.
+/// Accesses whose addresses differ only in a constant.
 struct Group {
-    /// The numbers, from the lowest on, and which accesses have them.
+    /// The constants in ascending order, each with the index of its access.
     members: Vec<(i64, usize)>,
-    /// Whether the address is a sum with that number, whatever holds.
+    /// Whether the address is a sum with that constant, under all conditions.
     is_simple: bool,
 }
 
@@ -67,29 +68,30 @@ fn groups(terms: &mut Terms, flat: &Flat, all: &[&Own]) -> Vec<Group> {
     groups
 }
 
-/// Whether accesses of two threads race if nothing orders them: one writes, and not both are strong with the same bytes. Each element of a vector
-/// is an access, and aligned accesses of one size have the same bytes or none.
+/// Whether accesses of two threads race if nothing orders them: one of them writes, and they are not both strong with
+/// the same bytes. Each element of a vector is an access. Aligned accesses of one size overlap completely or not at
+/// all.
 pub fn may_race(one: &Own, other: &Own, scope: Scope) -> bool {
     let bytes = [one, other].map(|own| own.access.element_bytes());
     let is_strong = are_strong(&one.access, &other.access, scope) && bytes[0].is_some() && bytes[0] == bytes[1];
     (one.access.writes || other.access.writes) && !is_strong
 }
 
-/// How far the addresses of two groups are apart, without their numbers, and the conditions on the two threads.
+/// The distance between the addresses of two groups without their constants, and the conditions on the two threads.
 struct Distance {
     holds: Vec<Term>,
-    /// This many times the term, and the number.
+    /// The distance is `factor * term + number`.
     factor: u64,
     term: Term,
     number: u64,
     bytes: [u64; 2],
-    /// Whether it is never between two numbers, for those for which that was asked.
+    /// For each queried range: whether the distance is never inside it.
     is_never: FxHashMap<[i64; 2], bool>,
 }
 
 impl Prover<'_> {
-    /// Each access of the first list by the first thread, which comes to an end where `ended` holds, and each of the second list by the
-    /// second one. Of a list and itself, each two are taken once.
+    /// Checks each access of the first list, by the first thread, against each access of the second list, by the second
+    /// thread. The first thread ends where `ended` holds. If both lists are the same, each pair is checked once.
     pub(super) fn between(&mut self, two: &mut Two, lists: [&[&Own]; 2], ended: &[Term]) {
         let is_same = std::ptr::eq(lists[0], lists[1]);
         let is_few = lists[0].len().saturating_mul(lists[1].len()) <= FEW;
@@ -113,7 +115,7 @@ impl Prover<'_> {
         }
     }
 
-    /// Takes steps of the budget for pairs, if there are so many.
+    /// Takes steps for pairs from the budget, if enough steps remain.
     fn takes(&mut self, steps: u64) -> bool {
         let is_over = self.proof.unproved.len() >= UNPROVED || self.questions.is_spent();
         match self.pairs_left.checked_sub(steps).filter(|_| !is_over) {
@@ -129,7 +131,7 @@ impl Prover<'_> {
         true
     }
 
-    /// The accesses of two groups, of a first list and of a second one.
+    /// Checks the accesses of two groups, the first from the first list and the second from the second list.
     fn of_groups(&mut self, two: &mut Two, lists: [&[&Own]; 2], groups: [&Group; 2], ended: &[Term]) {
         let first = [0, 1].map(|at| lists[at][groups[at].members[0].1]);
         if !may_race(first[0], first[1], two.pair.scope()) {
@@ -170,7 +172,7 @@ impl Prover<'_> {
                 continue;
             }
             for ((x, one), (y, other)) in a.iter().cartesian_product(b) {
-                // A group and itself has each pair twice.
+                // The product of a group with itself contains each pair twice.
                 if is_same && std::ptr::eq(groups[0], groups[1]) && one > other {
                     continue;
                 }
@@ -191,7 +193,7 @@ impl Prover<'_> {
         }
     }
 
-    /// `None` if the accesses of two groups never meet.
+    /// The distance between two groups; `None` if their accesses never conflict.
     fn distance(&mut self, two: &mut Two, first: [&Own; 2], groups: [&Group; 2]) -> Option<Distance> {
         let meeting = self.questions.meetings(first[0], first[1]).into_iter().next()?;
         let owners = meeting.owners.map_or(Some(Vec::new()), |of| two.same_owner(&mut self.questions.eval, of))?;
@@ -210,19 +212,19 @@ impl Prover<'_> {
         Some(Distance { holds, factor, term, number, bytes, is_never: FxHashMap::default() })
     }
 
-    /// Whether accesses of two groups whose numbers are so far apart never overlap, as far as their addresses tell.
+    /// Whether the addresses alone show that accesses whose constants are this far apart never overlap.
     fn is_never_between(&mut self, distance: &mut Distance, numbers: [i64; 2]) -> bool {
         if let Some(known) = distance.is_never.get(&numbers) {
             return *known;
         }
         let [one, other] = distance.bytes;
-        // Aligned accesses of one size have the same bytes or none.
+        // Aligned accesses of one size overlap completely or not at all.
         let is_aligned = one == other && one.is_power_of_two();
         let around = if is_aligned { [0, 0] } else { [one - 1, other - 1] };
         let number = i128::from(distance.number.cast_signed());
         let least = i128::from(numbers[0]) - i128::from(around[0]) - number;
         let most = i128::from(numbers[1]) + i128::from(around[1]) - number;
-        // A difference of sides without a quarter of all numbers is at most that, so that the number is meant and not another one modulo 2^64.
+        // A range of distances near zero means these numbers, and not other numbers that are equal modulo 2^64.
         let is_near = [least, most].iter().all(|end| end.unsigned_abs() < 1 << 62);
         let factor = i128::from(distance.factor);
         let (least, most) = (-(-least).div_euclid(factor), most.div_euclid(factor));

@@ -1,4 +1,4 @@
-//! Lanes of a warp that wait for each other: whether all that the mask names may come.
+//! Warp-synchronous instructions: whether all lanes of the mask may reach the instruction.
 
 use itertools::Itertools;
 use ptx_isa::{SpecialVector, flat::Action};
@@ -11,12 +11,12 @@ use ptx_solver::{solve::Answer, term::Term};
 /// The threads of a warp.
 const WARP: usize = 32;
 
-/// Of how many threads the solver is asked, where the numbers alone do not tell whether they come.
+/// The number of threads for which the solver is asked if the indices alone do not decide.
 const ASKED: usize = WARP;
 
 impl Prover<'_> {
-    /// Leaves a kernel open in which a lane waits for another one of its mask that never comes, to this instruction or to another one of the
-    /// same kind in its place.
+    /// Leaves a kernel open if a lane waits for another lane of its mask that reaches neither this instruction nor a
+    /// matching instruction of the same kind.
     pub(super) fn together(&mut self, all: &[Together]) {
         let [Some(width), Some(height), Some(depth)] = self.questions.eval.sizes.block else { return };
         let block = [width, height, depth];
@@ -25,7 +25,7 @@ impl Prover<'_> {
         let comes = all.iter().zip(&masks).map(|(own, mask)| mask.map(|_| self.comes(own, block))).collect_vec();
         for (at, own) in all.iter().enumerate() {
             let (Some(mask), Some(here)) = (masks[at], &comes[at]) else { continue };
-            // Another place where lanes that do not come here wait for these.
+            // A different site at which lanes that do not reach this one wait for these lanes.
             let is_instead = |other: usize, thread: usize| {
                 let start = thread / WARP * WARP;
                 let is_apart = |there: &Vec<bool>| {
@@ -42,13 +42,13 @@ impl Prover<'_> {
             let threads = (0..here.len()).collect_vec();
             let is_wrong = |warp: &[usize]| warp.iter().any(|at| here[*at]) && warp.iter().any(|at| is_missing(*at));
             if threads.chunks(WARP).any(is_wrong) {
-                let why = "lanes that the mask names never come to it, and others wait for them";
+                let why = "lanes that the mask names never reach it, and other lanes wait for them";
                 self.proof.open.insert((flat.steps[own.step].at, why.to_owned()));
             }
         }
     }
 
-    /// Of each thread of a CTA, whether it may come to an instruction.
+    /// For each thread of a CTA, whether it may reach an instruction.
     fn comes(&mut self, own: &Together, [width, height, depth]: [u32; 3]) -> Vec<bool> {
         let indices = SpecialVector::Tid.elements().map(|element| self.questions.eval.special(element));
         let threads = (0..width.saturating_mul(height).saturating_mul(depth)).map(|number| {

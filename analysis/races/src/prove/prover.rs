@@ -22,37 +22,38 @@ use ptx_solver::{
     term::{Leaf, LeafName, Terms},
 };
 
-/// Two accesses of which it is not proved that they do not race, or one that races with itself in another thread.
+/// Two accesses that are not proved free of a race, or one access that may race with itself in another thread.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unproved {
     /// The steps.
     pub steps: [usize; 2],
-    /// Whether the threads are of different CTAs.
+    /// Whether the threads belong to different CTAs.
     pub is_across: bool,
-    /// Whether both write the same, wherever they meet.
+    /// Whether both accesses write the same value wherever they conflict.
     pub same_value: bool,
     /// Whether the solver gave up.
     pub too_hard: bool,
 }
 
-/// How many answers of the solver are kept for executions.
+/// The number of solver answers that are kept for executions.
 const NUMBERS: usize = 4;
 
 /// The result of a proof.
 #[derive(Debug, Default)]
 pub struct Proof {
     pub unproved: Vec<Unproved>,
-    /// The lines of barriers to which not all threads may come together.
+    /// The sites of barriers that not all threads may reach together.
     pub divergent: BTreeSet<InstPlace>,
     pub open: BTreeSet<Open>,
     pub assumptions: BTreeSet<Assumption>,
     /// The steps that are barriers of the whole grid.
     pub grid: BTreeSet<usize>,
-    /// The values of parameters where the solver has an answer, by the numbers of their symbols, and offsets in bytes: each once, the first ones alone.
+    /// The parameter values in the solver's answers: each value has the number of its symbol and an offset in bytes.
+    /// Only the first distinct answers are kept.
     pub numbers: Vec<Vec<((usize, i64), u64)>>,
-    /// How many questions the solver had.
+    /// The number of questions to the solver.
     pub questions: usize,
-    /// The clauses and the decisions of the solver that they took.
+    /// The clauses and the decisions that the questions took.
     pub clauses: u64,
     pub decisions: u64,
 }
@@ -76,44 +77,44 @@ impl Proof {
         self.unproved.is_empty() && self.is_followed()
     }
 
-    /// Whether nothing but accesses of different CTAs is left.
+    /// Whether only pairs of accesses of different CTAs remain.
     pub(super) fn is_across(&self) -> bool {
         self.unproved.iter().all(|unproved| unproved.is_across) && self.is_followed()
     }
 
-    /// Whether all of the kernel is followed, and all threads come to the same barriers.
+    /// Whether the whole kernel is followed, and all threads reach the same barriers.
     pub(super) fn is_followed(&self) -> bool {
         self.divergent.is_empty() && self.open.is_empty()
     }
 }
 
-/// By what accesses are in order.
+/// The orderings that a proof considers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Means {
-    /// By barriers alone, so that no other CTA can write the memory of a plain load without a race.
+    /// Barriers alone: no other CTA can write the memory of a plain load without a race.
     Barriers,
-    /// By the values of acquires and by locks, too.
+    /// Barriers, the values of acquires, and locks.
     Values,
 }
 
-/// Which threads a proof is about, and which barriers.
+/// The threads and the barriers that a proof considers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Level<'g> {
-    /// Those of a CTA, and those of any two CTAs.
+    /// Threads of one CTA, and threads of any two CTAs.
     Cta,
-    /// Those of different warps of a CTA in place of all that it has.
+    /// Threads of different warps of a CTA, instead of all threads of the CTA.
     Apart,
-    /// Those of one warp, which barriers of the warp order, too.
+    /// Threads of one warp, which barriers of the warp order, too.
     Warp,
-    /// Those of a CTA, and those of two CTAs of different clusters.
+    /// Threads of one CTA, and threads of two CTAs in different clusters.
     OtherClusters,
-    /// Those of two CTAs of a cluster, by its barriers.
+    /// Threads of two CTAs of a cluster, ordered by barriers of the cluster.
     Cluster,
-    /// Those of two CTAs, by the barriers of the grid that these steps are.
+    /// Threads of two CTAs, ordered by the grid barriers in these steps.
     Grid(&'g BTreeSet<usize>),
 }
 
-/// A proof that is going on.
+/// A proof in progress.
 pub(super) struct Prover<'p> {
     pub(super) questions: Questions<'p>,
     pub(super) blocks: &'p [Block],
@@ -128,9 +129,10 @@ pub(super) struct Prover<'p> {
     pub(super) walks: u32,
     pub(super) means: Means,
     pub(super) level: Level<'p>,
-    /// For each barrier of a CTA, the steps by which it has come to one of the grid there; of others, that it has not.
+    /// For each barrier of a CTA: the steps that arrive at the grid barrier that ends there; `None` if some path has no
+    /// grid barrier.
     pub(super) adds: BTreeMap<usize, Option<BTreeSet<usize>>>,
-    /// The pairs of steps that are not proved, and whether their threads are of different CTAs.
+    /// The pairs of steps that are not proved, and whether their threads belong to different CTAs.
     pub(super) unproved: FxHashSet<([usize; 2], bool)>,
     pub(super) proof: Proof,
 }
@@ -146,7 +148,7 @@ impl<'p> Prover<'p> {
     ) -> Self {
         let is_barrier = |block: usize| matches!(blocks[block].end, End::Barrier(..));
         let within = |block: usize| if is_barrier(block) { Vec::new() } else { blocks[block].next() };
-        // A loop that no thread can go round without a barrier is gone round by all threads of a CTA together.
+        // If no thread can complete an iteration of a loop without a barrier, all threads of a CTA iterate together.
         let meets: Vec<bool> = order
             .loops
             .iter()

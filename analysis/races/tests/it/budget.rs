@@ -1,4 +1,5 @@
-//! Kernels with many accesses and many branches: the proof takes little time and memory, or ends with the budget as the reason.
+//! Kernels with many accesses and many branches: the proof takes little time and memory, or ends with the budget as the
+//! reason.
 
 use std::fmt::Write;
 
@@ -12,7 +13,8 @@ use ptx_races::{
     prove::{Proof, prove},
 };
 
-/// `%r1` is `%tid.x`, `%r2` the thread in the grid, `%rd1` the parameter, `%rd3` the word of the thread, `%r6` its word in shared memory.
+/// `%r1` is `%tid.x`, `%r2` the index of the thread in the grid, `%rd1` the parameter, `%rd3` the word of the thread,
+/// `%r6` its word in shared memory.
 fn proof(body: &str, budget: ProofBudget) -> Proof {
     let text = format!(
         ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 p, .param .u32 n)\n.reqntid 64, 1, 1\n{{\n\
@@ -34,7 +36,7 @@ fn repeated(count: usize, line: impl Fn(usize) -> String) -> String {
     })
 }
 
-/// Each thread has a row of words, and the next one has the next row.
+/// Each thread writes a row of words, and the next thread the next row.
 fn rows(width: usize, count: usize) -> String {
     let start = format!("mul.wide.u32 %rd2, %r2, {};\nadd.s64 %rd3, %rd1, %rd2;\n", width * 4);
     start + &repeated(count, |at| format!("st.global.u32 [%rd3+{}], %r1;", at * 4))
@@ -48,11 +50,12 @@ fn many_stores_need_few_questions() {
     // The last word of a row is the first one of the next row.
     let proof = self::proof(&rows(2999, 3000), ProofBudget::default());
     assert!(!proof.unproved.is_empty() && !proof.holds(), "{:?}", proof.open);
-    // Columns, each thread a word of each.
+    // Columns: each thread writes one word of each column.
     let columns = repeated(1000, |at| format!("st.shared.u32 [%r6+{}], %r1;", at % 200 * 256));
     assert!(self::proof(&columns, ProofBudget::default()).holds());
     assert!(!self::proof(&columns.replace("+2560]", "+2556]"), ProofBudget::default()).holds());
-    // Words between those of another list of stores: no interval tells, but each distance does.
+    // Words that alternate with the words of a second list of stores: no interval separates them, but each distance
+    // does.
     let start = "shl.b32 %r5, %r1, 3;\nmov.u32 %r7, s;\nadd.u32 %r7, %r7, %r5;\n";
     let between = |first: u32| {
         let pair =

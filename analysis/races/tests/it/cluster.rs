@@ -1,12 +1,12 @@
-//! Shared memory of other CTAs of a cluster, and barriers of the cluster; and mutants of what is proved.
+//! Shared memory of other CTAs of a cluster, and barriers of the cluster, with mutants of each proved kernel.
 
 use ptx_isa::Module;
 use ptx_races::check::{Options, Outcome, check as check_module};
 
 use crate::mutants;
 
-/// `%r1` is `%tid.x`, `%r2` the rank of the CTA in its cluster, `%r3` that of the next one, `%rd2` the word of the thread in `buf`, `%rd3` the
-/// same in the next CTA, `%rd4` the word of the thread in `out`.
+/// `%r1` is `%tid.x`, `%r2` the rank of the CTA in its cluster, `%r3` the rank of the next CTA, `%rd2` the word of the
+/// thread in `buf`, `%rd3` the same word in the next CTA, `%rd4` the word of the thread in `out`.
 fn verdict(head: &str, body: &str) -> (Outcome, String) {
     let text = format!(
         ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 out)\n.reqntid 64, 1, 1\n{head}\n{{\n\
@@ -22,7 +22,7 @@ fn verdict(head: &str, body: &str) -> (Outcome, String) {
     (report.verdict, format!("{:?}", report.obstacles))
 }
 
-/// How many CTAs a cluster has: two, three, or as the launch says.
+/// The number of CTAs of a cluster: two, three, or as the launch says.
 const HEADS: [&str; 3] = [".reqnctapercluster 2, 1, 1", ".reqnctapercluster 3, 1, 1", ""];
 
 /// See [`mutants::check`]: `open` has a number for each of the heads.
@@ -53,11 +53,11 @@ fn the_next_cta_reads() {
             RELAXED,
             (sync(), "bar.sync 0;\n"),
             (sync(), ""),
-            // Another word, or that of the thread before it has been read.
+            // A write to a different word, or to the thread's word before it has been read.
             ("[%rd4], %r8;", "[%rd4], %r8;\nst.shared.u32 [%rd2], 7;"),
             ("[%rd4]", "[%rd1]"),
             ("ld.shared::cluster.u32 %r8, [%rd3];", "st.shared::cluster.u32 [%rd3], 5;\nst.shared.u32 [%rd2], 6;"),
-            // Some CTAs, and some threads of each, do not come.
+            // Some CTAs, or some threads of each CTA, do not arrive.
             (sync(), ALONE),
             ("barrier.cluster.arrive.aligned;\n", "@%p0 bra END;\nbarrier.cluster.arrive.aligned;\nEND:\n"),
             ("barrier.cluster.arrive.aligned;", "@%p0 barrier.cluster.arrive.aligned;"),
@@ -66,9 +66,9 @@ fn the_next_cta_reads() {
                 sync(),
                 "setp.gt.u32 %p1, %r1, 31;\n@%p1 bra END;\nbarrier.cluster.arrive;\nbarrier.cluster.wait;\nEND:\n",
             ),
-            // What stands between arrival and wait is in order with neither.
+            // Accesses between arrival and wait are ordered with neither.
             ("barrier.cluster.wait.aligned;", "st.shared.u32 [%rd2], 9;\nbarrier.cluster.wait.aligned;"),
-            // The arrival is one of some CTAs, although it stands in front of the wait.
+            // Only some CTAs arrive, although the arrival precedes the wait in the text.
             ("barrier.cluster.wait.aligned;", "END:\nbarrier.cluster.wait.aligned;\n@%p0 bra END;"),
         ],
     );
@@ -85,7 +85,7 @@ fn addresses_of_32_bits() {
         [0, 0, 2],
         &[RELAXED, (sync(), ""), ("%r9], %r1;\n", "%r9], %r1;\nst.shared::cluster.u32 [%r10+4], 1;\n")],
     );
-    // Each CTA writes to another one.
+    // Each CTA writes to the shared memory of another CTA.
     let apart = body.replace("ld.shared::cluster.u32 %r8, [%r10];", "st.shared::cluster.u32 [%r10+4], 1;");
     assert_eq!(verdict(HEADS[0], &apart).0, Outcome::Free);
     let (same, why) = verdict(HEADS[0], &apart.replace("%r9, %r3;", "%r9, 0;"));
@@ -112,13 +112,13 @@ fn each_writes_to_the_next() {
             RELAXED,
             (sync(), ""),
             ("[%rd3], %r2;", "[%rd3], %r2;\nst.shared.u32 [%rd2], 3;"),
-            // All write to the first one.
+            // All CTAs write to the first CTA.
             ("st.shared::cluster.u32 [%rd3]", "mapa.shared::cluster.u64 %rd8, %rd2, 0;\nst.shared::cluster.u32 [%rd8]"),
         ],
     );
 }
 
-/// Each CTA adds to the bins of the first one, as a histogram in distributed shared memory does.
+/// Each CTA adds to the bins of the first CTA, like a histogram in distributed shared memory.
 #[test]
 fn all_count_in_the_first_one() {
     let body = format!(
@@ -139,7 +139,7 @@ fn all_count_in_the_first_one() {
     );
 }
 
-/// Blocks of data that go round the cluster, with a second buffer and without.
+/// Blocks of data that circulate in the cluster, with and without a second buffer.
 #[test]
 fn rounds() {
     let of = |second: &str| {
@@ -164,7 +164,7 @@ fn rounds() {
     assert_eq!(verdict(HEADS[0], &of("")).0, Outcome::Race);
 }
 
-/// What is global is in order within a cluster, and not beyond.
+/// Barriers of a cluster order accesses to global memory within the cluster, but not beyond.
 #[test]
 fn global_memory() {
     let word = "xor.b32 %r9, %r6, 64;\nmul.wide.u32 %rd8, %r9, 4;\nadd.s64 %rd8, %rd1, %rd8;\n";
@@ -176,12 +176,12 @@ fn global_memory() {
         is(HEADS[0], &body.replace(sync(), "barrier.cluster.arrive.relaxed;\nbarrier.cluster.wait;\n")),
         Outcome::Race
     );
-    // The other CTA is of another cluster.
+    // The other CTA belongs to a different cluster.
     assert_eq!(is(HEADS[0], &body.replace("%r6, 64", "%r6, 128")), Outcome::Race);
     assert_eq!(is(HEADS[1], &body), Outcome::Race);
     assert_eq!(is(HEADS[2], &body), Outcome::Race);
     assert_eq!(is("", &body), Outcome::Race);
-    // An atomic reaches its cluster.
+    // The scope of an atomic includes its cluster.
     let atomic = "red.relaxed.cluster.global.add.u32 [%rd1], 1;\n";
     assert_eq!(is(HEADS[0], atomic), Outcome::Race);
     let own = "mov.u32 %r9, %clusterid.x;\nmul.wide.u32 %rd8, %r9, 4;\nadd.s64 %rd8, %rd1, %rd8;\nred.relaxed.cluster.global.add.u32 [%rd8], 1;\n";
@@ -190,13 +190,13 @@ fn global_memory() {
     assert_eq!(is(HEADS[0], &own.replace("red.relaxed.cluster", "red.relaxed.cta")), Outcome::Race);
 }
 
-/// The CTAs of a cluster lie beside each other in more than one direction.
+/// A cluster whose CTAs are arranged in more than one direction.
 #[test]
 fn two_directions() {
     let body = format!("st.shared::cluster.u32 [%rd3], %r2;\n{}ld.shared.u32 %r8, [%rd2];\n", sync());
     let head = ".reqnctapercluster 2, 2, 1";
     assert_eq!(verdict(head, &body).0, Outcome::Free);
-    // Two CTAs of each four have the same place, and write there.
+    // Two CTAs of each four have the same x index, and write to the same memory.
     let column = body.replacen(
         "st.shared",
         "mov.u32 %r9, %cluster_ctaid.x;\nmapa.shared::cluster.u64 %rd3, %rd2, %r9;\nst.shared",

@@ -22,7 +22,7 @@ fn check(body: &str, open: usize, mutants: &[(&str, &str)]) {
     mutants::check(verdict, body, open, mutants);
 }
 
-/// `%rd5` is the word of the thread, `%rd7` that of a thread of another CTA, `%r8` what the CTA adds.
+/// `%rd5` is the word of the thread, `%rd7` the word of a thread of another CTA, `%r8` the number that the CTA adds.
 const BEGIN: &str = "mov.u32 %r1, %tid.x;
 mov.u32 %r2, %ctaid.x;
 setp.ne.u32 %p0, %r1, 0;
@@ -39,7 +39,7 @@ setp.eq.u32 %p1, %r2, 0;
 selp.u32 %r8, %r6, 1, %p1;
 ";
 
-/// All threads of the grid meet.
+/// All threads of the grid synchronize.
 fn sync(number: usize) -> String {
     format!(
         "bar.sync 0;
@@ -72,11 +72,11 @@ const MUTANTS: &[(&str, &str)] = &[
     ("setp.eq.u32 %p1, %r2, 0;", "setp.eq.u32 %p1, %r1, 0;"),
     ("setp.eq.u32 %p1, %r2, 0;", "setp.le.u32 %p1, %r2, 1;"),
     ("%r6, 1, %p1;", "%r6, 2, %p1;"),
-    // Somebody else adds, or writes.
+    // An additional thread adds or writes.
     ("bar.sync 0;\n", "red.relaxed.gpu.global.add.u32 [%rd2], 1;\nbar.sync 0;\n"),
     ("POLL0:", "st.relaxed.gpu.global.u32 [%rd2], 0;\nPOLL0:"),
     ("@%p0 bra MET0;", "setp.gt.u32 %p3, %r1, 1;\n@%p3 bra MET0;"),
-    // Some CTAs do not come.
+    // Some CTAs do not arrive.
     ("bar.sync 0;\n", "setp.eq.u32 %p3, %r2, 1;\n@%p3 bra MET0;\nbar.sync 0;\n"),
     ("[%rd2], %r8;", "[%rd2+4], %r8;"),
     ("mov.u32 %r5, %nctaid.x;", "mov.u32 %r5, %ntid.x;"),
@@ -99,7 +99,7 @@ fn two_barriers() {
         sync(1)
     );
     check(&body, 6, MUTANTS);
-    // Each of both is needed.
+    // Both barriers are needed.
     let second = body.replacen(&sync(1), "", 1);
     assert_eq!(verdict(&second).0, Outcome::Race);
     let first = body.replacen(&sync(0), "", 1);
@@ -117,12 +117,12 @@ fn rounds() {
     };
     check(&of(&sync(1)), 6, MUTANTS);
     assert_eq!(verdict(&of("")).0, Outcome::Race);
-    // A CTA has more rounds than another one.
+    // A CTA has more iterations than another CTA.
     let uneven = of(&sync(1)).replace("%p4, %r13, 9;", "%p4, %r13, %r2;");
     assert_eq!(verdict(&uneven).0, Outcome::Open);
 }
 
-/// Where some CTAs do not come to a barrier of the grid, the kernel is not free, also where nothing needs the barrier.
+/// If some CTAs do not reach a barrier of the grid, the kernel is not free, even if no access needs the barrier.
 #[test]
 fn a_barrier_for_some_ctas() {
     let of =

@@ -1,9 +1,9 @@
-//! The test of a proof by mutants: the kernel is free, and a change of it is not.
+//! The test of a proof by mutants: the kernel is proved free, and its mutants are not.
 
 use ptx_races::check::Outcome;
 
-/// `verdict` proves the body. With each replacement (of the first place that has the text) it finds a race or a divergent barrier,
-/// except with `open` replacements, for which it has neither a proof nor a finding.
+/// `verdict` proves the body. For each replacement (of the first occurrence of the text) it reports a race or a
+/// divergent barrier, except for `open` replacements, for which it reports neither and proves nothing.
 #[track_caller]
 pub(crate) fn check(verdict: impl Fn(&str) -> (Outcome, String), body: &str, open: usize, mutants: &[(&str, &str)]) {
     let found = left_open(verdict, body, mutants);

@@ -1,11 +1,12 @@
-//! Protocols whose order is proved by values and by locks. No mutant of them is proved.
+//! Protocols that are proved by values and by locks. No mutant of them is proved.
 
 use ptx_isa::Module;
 use ptx_races::check::{Options, Outcome, check as check_module};
 
 use crate::mutants;
 
-/// `%rd1` is `data`, `%rd2` is `flag`, `%r1` is `%tid.x`, `%r2` is `%ctaid.x`, `%p0` says that the thread is not the first of its CTA.
+/// `%rd1` is `data`, `%rd2` is `flag`, `%r1` is `%tid.x`, `%r2` is `%ctaid.x`; `%p0` is true in all threads except the
+/// first of its CTA.
 fn verdict(body: &str) -> (Outcome, String) {
     let text = format!(
         ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 data, .param .u64 flag)\n.reqntid 32, 1, 1\n{{\n\
@@ -51,28 +52,28 @@ fn a_message() {
             ("ld.acquire.gpu", "ld.acquire.cta"),
             ("st.release.gpu.global.u32 [%rd2], 1;", "st.global.u32 [%rd2], 1;"),
             ("st.release.gpu.global.u32 [%rd2], 1;", "st.release.gpu.global.u64 [%rd2], 1;"),
-            // The message is written behind the flag.
+            // The message is written after the flag.
             (
                 "st.release.gpu.global.u32 [%rd2], 1;\nbra DONE;",
                 "st.release.gpu.global.u32 [%rd2], 1;\nst.global.u32 [%rd1], 43;\nbra DONE;",
             ),
-            // It is read in front of the poll.
+            // The message is read before the poll.
             ("READER:", "READER:\nld.global.u32 %r5, [%rd1];"),
-            // What memory has at the beginning ends the poll, or another value that somebody writes.
+            // The initial value of memory ends the poll, or a value from a different write does.
             ("setp.ne.u32 %p2, %r3, 1;", "setp.ne.u32 %p2, %r3, 0;"),
             ("setp.ne.u32 %p2, %r3, 1;", "setp.gt.u32 %p2, %r3, 1;"),
             ("st.global.u32 [%rd1], 42;", "st.release.gpu.global.u32 [%rd2], 1;\nst.global.u32 [%rd1], 42;"),
             ("READER:", "READER:\nst.relaxed.gpu.global.u32 [%rd2], 1;"),
             ("READER:", "READER:\natom.relaxed.gpu.global.add.u32 %r5, [%rd2], 1;"),
             ("READER:", "READER:\nst.relaxed.gpu.global.u16 [%rd2], 1;"),
-            // Nobody waits.
+            // No thread waits.
             ("@%p2 bra POLL;", ""),
         ],
     );
-    // Many writers of different messages.
+    // Several threads write different messages.
     let many = MESSAGE.replace("setp.ne.u32 %p1, %r2, 0;", "setp.gt.u32 %p1, %r2, 1;");
     assert_eq!(verdict(&many).0, Outcome::Race);
-    // A message that an unknown thread writes.
+    // An unknown thread writes the flag.
     let other = MESSAGE.replace("READER:", "READER:\natom.relaxed.gpu.global.exch.b32 %r5, [%rd2], %r2;");
     assert_eq!(verdict(&other).0, Outcome::Race);
 }
@@ -140,14 +141,14 @@ ld.global.u32 %r4, [%rd7];",
             ("st.release.gpu", "st.relaxed.gpu"),
             ("ld.acquire.gpu", "ld.relaxed.gpu"),
             ("bar.sync 0;\n@%p0 bra DONE;", "bar.sync 0;\nst.global.u32 [%rd5], 1;\n@%p0 bra DONE;"),
-            // Another thread than the first one polls, of which nothing is known.
+            // A thread other than the first polls, and nothing is known about it.
             ("@%p0 bra WAIT;", "setp.ne.u32 %p3, %r1, %r2;\n@%p3 bra WAIT;"),
             ("setp.ne.u32 %p2, %r3, 1;", "setp.gt.u32 %p2, %r3, 1;"),
         ],
     );
 }
 
-/// One thread of a CTA reads the flag, or writes it, for all.
+/// One thread of a CTA reads or writes the flag on behalf of the CTA.
 #[test]
 fn a_fence_for_all_threads() {
     check(
@@ -178,14 +179,14 @@ ld.global.u32 %r4, [%rd7];",
         &[
             ("fence.acq_rel.gpu;\n", ""),
             ("membar.gl;\n", ""),
-            // A fence orders what its own thread reads and writes.
+            // A fence orders only the accesses of its own thread.
             ("bar.sync 0;\n@%p0 bra DONE;\nfence.acq_rel.gpu;", "fence.acq_rel.gpu;\nbar.sync 0;\n@%p0 bra DONE;"),
             ("membar.gl;\nWAIT:\nbar.sync 1;", "WAIT:\nbar.sync 1;\nmembar.gl;"),
         ],
     );
 }
 
-/// A CTA writes an element of data in each round, and its first thread a flag for the element before the last one.
+/// A CTA writes an element of data in each iteration, and its first thread a flag for the element before the last.
 const ROUNDS: &str = "mul.wide.u32 %rd4, %r1, 4;
 add.s64 %rd5, %rd1, %rd4;
 xor.b32 %r6, %r1, 1;
@@ -224,14 +225,14 @@ fn messages_in_rounds() {
         ROUNDS,
         0,
         &[
-            // Between this element and the flag there is no barrier.
+            // No barrier separates the access to this element from the flag.
             ("[%rd7+1024];", "[%rd7+1152];"),
             ("[%rd7+1024];", "[%rd7+1280];"),
             ("bar.sync 0;\n", ""),
             ("st.release.gpu", "st.relaxed.gpu"),
         ],
     );
-    // The other one first: each flag is written in front of a barrier that is in front of the element.
+    // The opposite order: each flag is written before a barrier that precedes the write of the element.
     let other = ROUNDS.replace("[%rd2+40];", "[%rd2+32];");
     assert_eq!(verdict(&other).0, Outcome::Race);
 }
@@ -302,7 +303,7 @@ st.release.gpu.global.u32 [%rd2+4], %r6;",
                 "st.global.u32 [%rd1], %r5;\nadd.u32 %r6, %r3, 1;\nst.release.gpu.global.u32 [%rd2+4], %r6;",
                 "add.u32 %r6, %r3, 1;\nst.release.gpu.global.u32 [%rd2+4], %r6;\nst.global.u32 [%rd1], %r5;",
             ),
-            // Each thread of the CTA takes a ticket: a loop of the second thread is as good as one of another CTA.
+            // Each thread of the CTA takes a ticket: a loop of the second thread is like a loop of another CTA.
             ("atom.relaxed.gpu.global.add.u32 %r3, [%rd2], 1;", "atom.relaxed.gpu.global.inc.u32 %r3, [%rd2], 7;"),
         ],
     );
@@ -363,7 +364,7 @@ fn a_lock() {
         ("@%p2 bra TAKE;", ""),
         ("setp.ne.u32 %p2, %r3, 0;", "setp.eq.u32 %p2, %r3, 0;"),
         ("setp.ne.u32 %p2, %r3, 0;", "setp.gt.u32 %p2, %r3, 1;"),
-        // It is given back early, twice, or by threads that have not taken it.
+        // The lock is released early, twice, or by threads that have not acquired it.
         (
             "st.global.u32 [%rd1], %r5;\nst.release.gpu.global.u32 [%rd2], 0;",
             "st.release.gpu.global.u32 [%rd2], 0;\nst.global.u32 [%rd1], %r5;",
@@ -375,9 +376,9 @@ fn a_lock() {
         ("TAKE:", "st.release.gpu.global.u32 [%rd2], 0;\nTAKE:"),
         ("@%p0 bra DONE;", "@%p0 st.release.gpu.global.u32 [%rd2], 0;\n@%p0 bra DONE;"),
         ("add.u32 %r5, %r5, 1;", "st.relaxed.gpu.global.u16 [%rd2], 0;"),
-        // What is done under it is done elsewhere, too.
+        // The data is also accessed outside the lock.
         ("TAKE:", "ld.global.u32 %r6, [%rd1];\nTAKE:"),
-        // Each has his own.
+        // Each CTA has a lock of its own.
         ("TAKE:", "mul.wide.u32 %rd4, %r2, 4;\nadd.s64 %rd2, %rd2, %rd4;\nTAKE:"),
     ];
     check(LOCK, 0, &mutants);
@@ -432,7 +433,7 @@ st.release.gpu.global.b32 [%rd2], 0;";
     check(&acquired, 1, &[("st.release.gpu.global.b32", "st.relaxed.gpu.global.b32")]);
 }
 
-/// Who does not get the lock at once does something else.
+/// A thread that does not get the lock at once continues without it.
 #[test]
 fn a_lock_that_is_tried() {
     check(
@@ -457,8 +458,8 @@ st.release.gpu.global.b32 [%rd2], 0;",
     );
 }
 
-/// The thread that had the lock before may be of another CTA, although each CTA has its own data. No execution has threads of two CTAs
-/// take the lock in turns, so that both mutants are open.
+/// The previous holder of the lock may be in another CTA, although each CTA has its own data. In no execution do
+/// threads of two CTAs take the lock in turns, so both mutants are open.
 #[test]
 fn a_lock_for_data_of_a_cta() {
     check(
@@ -563,7 +564,7 @@ fn a_flag_in_shared_memory() {
                 "st.shared.u32 [word], 42;\nst.release.cta.shared.u32 [word+4], 1;",
                 "st.release.cta.shared.u32 [word+4], 1;\nst.shared.u32 [word], 42;",
             ),
-            // Shared memory has anything at the beginning.
+            // The initial value of shared memory is arbitrary.
             ("st.shared.u32 [word+4], 0;\n", ""),
             ("[word+4], 0;", "[word+4], 1;"),
             ("[word+4], 0;", "[word], 0;"),
@@ -573,7 +574,7 @@ fn a_flag_in_shared_memory() {
     );
 }
 
-/// A chain that leads through other CTAs, to a thread of the same one.
+/// A chain that leads through other CTAs to a thread of the same CTA.
 #[test]
 fn a_fence_too_narrow_for_a_chain() {
     let tickets = "setp.gt.u32 %p1, %r1, 1;
@@ -602,7 +603,7 @@ fn more_stores_than_a_byte_counts() {
     assert_eq!(is, Outcome::Free, "{why}");
 }
 
-/// Of all CTAs, the last one to arrive reads what the others have written.
+/// The last CTA to arrive reads the data of all other CTAs.
 const LAST: &str = "@%p0 bra JOIN;
 mul.wide.u32 %rd4, %r2, 4;
 add.s64 %rd5, %rd1, %rd4;
@@ -639,23 +640,23 @@ fn the_last_block() {
             ("sub.u32 %r3, %r3, 1;", "sub.u32 %r3, %r3, 2;"),
             ("sub.u32 %r3, %r3, 1;", "shr.u32 %r3, %r3, 1;"),
             ("[%rd2], 1;", "[%rd2], 2;"),
-            // Two arrivals of a CTA, and one more of any thread.
+            // Each CTA arrives twice, or an additional thread arrives.
             (add, &format!("{add}\n{add}")),
             ("@%p0 bra JOIN;", "setp.gt.u32 %p1, %r1, 1;\n@%p1 bra JOIN;"),
             ("JOIN:", "JOIN:\nred.relaxed.gpu.global.add.u32 [%rd2], 1;"),
-            // A counter of each CTA.
+            // Each CTA has a counter of its own.
             ("mov.u32 %r3, %nctaid.x;", "add.s64 %rd2, %rd2, %rd4;\nmov.u32 %r3, %nctaid.x;"),
             ("setp.eq.u32 %p3, %r6, 0;", "setp.eq.u32 %p3, %r6, 1;"),
             ("setp.eq.u32 %p2, %r4, %r3;", "setp.le.u32 %p2, %r4, %r3;"),
             ("bar.sync 0;\n", ""),
             ("st.shared.u32 [word], %r5;", "st.shared.u32 [word+4], %r5;"),
             ("JOIN:\n", "JOIN:\n@%p0 st.shared.u32 [word], 1;\n"),
-            // The counter is set back by all, and what each CTA writes is written behind its arrival.
+            // Each CTA resets the counter, or writes its data after its arrival.
             ("bar.sync 0;\n", "bar.sync 0;\n@%p0 bra NEXT;\nst.global.u32 [%rd2], 0;\nNEXT:\n"),
             ("JOIN:\nbar.sync 0;", "st.global.u32 [%rd5], 1;\nJOIN:\nbar.sync 0;"),
             // Each CTA reads.
             ("@%p3 bra DONE;\n", ""),
-            // The grid has other directions.
+            // The grid has several directions.
             ("setp.eq.u32 %p3, %r6, 0;", "mov.u32 %r9, %ctaid.y;\nsetp.eq.u32 %p3, %r6, 0;"),
         ],
     );
@@ -663,11 +664,11 @@ fn the_last_block() {
         .replace("atom.acq_rel", "fence.acq_rel.gpu;\natom.relaxed")
         .replace("setp.eq.u32 %p2", "membar.gl;\nsetp.eq.u32 %p2");
     check(&fenced, 1, &[("fence.acq_rel.gpu;\n", ""), ("membar.gl;\n", "")]);
-    // Each thread's fence behind the barrier comes too late: the first thread has arrived, and read, without one.
+    // A fence of each thread after the barrier is too late: the first thread has arrived, and read, without a fence.
     let late =
         fenced.replace("membar.gl;\n", "").replace("JOIN:\nbar.sync 0;", "JOIN:\nbar.sync 0;\nfence.acq_rel.gpu;");
     assert_eq!(verdict(&late).0, Outcome::Race);
-    // A grid of two directions.
+    // A grid with two directions.
     let plane = LAST
         .replace("add.s64 %rd5, %rd1, %rd4;", "mov.u32 %r9, %ctaid.y;\ncvt.u64.u32 %rd9, %r9;\nshl.b64 %rd9, %rd9, 33;\nadd.s64 %rd5, %rd1, %rd4;\nadd.s64 %rd5, %rd5, %rd9;")
         .replace("mov.u32 %r3, %nctaid.x;", "mov.u32 %r3, %nctaid.x;\nmov.u32 %r10, %nctaid.y;\nmul.lo.u32 %r3, %r3, %r10;");
@@ -685,7 +686,7 @@ fn the_last_block() {
     check(&wrapped, 1, &[("inc.u32 %r4, [%rd2], %r3;", "inc.u32 %r4, [%rd2], 7;")]);
 }
 
-/// All threads of a CTA write, and the first one arrives for them.
+/// All threads of a CTA write, and the first thread arrives for them.
 #[test]
 fn the_last_block_of_all_threads() {
     check(
@@ -718,7 +719,7 @@ ld.global.u32 %r7, [%rd7];",
             ("fence.acq_rel.gpu;//\n", ""),
             ("bar.sync 1;\n", ""),
             ("bar.sync 1;\n@%p0 bra JOIN;", "bar.sync 1;\nst.global.u32 [%rd5], 1;\n@%p0 bra JOIN;"),
-            // A fence of each thread, and none of the one that arrives for them.
+            // Each thread executes a fence before the barrier, but the arriving thread executes none after it.
             (
                 "bar.sync 1;\n@%p0 bra JOIN;\nmov.u32 %r3, %nctaid.x;\nsub.u32 %r3, %r3, 1;\nfence.acq_rel.gpu;\n",
                 "fence.acq_rel.gpu;\nbar.sync 1;\n@%p0 bra JOIN;\nmov.u32 %r3, %nctaid.x;\nsub.u32 %r3, %r3, 1;\n",
@@ -727,7 +728,7 @@ ld.global.u32 %r7, [%rd7];",
     );
 }
 
-/// All CTAs wait for all.
+/// Every CTA waits for all CTAs.
 #[test]
 fn a_barrier_of_the_grid() {
     check(
@@ -766,7 +767,8 @@ ld.global.u32 %r7, [%rd7];",
     );
 }
 
-/// Four slots: the first CTA writes an item when the one that had its slot has been read, the second one reads it.
+/// Four slots: the first CTA writes an item when the previous item of the slot has been read, and the second CTA reads
+/// it.
 const RING: &str = "@%p0 bra DONE;
 mov.u32 %r3, 0;
 setp.ne.u32 %p1, %r2, 0;
@@ -800,7 +802,7 @@ setp.lt.u32 %p6, %r3, 100;
 
 #[test]
 fn a_ring() {
-    // A third CTA would read, too.
+    // Without the guard, a third CTA would read, too.
     let body = format!("setp.gt.u32 %p7, %r2, 1;\n@%p7 bra DONE;\n{RING}");
     check(
         &body,
@@ -825,7 +827,7 @@ fn a_ring() {
     );
 }
 
-/// The first thread takes a lock for its CTA, or waits for its turn.
+/// The first thread acquires a lock for its CTA, or waits for its turn.
 const FOR_ALL: &str = "mul.wide.u32 %rd4, %r1, 4;
 add.s64 %rd5, %rd1, %rd4;
 @%p0 bra TAKEN;
@@ -869,7 +871,7 @@ fn a_lock_for_all_threads() {
     check(&given, 0, &[("bar.sync 1;\n@%p0 bra DONE;\nmembar.gl;\n", "membar.gl;\nbar.sync 1;\n@%p0 bra DONE;\n")]);
 }
 
-/// CTAs add to the same words, one after the other.
+/// CTAs add to the same words, one after another.
 #[test]
 fn turns_of_ctas() {
     let turns = "mul.wide.u32 %rd4, %r1, 4;
@@ -904,7 +906,7 @@ st.release.gpu.global.u32 [%rd2], %r6;";
             ("@%p0 bra MINE;", "setp.eq.u32 %p3, %r2, 5;\n@%p3 bra MINE;\n@%p0 bra MINE;"),
         ],
     );
-    // A number that the first thread has drawn in place of the one of the CTA.
+    // The first thread draws a number with an atomic instead of using the index of the CTA.
     let drawn = turns
         .replace("POLL:", "atom.relaxed.gpu.global.add.u32 %r7, [%rd2+4], 1;\nPOLL:")
         .replace("%r3, %r2;", "%r3, %r7;")

@@ -1,5 +1,5 @@
-//! Random kernels: none that an execution shows to be racy is proved free. `KERNELS=100000 cargo test -p ptx-races --test it random`
-//! tries more of them.
+//! Random kernels: no kernel that is racy in an execution is proved free.
+//! `KERNELS=100000 cargo test -p ptx-races --test it random` tries more kernels.
 
 use std::fmt::Write;
 
@@ -10,12 +10,12 @@ use ptx_isa::{
 };
 use ptx_races::{budget::ProofBudget, launch::Sizes, prove::prove};
 
-/// How many kernels there are each time.
+/// The default number of kernels.
 const KERNELS: u64 = 500;
 
 struct Kernel {
     text: String,
-    /// What the next choice is made of.
+    /// The state of the random number generator.
     random: u64,
     labels: usize,
     left: usize,
@@ -39,12 +39,12 @@ impl Kernel {
         writeln!(self.text, "{line}").expect("a string grows");
     }
 
-    /// A register with a number.
+    /// A register name.
     fn register(&mut self) -> String {
         format!("%r{}", self.below(8))
     }
 
-    /// A register or a constant, often beside a power of two.
+    /// A register or a constant, often next to a power of two.
     fn operand(&mut self) -> String {
         match self.below(3) {
             0 => {
@@ -54,16 +54,16 @@ impl Kernel {
         }
     }
 
-    /// The address of a word, within 1024 of them, in `%rd3`.
+    /// Puts the address of one of 1024 words into `%rd3`.
     fn address(&mut self) -> &'static str {
         let (space, base) = self.one(&[("shared", "buf"), ("shared", "buf"), ("global", "%rd1"), ("global", "%rd2")]);
         let index = match self.below(4) {
             0 => self.register(),
             1 => "%r9".to_owned(),
-            // The thread in the grid, and one that others may have, too.
+            // The index of the thread in the grid, and an index that other threads may share.
             _ => self.one(&["%r8", "%r9"]).to_owned(),
         };
-        // The thread beside this one, of the same warp or of another.
+        // The neighbor of this thread, in the same warp or in another.
         let beside = self.one(&["0", "0", "0", "1", "32"]);
         self.line(format_args!(
             "xor.b32 %r10, {index}, {beside};\nand.b32 %r10, %r10, 1023;\nmul.wide.u32 %rd3, %r10, 4;"
@@ -146,7 +146,7 @@ impl Kernel {
         }
     }
 
-    /// A loop of a few rounds: a counter, or one that is shifted.
+    /// A loop of a few iterations, with a counter or a shifted value.
     fn rounds(&mut self, depth: u32) {
         self.labels += 1;
         let label = self.labels;
@@ -188,7 +188,7 @@ fn kernel(seed: u64) -> String {
 }
 
 impl Kernel {
-    /// Something that hands data on, or is handed on: accesses of two words of data, and of two flags with an order.
+    /// A part of a message protocol: accesses of two words of data and of two flags with orderings.
     fn handing(&mut self, count: u32) {
         for _ in 0..count {
             let (word, flag) = (self.one(&["%rd1", "%rd1", "%rd1+4"]), self.one(&["%rd2", "%rd2", "%rd2", "%rd2+4"]));
@@ -226,7 +226,7 @@ impl Kernel {
     }
 }
 
-/// A kernel whose CTAs, of which one thread each does something, hand data on by flags and locks.
+/// A kernel that passes data between CTAs by flags and locks; usually one thread of each CTA takes part.
 fn hands_on(seed: u64) -> String {
     let mut kernel = Kernel { text: String::new(), random: seed, labels: 0, left: 0 };
     kernel.line(
@@ -234,7 +234,7 @@ fn hands_on(seed: u64) -> String {
          .reg .pred %p<4>;\n.reg .b32 %r<16>;\n.reg .b64 %rd<8>;\n\
          ld.param.u64 %rd1, [a];\nld.param.u64 %rd2, [b];\nmov.u32 %r8, %tid.x;\nmov.u32 %r0, %ctaid.x;",
     );
-    // One thread of each CTA or two, and one that is first or none.
+    // One or two threads of each CTA, and a first CTA or thread, or none.
     let threads = kernel.one(&["0", "0", "1"]);
     kernel.line(format_args!("setp.gt.u32 %p0, %r8, {threads};\n@%p0 bra DONE;"));
     let first = kernel.one(&["%r0", "%r0", "%r0", "%r8"]);
@@ -250,8 +250,8 @@ fn hands_on(seed: u64) -> String {
     kernel.text
 }
 
-/// A kernel whose CTAs count how many of them have arrived: the last one, or each behind all, reads what the others wrote. Each part is
-/// often as it has to be.
+/// A kernel that counts the arrivals of its CTAs. The last CTA, or each CTA after all arrivals, reads the data of the
+/// other CTAs. Each part is often correct.
 fn counts_arrivals(seed: u64) -> String {
     let mut kernel = Kernel { text: String::new(), random: seed, labels: 0, left: 0 };
     kernel.line(
@@ -326,7 +326,7 @@ fn counts_arrivals(seed: u64) -> String {
     kernel.text
 }
 
-/// A kernel whose CTAs do something one after the other: the first thread of each waits for its turn, or takes a lock.
+/// A kernel whose CTAs proceed one after another: the first thread of each CTA waits for its turn, or acquires a lock.
 fn takes_turns(seed: u64) -> String {
     let mut kernel = Kernel { text: String::new(), random: seed, labels: 0, left: 0 };
     kernel.line(
@@ -380,7 +380,7 @@ fn takes_turns(seed: u64) -> String {
             "ld.global.u32 %r5, [%rd6];",
             "@%p0 bra AT;\nst.global.u32 [%rd1], 1;\nAT:",
         ]);
-        // A label stands there once.
+        // A label may be defined only once.
         let line = if kernel.text.contains("AT:") { "ld.global.u32 %r5, [%rd5];" } else { line };
         kernel.line(line);
     }
@@ -396,7 +396,7 @@ fn takes_turns(seed: u64) -> String {
     kernel.text
 }
 
-/// A kernel whose CTAs meet at barriers of the grid, in a loop or not; each part is often as it has to be.
+/// A kernel whose CTAs synchronize at barriers of the grid, with or without a loop; each part is often correct.
 fn syncs_the_grid(seed: u64) -> String {
     let mut kernel = Kernel { text: String::new(), random: seed, labels: 0, left: 0 };
     let first = kernel.one(&["%r0", "%r0", "%r0", "%r0", "%r0", "%r8"]);
@@ -451,7 +451,7 @@ fn syncs_the_grid(seed: u64) -> String {
     kernel.text
 }
 
-/// A kernel whose CTAs access the shared memory of others in their cluster, and meet at its barriers.
+/// A kernel whose CTAs access the shared memory of other CTAs of their cluster, and synchronize at its barriers.
 fn shares_in_a_cluster(seed: u64) -> String {
     let mut kernel = Kernel { text: String::new(), random: seed, labels: 0, left: 0 };
     let ctas = kernel.one(&["2, 1, 1", "3, 1, 1", "2, 2, 1", "4, 1, 1"]);
@@ -508,10 +508,10 @@ fn shares_in_a_cluster(seed: u64) -> String {
     kernel.text
 }
 
-/// A kernel of two warps that hand a buffer to each other by barriers of both, in rounds or not.
+/// A kernel of two warps that pass a buffer to each other by barriers of both warps, with or without a loop.
 fn hands_between_warps(seed: u64) -> String {
     let mut kernel = Kernel { text: String::new(), random: seed, labels: 0, left: 0 };
-    // A third warp is of no part in it, in most kernels.
+    // In most kernels, a third warp takes no part.
     let threads = kernel.one(&["96", "96", "64"]);
     kernel.line(format_args!(
         ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 a, .param .u64 b, .param .u32 n)\n.reqntid {threads}, 1, 1\n{{\n\
@@ -520,7 +520,7 @@ fn hands_between_warps(seed: u64) -> String {
          and.b32 %r1, %r8, 31;\nmul.wide.u32 %rd4, %r1, 4;\nmov.u64 %rd5, buf;\nadd.s64 %rd2, %rd5, %rd4;\nxor.b64 %rd3, %rd2, 4;\nsetp.gt.u32 %p3, %r8, 63;\n@%p3 bra END;\n@%p1 bra READ;"
     ));
     let is_loop = kernel.below(3) > 0;
-    // What each side does in a round, in order; often as it has to be.
+    // The steps of each side in an iteration, in order; often correct.
     let (fills, empties, first) = kernel.one(&[
         (["A", "a1", "s2"], ["s1", "L", "a2"], ""),
         (["A", "s1", "s2"], ["s1", "L", "s2"], ""),
@@ -557,7 +557,7 @@ fn hands_between_warps(seed: u64) -> String {
 }
 
 impl Kernel {
-    /// An access, or a barrier of 64 threads at which this one waits or not.
+    /// An access, or a barrier of 64 threads at which this thread waits or only arrives.
     fn side(&mut self, what: &str) {
         match what {
             "A" => {
@@ -577,7 +577,8 @@ impl Kernel {
     }
 }
 
-/// A race or a divergent barrier of an execution, if there is one; of threads that wait at barriers alone, a wait for ever, too.
+/// A race or a divergent barrier of an execution, if there is one. If threads wait at barriers only, a wait that never
+/// ends counts, too.
 fn executed(module: &Module, threads: u32, is_zero: bool, waits_at_barriers: bool) -> Option<String> {
     let kernel = module.functions().next().expect("a kernel");
     let cluster = kernel.head.required_ctas.unwrap_or([1; 3]);
@@ -611,7 +612,8 @@ fn executed(module: &Module, threads: u32, is_zero: bool, waits_at_barriers: boo
     None
 }
 
-/// Proves and executes kernels; at least so many of [`KERNELS`] have to be proved free, and to be racy, so that the test says something.
+/// Proves and executes kernels. At least the given numbers of [`KERNELS`] must be proved free and be racy; otherwise
+/// the test would show nothing.
 fn check(make: fn(u64) -> String, is_zero: bool, least: [u64; 2]) {
     let kernels = std::env::var("KERNELS")
         .ok()
@@ -634,7 +636,7 @@ fn check(make: fn(u64) -> String, is_zero: bool, least: [u64; 2]) {
             ProofBudget { decisions: if required.is_some() { 20_000 } else { 500 }, ..ProofBudget::default().part(8) },
             &Stop::never(),
         );
-        // All lanes of a warp are taken to come to its barriers.
+        // The proof assumes that all lanes of a warp reach its barriers.
         let waits_at_barriers = !is_zero && !text.contains("bar.warp.sync");
         let found = executed(&module, threads, is_zero, waits_at_barriers);
         racy += u64::from(found.is_some());

@@ -1,4 +1,4 @@
-//! What is said to mend a race does: the changed text is proved free, and has no more changes than it needs.
+//! Remedies are effective: the changed text is proved free, and has no more changes than it needs.
 
 use ptx_isa::Module;
 use ptx_races::{
@@ -6,7 +6,8 @@ use ptx_races::{
     remedy::{BARRIER, Change},
 };
 
-/// `%rd1` is `data`, `%rd2` is `flag`, `%r1` is `%tid.x`, `%r2` is `%ctaid.x`, `%p0` says that the thread is not the first of its CTA.
+/// `%rd1` is `data`, `%rd2` is `flag`, `%r1` is `%tid.x`, `%r2` is `%ctaid.x`; `%p0` is true in all threads except the
+/// first of its CTA.
 fn text(body: &str) -> String {
     format!(
         ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 data, .param .u64 flag)\n.reqntid 32, 1, 1\n{{\n\
@@ -22,7 +23,7 @@ fn report(text: &str) -> Report {
     check_module(&module, &options).into_iter().next().expect("a kernel")
 }
 
-/// Each race of the kernel is said to be mended by what stands there, and is.
+/// Checks that each race of the kernel has the expected remedy, and that the remedy works.
 fn check(body: &str, expected: &[&str]) {
     let text = text(body);
     let report = report(&text);
@@ -53,7 +54,7 @@ fn check(body: &str, expected: &[&str]) {
     }
 }
 
-/// A message from the first CTA to the others, with these accesses of the flag.
+/// A message from the first CTA to all other CTAs, with these accesses of the flag.
 fn message(store: &str, load: &str) -> String {
     format!(
         "@%p0 bra DONE;\nsetp.ne.u32 %p1, %r2, 0;\n@%p1 bra POLL;\nst.global.u32 [%rd1], 42;\n{store}.global.u32 [%rd2], 1;\nbra DONE;\n\
@@ -70,7 +71,7 @@ fn orderings_of_flags() {
     check(&message("st.release.gpu", "ld.relaxed.gpu"), &[LOAD]);
     check(&message("st.volatile", "ld.volatile"), &[&STORE.replace("gpu", "sys"), &LOAD.replace("gpu", "sys")]);
     check(&message("st.relaxed.sys", "ld.acquire.sys"), &[&STORE.replace("gpu", "sys")]);
-    // A fence is there already.
+    // The kernel already has a fence.
     check(&message("fence.acq_rel.gpu;\nst.relaxed.gpu", "ld.relaxed.gpu"), &[LOAD]);
 }
 
@@ -115,7 +116,8 @@ fn what_no_ordering_mends() {
     assert!(report.obstacles.iter().any(|finding| finding.witness.is_some() && finding.remedy.is_none()), "{report:?}");
 }
 
-/// A barrier is said where a person can write it: not at the head of a loop, since before the head it would be outside of the loop.
+/// A barrier is proposed where a programmer can write it. The head of a loop is excluded: a statement before the head
+/// would be outside the loop.
 #[test]
 fn places_in_a_source() {
     let text = text(

@@ -1,4 +1,4 @@
-//! Small kernels, of which each shows one thing that the proof knows, or must not take for granted.
+//! Small kernels; each shows one fact that the proof uses, or must not assume.
 
 use ptx_isa::{Dim3, LaunchSize, Module};
 use ptx_races::{
@@ -14,13 +14,13 @@ const RACE: &[Outcome] = &[Outcome::Race];
 const DIVERGENT: &[Outcome] = &[Outcome::Divergent];
 const OPEN: &[Outcome] = &[Outcome::Open];
 
-/// `%r1` is `%tid.x`, `%r2` the thread in the grid, `%rd2` the word of `buf` in shared memory with the number of the thread, `%rd3` that of
-/// `out` in global memory with the number of the thread in the grid.
+/// `%r1` is `%tid.x`, `%r2` the index of the thread in the grid, `%rd2` the word of `buf` in shared memory at index
+/// `%tid.x`, `%rd3` the word of `out` in global memory at the index of the thread in the grid.
 fn verdict(body: &str) -> (Outcome, String) {
     verdict_of(body, sized([64, 1, 1], Some([2, 1, 1])))
 }
 
-/// For CTAs of a size, in a grid of a size.
+/// The options for CTAs of a size, in a grid of a size.
 fn sized(block: Dim3, grid: Option<Dim3>) -> Options {
     Options { size: LaunchSize { block: Some(block), grid, ..LaunchSize::default() }, ..Options::default() }
 }
@@ -49,7 +49,7 @@ fn check(body: &str, expected: &[Outcome]) {
     assert!(expected.contains(&verdict), "expected {expected:?}, found {verdict:?}: {why}\n{body}");
 }
 
-/// The same of launches of all sizes.
+/// The same check for launches of all sizes.
 #[track_caller]
 fn check_all(body: &str, expected: &[Outcome]) {
     let (verdict, why) = verdict_of(body, Options::default());
@@ -61,15 +61,15 @@ fn own_words() {
     check("st.shared.u32 [%rd2], 1;", FREE);
     check("st.global.u32 [%rd3], 1;", FREE);
     check("st.global.u32 [%rd1], %r2;", RACE);
-    // A word of 64 bits overlaps the next one of 32.
+    // A 64-bit word overlaps the next 32-bit word.
     check(
         "st.shared.u32 [%rd2], 1;\nand.b32 %r5, %r1, 62;\nmul.wide.u32 %rd4, %r5, 4;\nadd.s64 %rd6, %rd5, %rd4;\nld.shared.u64 %rd7, [%rd6];",
         RACE,
     );
 }
 
-/// A loop in steps of four that ends where its counter has a value ends behind as many rounds as lie in between, unless it steps over that
-/// value, or begins with it: then it goes on.
+/// A loop that steps by four and ends when its counter equals a value has as many iterations as fit in between. If the
+/// counter steps over the value or begins with it, the loop continues.
 #[test]
 fn loops_that_end_at_a_value() {
     let of = |end: &str| {
@@ -88,7 +88,7 @@ fn loops_that_end_at_a_value() {
     check(&format!("and.b32 %r0, %r0, 28;\n{}", of("%r0")), FREE);
 }
 
-/// What threads have alike in front of a loop with a barrier they need not have alike in it, and the other way round.
+/// Threads that agree on a value before a loop with a barrier need not agree on it inside the loop, and vice versa.
 #[test]
 fn values_in_loops_with_barriers() {
     let of = |first: &str, next: &str| {
@@ -103,7 +103,7 @@ fn values_in_loops_with_barriers() {
     check(&of("sub.u32 %r6, 63, %r1;", "mul.lo.u32 %r6, %r6, 5;"), RACE);
 }
 
-/// What a loop does to local memory, and to what it shifts.
+/// Loops that change local memory, and loops that shift a value.
 #[test]
 fn what_loops_change() {
     let local = |at: &str| {
@@ -127,7 +127,7 @@ fn what_loops_change() {
     check(&shifted("shr").replace("shr.b32", "shr.u32"), RACE);
 }
 
-/// One value of `n` alone makes them wrong, which nobody guesses: the solver has it.
+/// A single value of `n` makes these kernels wrong. Guessing would not find it; the solver does.
 #[test]
 fn numbers_of_the_solver() {
     check(
@@ -156,7 +156,7 @@ fn barriers_order() {
     check(&exchange("bar.warp.sync -1;"), FREE);
     check(&exchange("bar.sync 1, 32;"), &[Outcome::Race, Outcome::Open, Outcome::Divergent]);
     check(&exchange("membar.cta;"), RACE);
-    // Threads that exit are not waited for; those that wait elsewhere are.
+    // A barrier does not wait for threads that have exited, but does wait for threads that wait elsewhere.
     check("setp.lt.u32 %p1, %r1, 7;\n@%p1 bar.sync 0;", FREE);
     check("setp.lt.u32 %p1, %r1, 7;\n@%p1 bar.sync 0;\n@!%p1 bar.sync 1;", DIVERGENT);
     check("setp.lt.u32 %p1, %r0, 7;\n@%p1 bar.sync 0;", FREE);
@@ -168,12 +168,12 @@ fn guards_and_comparisons() {
     check(&one("setp.eq.u32 %p1, %r1, 3;"), FREE);
     check(&one("setp.ne.u32 %p1, %r1, 3;"), RACE);
     check(&one("setp.lt.u32 %p1, %r1, 1;"), FREE);
-    // Threads that do not execute an instruction keep what they had.
+    // Threads that do not execute an instruction keep their old value.
     check(
         "mov.u32 %r5, 0;\nsetp.lt.u32 %p1, %r1, 32;\n@%p1 mov.u32 %r5, %r1;\nmul.wide.u32 %rd4, %r5, 4;\nadd.s64 %rd6, %rd5, %rd4;\nst.shared.u32 [%rd6], %r1;",
         RACE,
     );
-    // Less than 1 with a sign are all threads from 62 on, and the first.
+    // The signed comparison with 1 holds in all threads from 62 on, and in the first.
     check(&one("sub.s32 %r5, 1, %r1;\nadd.s32 %r5, %r5, 60;\nsetp.lt.s32 %p1, %r5, 1;"), RACE);
     check(&one("sub.s32 %r5, 1, %r1;\nadd.s32 %r5, %r5, 60;\nsetp.lt.u32 %p1, %r5, 1;"), FREE);
 }
@@ -188,15 +188,15 @@ fn what_wraps_around() {
     };
     check(&word("67108864"), FREE);
     check(&word("134217728"), RACE);
-    // The same of a number that is widened.
+    // The same for a number that is widened.
     check(
         "mul.lo.u32 %r5, %r1, 2147483648;\ncvt.u64.u32 %rd4, %r5;\nshr.u64 %rd4, %rd4, 29;\nadd.s64 %rd6, %rd5, %rd4;\nst.shared.u32 [%rd6], %r1;",
         RACE,
     );
-    // A counter that comes back to 0 after four rounds.
+    // A counter that returns to 0 after four iterations.
     let back = "mov.u32 %r5, 0;\nmov.u32 %r7, 0;\nL:\nshr.u32 %r6, %r5, 30;\nadd.u32 %r6, %r6, %r7;\nadd.u32 %r6, %r6, %r1;\nmul.wide.u32 %rd4, %r6, 4;\nadd.s64 %rd6, %rd5, %rd4;\nst.shared.u32 [%rd6], %r1;\nadd.u32 %r5, %r5, 1073741824;\nadd.u32 %r7, %r7, 0;\nsetp.ne.u32 %p1, %r5, 0;\n@%p1 bra L;";
     check(back, RACE);
-    // A counter that wraps around says nothing of how many rounds there are.
+    // A counter that wraps around does not bound the number of iterations.
     let rounds = "mov.u32 %r5, 0;\nmov.u32 %r7, 0;\nL:\nsetp.lt.u32 %p1, %r7, 4;\n@%p1 bra M;\nadd.u32 %r6, %r7, %r1;\nmul.wide.u32 %rd4, %r6, 4;\nadd.s64 %rd6, %rd5, %rd4;\nst.shared.u32 [%rd6], %r5;\nM:\nadd.u32 %r5, %r5, 1073741824;\nadd.u32 %r7, %r7, 1;\nsetp.lt.u32 %p2, %r7, 8;\n@%p2 bra L;";
     check(rounds, RACE);
 }
@@ -240,14 +240,14 @@ fn early_exits() {
     let other =
         "sub.u32 %r5, 39, %r1;\nmul.wide.u32 %rd4, %r5, 4;\nadd.s64 %rd6, %rd5, %rd4;\nld.shared.u32 %r6, [%rd6];";
     check(&of("@%p1 bra END;", "st.shared.u32 [%rd2], %r1;", other), FREE);
-    // A thread writes, and exits: no other thread comes after that.
+    // A thread writes and exits: no other thread accesses the word afterwards.
     let beyond =
         "add.u32 %r5, %r1, 24;\nmul.wide.u32 %rd4, %r5, 4;\nadd.s64 %rd6, %rd5, %rd4;\nld.shared.u32 %r6, [%rd6];";
     check(&of("", "st.shared.u32 [%rd2], %r1;", other), FREE);
     check(&of("", "st.shared.u32 [%rd2], %r1;", beyond), RACE);
 }
 
-/// Memory that the program calls read-only is not written, whichever synchronization is in between.
+/// Memory that the kernel declares read-only must not be written, whatever synchronization is in between.
 #[test]
 fn read_only_memory() {
     let of = |load: &str| {
@@ -271,7 +271,7 @@ fn discarded_memory() {
     check(&of(""), RACE);
 }
 
-/// Each element of a vector is an access, and strong accesses of other sizes race.
+/// Each element of a vector is an access, and strong accesses of different sizes race.
 #[test]
 fn elements_of_strong_accesses() {
     let of = |load: &str| {
@@ -282,7 +282,8 @@ fn elements_of_strong_accesses() {
     check("st.relaxed.gpu.global.v2.b32 [%rd1], {%r1, %r1};\nld.relaxed.gpu.global.b64 %rd6, [%rd1];", RACE);
 }
 
-/// A register whose value changes while a thread runs is not a constant, and a vector register is known by its elements.
+/// A register whose value changes while a thread runs is not a constant; the value of a vector register is known from
+/// its elements.
 #[test]
 fn special_and_vector_registers() {
     let store = "mul.wide.u32 %rd4, %r5, 4;\nadd.s64 %rd6, %rd5, %rd4;\nst.shared.u32 [%rd6], %r1;";
@@ -297,7 +298,7 @@ fn special_and_vector_registers() {
     ["smid", "warpid"].into_iter().for_each(|register| check(&guarded(register), OPEN));
 }
 
-/// An index of 64 bits that a compiler makes of a row, a column and a thread, joined by `or`.
+/// A 64-bit index that a compiler joins from a row, a column and a thread index by `or`.
 #[test]
 fn wide_indices_that_are_joined_by_bits() {
     let of = |shift: u32| {
@@ -312,7 +313,7 @@ fn wide_indices_that_are_joined_by_bits() {
     assert_eq!([6, 5].map(of), [Outcome::Free, Outcome::Race]);
 }
 
-/// A lane is the number of its thread in the CTA, row by row, modulo 32.
+/// The lane of a thread is its number in the CTA, row by row, modulo 32.
 #[test]
 fn lanes_are_numbers_of_threads() {
     let leaders = |address: &str| {
@@ -329,7 +330,7 @@ fn lanes_are_numbers_of_threads() {
     assert_eq!([[16, 4, 1], [32, 4, 1]].map(|block| of(block).0), [Outcome::Free, Outcome::Race]);
 }
 
-/// Variables of two blocks of one function are two, also where they have one name.
+/// Variables of two blocks of one function are distinct, even if they have the same name.
 #[test]
 fn variables_of_two_blocks() {
     let of = |first: &str| {
@@ -351,7 +352,7 @@ fn what_is_loaded_is_the_same_for_all_behind_a_barrier() {
         )
     };
     check(&together(""), FREE);
-    // What a thread has written itself is not what memory had at the barrier.
+    // A value that a thread has written itself is not the value at the barrier.
     check(
         "ld.shared.u32 %r5, [%rd2];\nadd.u32 %r6, %r5, 1;\nst.shared.u32 [%rd2], %r6;\nld.shared.u32 %r6, [%rd2];\nsetp.ne.u32 %p1, %r5, %r6;\n@%p1 st.shared.u32 [buf+4096], %r1;",
         RACE,
@@ -367,16 +368,16 @@ fn what_is_not_followed_is_open() {
     assert!(why.contains("NotFollowed"), "{why}");
 }
 
-/// What a proof for all launches has to know of products of indices and sizes.
+/// The facts about products of indices and sizes that a proof for all launches needs.
 #[test]
 fn launches_of_all_sizes() {
     check_all("st.global.u32 [%rd3], 1;", FREE);
-    // The place of a thread in one CTA is that of one in every other CTA, too.
+    // Threads of different CTAs have the same index within their CTA.
     check_all("mul.wide.u32 %rd4, %r1, 4;\nadd.s64 %rd6, %rd1, %rd4;\nst.global.u32 [%rd6], %r2;", OPEN);
     // CTAs overlap by one thread.
     let apart = "sub.u32 %r5, %r4, 1;\nmad.lo.u32 %r6, %r3, %r5, %r1;\nmul.wide.u32 %rd4, %r6, 4;\nadd.s64 %rd6, %rd1, %rd4;\nst.global.u32 [%rd6], %r2;";
     check_all(apart, OPEN);
-    // Where the kernel reads an index, there are threads that have it.
+    // A kernel that reads an index also runs with threads that have other values of it.
     check_all("mov.u32 %r5, %tid.y;\nst.global.u32 [%rd3], %r5;", OPEN);
     let stride = |step: &str| {
         format!(
@@ -393,7 +394,7 @@ fn launches_of_all_sizes() {
     };
     check_all(&plane("@%p1"), FREE);
     check_all(&plane("@!%p1"), OPEN);
-    // Each thread writes two rows, of which the second one is eight rows further: those of the next CTA are sixteen.
+    // Each thread writes two rows eight rows apart; the rows of the next CTA are sixteen rows further.
     let rows = |rows: u32| {
         format!(
             "mov.u32 %r5, %tid.y;\nmov.u32 %r6, %ctaid.y;\nmad.lo.u32 %r5, %r6, {rows}, %r5;\nshl.b32 %r6, %r3, 5;\nadd.u32 %r2, %r6, %r1;\nsetp.ge.s32 %p1, %r2, %r0;\n@%p1 ret;\nmad.lo.u32 %r6, %r5, %r0, %r2;\nmul.wide.s32 %rd4, %r6, 4;\nadd.s64 %rd6, %rd1, %rd4;\nst.global.u32 [%rd6], %r2;\nshl.b32 %r7, %r0, 3;\nadd.u32 %r6, %r6, %r7;\nmul.wide.s32 %rd4, %r6, 4;\nadd.s64 %rd6, %rd1, %rd4;\nst.global.u32 [%rd6], %r1;"
@@ -404,7 +405,7 @@ fn launches_of_all_sizes() {
     assert_eq!(verdict_of(&rows(15), block).0, Outcome::Race);
 }
 
-/// The page of the book says where each assumption is needed.
+/// The page of the book explains why each assumption is needed.
 #[test]
 fn the_book_has_every_assumption() {
     let page = include_str!("../../../../docs/races.md");
@@ -415,7 +416,7 @@ fn the_book_has_every_assumption() {
 
 #[test]
 fn barriers_of_a_warp_order_its_threads() {
-    // Beside each thread: the other one of a pair.
+    // The neighbor of each thread in a pair.
     let pairs = "xor.b32 %r5, %r1, 1;\nmul.wide.u32 %rd4, %r5, 4;\nadd.s64 %rd6, %rd5, %rd4;\n";
     let exchange = format!("{pairs}st.shared.u32 [%rd2], 1;\nbar.warp.sync -1;\nld.shared.u32 %r6, [%rd6];");
     check(&exchange, FREE);
@@ -427,7 +428,7 @@ fn barriers_of_a_warp_order_its_threads() {
     check(&exchange.replace("bar.warp.sync -1;", "setp.lt.u32 %p1, %r1, 16;\n@%p1 bar.warp.sync -1;"), RACE);
     check(&exchange.replace("bar.warp.sync -1;", "setp.lt.u32 %p1, %r1, 32;\n@%p1 bar.warp.sync -1;"), RACE);
     check(&exchange.replace("bar.warp.sync -1;", "shfl.sync.bfly.b32 %r7, %r1, 1, 31, -1;"), RACE);
-    // Without a barrier in front of the next round, the next word is written too early.
+    // Without a barrier before the next iteration, the next word is written too early.
     let rounds = |end: &str| {
         format!(
             "{pairs}mov.u32 %r7, 0;\nL:\nst.shared.u32 [%rd2], %r7;\nbar.warp.sync -1;\nld.shared.u32 %r6, [%rd6];\n{end}add.u32 %r7, %r7, 1;\nsetp.lt.u32 %p1, %r7, 9;\n@%p1 bra L;"
@@ -436,7 +437,7 @@ fn barriers_of_a_warp_order_its_threads() {
     check(&rounds("bar.warp.sync -1;\n"), FREE);
     check(&rounds("bar.sync 0;\n"), FREE);
     check(&rounds(""), RACE);
-    // Threads of two rows are one warp, of four rows they are not.
+    // Threads of two rows are in one warp; threads of four rows are not.
     let plane = "mov.u32 %r6, %tid.y;\nmad.lo.u32 %r7, %r6, 16, %r1;\nxor.b32 %r5, %r7, 16;\nmul.wide.u32 %rd4, %r7, 4;\nadd.s64 %rd2, %rd5, %rd4;\nmul.wide.u32 %rd4, %r5, 4;\nadd.s64 %rd6, %rd5, %rd4;\nst.shared.u32 [%rd2], 1;\nbar.warp.sync -1;\nld.shared.u32 %r6, [%rd6];";
     let of = |body: &str, expected: &[Outcome]| {
         let (is, why) = verdict_of(body, sized([16, 4, 1], Some([2, 1, 1])));
@@ -446,7 +447,7 @@ fn barriers_of_a_warp_order_its_threads() {
     of(&plane.replace("%r7, 16;", "%r7, 32;"), RACE);
 }
 
-/// The end of a sum, in one warp.
+/// The last steps of a reduction, in one warp.
 #[test]
 fn a_sum_of_a_warp() {
     let half = |step: u32| {
@@ -469,7 +470,7 @@ fn a_sum_of_a_warp() {
     check(&sum.replace("END:\nbar.sync 0;", "END:\nbar.warp.sync -1;"), RACE);
 }
 
-/// The first CTA writes to shared memory of the second one, which reads it.
+/// The first CTA writes to the shared memory of the second CTA, which reads it.
 #[test]
 fn shared_memory_of_another_cta() {
     let of = |map: &str, store: &str| {
@@ -507,14 +508,14 @@ fn barriers_of_some_threads() {
             ("bar.arrive 1, 128;\nbra END;", "bar.arrive 1, 128;\nst.shared.u32 [%rd2], 1;\nbra END;"),
             ("bar.sync 1, 128;\n", "ld.shared.u32 %r7, [%rd2+-256];\nbar.sync 1, 128;\n"),
             ("bar.sync 1, 128;", "bar.arrive 1, 128;"),
-            // A warp of which half comes here, and half there.
+            // Half of a warp takes one path, and half the other.
             ("setp.ge.u32 %p1, %r1, 64;", "add.u32 %r7, %r1, 16;\nand.b32 %r7, %r7, 127;\nsetp.ge.u32 %p1, %r7, 64;"),
             ("setp.ge.u32 %p1, %r1, 64;", "setp.ge.u32 %p1, %r1, %r0;"),
             ("1, 128", "1, 96"),
             ("1, 128", "1, 160"),
         ],
     );
-    // Two warps among themselves.
+    // Two warps synchronize among themselves.
     let half = "setp.ge.u32 %p1, %r1, 64;\n@%p1 bra END;\nst.shared.u32 [%rd2], %r1;\nbar.sync 1, 64;\nxor.b32 %r5, %r1, 33;\n\
                 mul.wide.u32 %rd4, %r5, 4;\nadd.s64 %rd6, %rd5, %rd4;\nld.shared.u32 %r6, [%rd6];\nEND:";
     mutants::check(of_two, half, 0, &[("%r1, 64;", "%r1, 32;")]);
@@ -525,7 +526,7 @@ fn barriers_of_some_threads() {
         ),
         FREE,
     );
-    // Where lanes of a warp come to different places, what they read decides.
+    // Lanes of a warp reach different barriers depending on the values that they read.
     let lanes = "setp.ge.u32 %p1, %r1, 64;\n@%p1 bra END;\nst.shared.u32 [%rd2], %r1;\nld.global.u32 %r7, [%rd3];\nsetp.eq.u32 %p2, %r7, 0;\n\
                  @%p2 bra HERE;\nbar.sync 1, 64;\nbra BOTH;\nHERE:\nbar.sync 1, 64;\nBOTH:\nxor.b32 %r5, %r1, 33;\nmul.wide.u32 %rd4, %r5, 4;\n\
                  add.s64 %rd6, %rd5, %rd4;\nld.shared.u32 %r6, [%rd6];\nEND:";
@@ -533,11 +534,11 @@ fn barriers_of_some_threads() {
     of(&lanes.replace("%r7, 0;", "%r0, 0;"), FREE);
 }
 
-/// Two warps fill a buffer again and again, and two others empty it: each waits for the other.
+/// Two warps fill a buffer repeatedly, and two other warps empty it: each side waits for the other.
 #[test]
 fn barriers_of_some_threads_in_rounds() {
     let next = "add.u32 %r7, %r7, 1;\nsetp.lt.u32 %p2, %r7, %r0;\n";
-    // As the manual has it: the one arrives at 1 and waits at 2, the other waits at 1 and arrives at 2.
+    // The example of the manual: one side arrives at 1 and waits at 2, the other waits at 1 and arrives at 2.
     let ring = format!(
         "mov.u32 %r7, 0;\nxor.b32 %r5, %r1, 65;\nmul.wide.u32 %rd4, %r5, 4;\nadd.s64 %rd6, %rd5, %rd4;\nsetp.ge.u32 %p1, %r1, 64;\n\
          @%p1 bra READ;\nFILL:\nst.shared.u32 [%rd2], %r7;\nbar.arrive 1, 128;\nbar.sync 2, 128;\n{next}@%p2 bra FILL;\nbra END;\n\
@@ -550,16 +551,16 @@ fn barriers_of_some_threads_in_rounds() {
         ("ld.shared.u32 %r6, [%rd6];\nbar.arrive 2, 128;\n", "bar.arrive 2, 128;\nld.shared.u32 %r6, [%rd6];\n"),
         ("bar.arrive 1, 128;\nbar.sync 2, 128;\n", "bar.sync 2, 128;\nbar.arrive 1, 128;\n"),
         ("bar.arrive 1, 128;\nbar.sync 2", "bar.arrive 1, 128;\nst.shared.u32 [%rd2], 3;\nbar.sync 2"),
-        // Rounds that are not as many for both, or for threads of one side.
+        // The numbers of iterations differ between the sides, or between threads of one side.
         ("%r0;\n@%p2 bra READ", "9;\n@%p2 bra READ"),
         ("%r0;\n@%p2 bra FILL", "%r1;\n@%p2 bra FILL"),
         ("bar.sync 2, 128;\n", "setp.eq.u32 %p3, %r7, 3;\n@%p3 bra OVER;\nbar.sync 2, 128;\nOVER:\n"),
         ("bar.arrive 1, 128;\n", "bar.arrive 1, 128;\nbar.arrive 1, 128;\n"),
     ];
-    // Each takes seconds: rounds of two barriers are long proofs.
+    // Each mutant takes seconds: iterations with two barriers are long proofs.
     let mutants: Vec<_> = mutants.into_iter().step_by(testing::stride(3)).collect();
     mutants::check(of_two, &ring, 0, &mutants);
-    // The buffer is announced to be empty first.
+    // The reading side announces first that the buffer is empty.
     let empty = format!(
         "mov.u32 %r7, 0;\nxor.b32 %r5, %r1, 65;\nmul.wide.u32 %rd4, %r5, 4;\nadd.s64 %rd6, %rd5, %rd4;\nsetp.ge.u32 %p1, %r1, 64;\n\
          @%p1 bra BEGIN;\nFILL:\nbar.sync 2, 128;\nst.shared.u32 [%rd2], %r7;\nbar.arrive 1, 128;\n{next}@%p2 bra FILL;\nbra END;\n\
@@ -590,7 +591,8 @@ fn barriers_of_some_threads_in_rounds() {
             ("st.shared.u32 [%rd2], %r7;\nbar.arrive 1, 128;", "bar.arrive 1, 128;\nst.shared.u32 [%rd2], %r7;"),
         ],
     );
-    // A barrier of all threads between the two, for which those have to come who wait.
+    // Barriers of all threads before and after the named barrier: threads that wait at the named barrier must also
+    // reach the later one.
     let whole = "bar.sync 0;\n@%p1 bra READ;\nst.shared.u32 [%rd2], 5;\nbar.arrive 1, 128;\nbra END;\nREAD:\nbar.sync 1, 128;\nEND:\nbar.sync 0;";
     let whole = format!("setp.ge.u32 %p1, %r1, 64;\n{whole}");
     mutants::check(
@@ -604,7 +606,7 @@ fn barriers_of_some_threads_in_rounds() {
     );
 }
 
-/// Who waits for memory is not at a barrier, and those that wait at one for such a thread are not divergent.
+/// A thread that waits for memory is not at a barrier, and threads that wait for it at a barrier are not divergent.
 #[test]
 fn a_wait_for_memory_is_no_divergence() {
     let of = |read: &str| {
@@ -624,7 +626,8 @@ fn a_wait_for_memory_is_no_divergence() {
     check(both, DIVERGENT);
 }
 
-/// Which lanes an instruction of a warp waits for, only the launch says where its mask is computed. The proof assumes that they come.
+/// If the mask of a warp instruction is computed, only the launch determines the lanes that it waits for. The proof
+/// assumes that these lanes arrive.
 #[test]
 fn a_computed_mask_is_an_assumption() {
     let instructions = [
@@ -643,7 +646,7 @@ fn a_computed_mask_is_an_assumption() {
     }
 }
 
-/// A lane that never comes to a shuffle, while other lanes of the mask wait for it, breaks an assumption of the proof.
+/// A lane that never reaches a shuffle, while other lanes of the mask wait for it, breaks an assumption of the proof.
 #[test]
 fn lanes_that_never_come() {
     let of = |condition: &str, instruction: &str| {
@@ -657,7 +660,7 @@ fn lanes_that_never_come() {
     for instruction in full {
         check(&of("setp.ge.u32 %p1, %r1, 16", instruction), OPEN);
         check(&of("setp.ge.u32 %p1, %r1, 32", instruction), FREE);
-        // A condition of the launch may hold for all.
+        // A condition on launch values may hold for all lanes.
         check(&of("setp.ge.u32 %p1, %r0, 16", instruction), FREE);
     }
     let mask = |mask: &str| {
@@ -666,7 +669,7 @@ fn lanes_that_never_come() {
     };
     check(&mask("65535"), FREE);
     check(&mask("131071"), OPEN);
-    // The halves of a warp come to two places, or one of them to both.
+    // The halves of a warp reach different sites, or one half reaches both.
     let halves = |low: &str, high: &str| {
         format!(
             "and.b32 %r6, %r1, 31;\nsetp.ge.u32 %p1, %r6, 16;\n@%p1 bra HIGH;\n{low}\nbra END;\nHIGH:\n{high}\nEND:\n\
@@ -677,11 +680,11 @@ fn lanes_that_never_come() {
     check(&halves(shuffle, shuffle), FREE);
     check(&halves(shuffle, ""), OPEN);
     check(&halves(shuffle, "shfl.sync.up.b32 %r5, %r1, 1, 0, -1;"), OPEN);
-    // Lanes that come to the first one do not come to the second one.
+    // Lanes that reach the first shuffle do not reach the second.
     check(&format!("{shuffle}\n{}", halves(shuffle, "")), OPEN);
 }
 
-/// A number of 64 bits among the parameters is not the base of an address where a pointer may stand beside it.
+/// A 64-bit number among the parameters is not the base of an address if the sum may contain a pointer.
 #[test]
 fn pointers_that_are_made_of_others() {
     let of = |pointer: &str| {
@@ -704,11 +707,11 @@ fn pointers_that_are_made_of_others() {
     ] {
         assert_ne!(of(pointer), Outcome::Free, "{pointer}");
     }
-    // An index of 32 bits is not a pointer.
+    // A 32-bit index is not a pointer.
     assert_eq!(of("cvt.u64.u32 %rd4, %r1;"), Outcome::Free);
 }
 
-/// An address of 32 bits is one of shared memory, whatever is added to it.
+/// A 32-bit address is an address of shared memory, whatever is added to it.
 #[test]
 fn addresses_of_32_bits() {
     let of = |offset: u32| {
@@ -721,7 +724,8 @@ fn addresses_of_32_bits() {
     check(&of(504), RACE);
 }
 
-/// A pointer among the parameters that an instruction takes for one of shared memory is such a one for other instructions, too.
+/// If one instruction uses a pointer parameter as an address of shared memory, the pointer is to shared memory for
+/// other instructions, too.
 #[test]
 fn a_parameter_that_points_to_shared_memory() {
     let of = |load: &str| {
@@ -734,7 +738,7 @@ fn a_parameter_that_points_to_shared_memory() {
     check(&of("ld.global.u32"), FREE);
 }
 
-/// What a barrier counts is the same for all threads of a CTA, and not for those of another one.
+/// The result of a counting barrier is the same for all threads of a CTA, but may differ between CTAs.
 #[test]
 fn what_a_barrier_counts() {
     let of = |space: &str, to: &str, who: &str| {

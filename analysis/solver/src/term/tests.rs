@@ -9,7 +9,7 @@ use crate::solve::{Answer, solve};
 /// A step of a random computation: the operation, the earlier values that it takes, and a number.
 type Step = (u8, usize, usize, u64);
 
-/// Values of 16, 32 and 1 bits, made by all operations on terms.
+/// Values of 16, 32 and 1 bits, computed by all operations on terms.
 fn computed(terms: &mut Terms, start: [Term; 3], steps: &[Step]) -> Term {
     use Binary::*;
     const SAFE: [Binary; 7] = [Mul, And, Or, Xor, Shl, ShrUnsigned, ShrSigned];
@@ -19,7 +19,7 @@ fn computed(terms: &mut Terms, start: [Term; 3], steps: &[Step]) -> Term {
         let bits = terms.bits(a);
         let is_signed = number & 1 == 1;
         let same = terms.widen(b, bits, is_signed);
-        // Most constants of programs are small, or beside a power of two.
+        // Most constants of programs are small, or next to a power of two.
         let constant = match number % 4 {
             0 => number % 20,
             1 => 1 << (number % u64::from(bits)),
@@ -68,7 +68,7 @@ fn check(inputs: [u64; 3], steps: &[Step]) {
         Answer::Never,
         "{inputs:x?} {steps:?}"
     );
-    // Numbers in place of the leaves give the same as numbers from the beginning.
+    // Replacing the leaves by numbers gives the same result as computing with the numbers.
     let replaced = terms.replace(result, &mut FxHashMap::default(), &mut |_, leaf, _| match leaf.name {
         LeafName::Parameter(index, _) => Some(numbers[index]),
         _ => None,
@@ -79,14 +79,14 @@ fn check(inputs: [u64; 3], steps: &[Step]) {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, cases: 8000, ..ProptestConfig::default() })]
 
-    /// A simplified term has the value that is computed of numbers.
+    /// A simplified term has the same value as the computation on numbers.
     #[test]
     fn terms_are_what_they_compute(
         inputs: [u64; 3],
         shifts: [u8; 3],
         steps in prop::collection::vec((any::<u8>(), 0..12usize, 0..12usize, any::<u64>()), 1..12),
     ) {
-        // Half of them are ones alone, where most bounds are met.
+        // Half of the inputs are all ones, which reach most bounds.
         let input = |index: usize| if shifts[index] < 128 { inputs[index] } else { u64::MAX } >> (shifts[index] % 64);
         check([0, 1, 2].map(input), &steps);
     }

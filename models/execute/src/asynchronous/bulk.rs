@@ -1,4 +1,4 @@
-//! Copies and reductions in bulk (sections 9.7.9.25.4 and 9.7.9.27), through the async proxy.
+//! Bulk copies and reductions (sections 9.7.9.25.4 and 9.7.9.27), through the async proxy.
 
 use ptx_isa::{ModifierKind, Role, Space, arithmetic::Rmw};
 
@@ -28,7 +28,7 @@ impl Machine<'_> {
         if !bytes.is_multiple_of(16) || addresses.iter().any(|address| address % 16 != 0) && !of.form.has("ignore_oob")
         {
             let [to, from] = addresses;
-            let message = format!("a copy of {bytes} bytes from {from:#x} to {to:#x}, which are no multiples of 16");
+            let message = format!("expected multiples of 16, found a copy of {bytes} bytes from {from:#x} to {to:#x}");
             self.find(cta, FaultKind::Misaligned, at.thread, at.pc, None, None, message, None);
         }
         let (left, right) =
@@ -47,7 +47,7 @@ impl Machine<'_> {
         self.begin_move(cta, warp, at, of, own, bytes);
     }
 
-    /// The CTAs of the cluster that an instruction is cast to, if it is: one for each bit of its mask.
+    /// The CTAs of the cluster to which a multicast instruction copies: one for each bit of its mask.
     pub fn cast(&self, cta: &Cta, warp: &Warp, at: Lane, of: &Operation) -> Option<Vec<u32>> {
         let bits = match of.form.modifier(ModifierKind::Multicast)? {
             "multicast::cluster::32b" => 32,
@@ -58,7 +58,7 @@ impl Machine<'_> {
         Some((0..bits).filter(|rank| mask >> rank & 1 == 1).collect())
     }
 
-    /// Puts a copy in flight: to several CTAs, if it is cast to them, and with an mbarrier or in a group.
+    /// Puts a copy in flight, to several CTAs if it is a multicast. It completes at an mbarrier or in a group.
     pub fn begin_move(&mut self, cta: &mut Cta, warp: &Warp, at: Lane, of: &Operation, mut own: Move, bytes: u64) {
         if of.given(Role::Barrier).is_none() {
             return self.begin_of_group(cta, at, own);
@@ -69,7 +69,8 @@ impl Machine<'_> {
             let name = self.place_name(barrier);
             return self.outside(cta, at.thread, at.pc, name);
         };
-        // Own addresses have no rank here that a mask could change: the first CTA of the pair is meant.
+        // Addresses in the CTA's own shared memory have no rank that a mask could change. They denote the first CTA of
+        // the pair.
         let is_masked = self.program.masks_peers && of.form.cta_group() == Some(2) && rank.is_none();
         let barrier = if is_masked { Region::Shared(Some(cta.rank & !1), offset) } else { barrier };
         let ranks = self.cast(cta, warp, at, of).unwrap_or_default();
@@ -83,7 +84,7 @@ impl Machine<'_> {
                     other => other,
                 };
                 own.parts.extend(parts.iter().map(|part| Part { to: moved(part.to), ..*part }));
-                // With a pair of CTAs, the one of the mbarrier is told for both.
+                // With a pair of CTAs, the CTA of the mbarrier gets the bytes of both.
                 let own_rank = match (of.form.cta_group(), rank) {
                     (Some(2), Some(other)) => Some(other & !1 | self.rank_of(cta, barrier) & 1),
                     _ => rank,
@@ -96,13 +97,13 @@ impl Machine<'_> {
         self.launch_operation(cta, at, None, What::Move(Box::new(own)));
     }
 
-    /// Notes what a copy tells mbarriers.
+    /// Records the bytes by which a copy completes mbarriers.
     fn learn_of(&mut self, cta: &Cta, own: &Move) {
         let map = self.learned.map.take();
         let to = own.parts.first().and_then(|part| self.key(cta, part.to));
         for (barrier, bytes) in own.barriers.iter().filter(|_| self.is_trial) {
             let (barrier, bytes) = (*barrier, *bytes);
-            // Of a copy to several CTAs, the place is the same in each.
+            // The offset of a multicast's destination is the same in each CTA.
             let to = to.map_or(barrier, |(_, offset)| (barrier.0, offset));
             self.learned.tell(Told::Copy { barrier, map, bytes, to });
         }
@@ -116,14 +117,15 @@ impl Machine<'_> {
         }
     }
 
-    /// An operation completes at an mbarrier: that is a read of it, behind what came before the operation.
+    /// Records the completion of an operation at an mbarrier: a read of the mbarrier that follows the start of the
+    /// operation.
     pub fn touch_of_barrier(&mut self, cta: &mut Cta, op: &Begun, key: Key, (agent, epoch): (Agent, Epoch)) {
         let place = Region::Shared(Some(key.0 - (cta.index - cta.rank)), key.1);
         let access = record(agent, epoch, Info::new(op.pc, 8, None, false));
         self.touch_of(cta, op.thread, place, 8, access, &op.start);
     }
 
-    /// An operation of a group of its thread: what it reads, and what it writes, are waited for apart.
+    /// Begins an operation in a group of its thread. Waits for its reads and for its writes are separate.
     fn begin_of_group(&mut self, cta: &mut Cta, at: Lane, own: Move) {
         let epoch = cta.asynchronous.bulk.entry(at.thread).or_default().start();
         let reader = self.agent(cta, Chain::BulkRead(at.thread), at.thread);
@@ -213,7 +215,8 @@ impl Machine<'_> {
     pub fn wait_for_bulk(&mut self, cta: &mut Cta, warp: &Warp, at: Lane, of: &Operation) {
         let pending = self.number(cta, warp, at, of, Role::Pending);
         let epoch = cta.asynchronous.bulk.entry(at.thread).or_default().complete(pending);
-        // All that is waited for moves now. What else the thread has in flight may, too: it would have raced by now.
+        // All operations in the group are completed now. So may be the thread's other operations in flight, because
+        // their races would have been found already.
         let own = Line::Bulk(cta.index, at.thread);
         if epoch > 0 {
             self.finish_those(cta, |op| op.line == Some(own));
@@ -227,7 +230,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Copies in bulk that read shared memory of a CTA whose threads have all ended.
+    /// Reports bulk copies that read shared memory of a CTA whose threads have all ended.
     pub fn check_bulk_reads(&mut self, cta: &mut Cta) {
         let threads: Vec<u32> = cta.asynchronous.bulk.keys().copied().collect();
         for thread in threads {
@@ -240,13 +243,14 @@ impl Machine<'_> {
             let pc = self.in_flight.queue.iter().find(|op| op.line == line).map(|op| op.pc);
             let Some(pc) = pc else { continue };
             let message = "the CTA ends while the operation may still read its shared memory".to_owned();
-            let help = Some("`cp.async.bulk.commit_group` and `cp.async.bulk.wait_group.read 0` before the end".into());
+            let help =
+                Some("add `cp.async.bulk.commit_group` and `cp.async.bulk.wait_group.read 0` before the end".into());
             self.find(cta, FaultKind::Unfinished, thread, pc, None, None, message, help);
         }
     }
 }
 
-/// Reduces element by element.
+/// Reduces data element by element.
 fn reduced(rmw: Rmw, old: &[u8], data: &mut [u8]) {
     let bytes = (rmw.ty.bits() / 8).max(1) as usize;
     for (new, old) in data.chunks_mut(bytes).zip(old.chunks(bytes)) {

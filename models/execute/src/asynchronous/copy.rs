@@ -1,4 +1,4 @@
-//! `cp.async` (section 9.7.9.25.3). Its bytes are there at once: who reads them without a wait is told by the race.
+//! `cp.async` (section 9.7.9.25.3). Its bytes are written at once; a read without a wait is reported as a race.
 
 use ptx_isa::{Family, Role, Space};
 
@@ -36,7 +36,7 @@ impl Machine<'_> {
         let is_predicate = matches!(of.given(Role::SourceSize), Some(Given::One(Source::Not(_))));
         let wanted = match self.operand(cta, warp, at, of, Role::SourceSize) {
             None => bytes,
-            // Whether nothing is read.
+            // The predicate selects whether nothing is read.
             Some(ignores) if is_predicate => bytes * (ignores & 1 ^ 1),
             Some(size) => (size & 0xffff_ffff).min(bytes),
         };
@@ -46,7 +46,8 @@ impl Machine<'_> {
         let source = self.number(cta, warp, at, of, Role::Source);
         let is_wrong = |address: u64| bytes > 0 && address & (bytes - 1) != 0;
         if is_wrong(address) || is_wrong(source) && wanted > 0 {
-            let message = format!("a copy of {bytes} bytes from {source:#x} to {address:#x}, which are no multiples");
+            let message =
+                format!("expected multiples of {bytes} as addresses, found a copy from {source:#x} to {address:#x}");
             self.find(cta, FaultKind::Misaligned, at.thread, at.pc, None, None, message, None);
         }
         let epoch = cta.asynchronous.copies.entry(at.thread).or_default().start();

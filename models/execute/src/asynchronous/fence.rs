@@ -1,4 +1,5 @@
-//! Fences between proxies, of `mbarrier.init`, of `tcgen05`; arrivals at the barrier of the cluster; and what needs nothing here.
+//! Fences between proxies, of `mbarrier.init` and of `tcgen05`; arrivals at the barrier of the cluster; and
+//! instructions without an effect here.
 
 use ptx_isa::{Family, FenceSem, Scope, Space};
 
@@ -20,7 +21,7 @@ impl Machine<'_> {
         match of.form.family() {
             FenceProxyAsync | MembarProxyAsync => {
                 let clock = &mut cta.order[at.thread as usize].clock;
-                // Without a state space, it is for all memory.
+                // Without a state space, the fence applies to all memory.
                 let space = of.form.spaces().next();
                 if space.is_none_or(|space| space == Space::Global) {
                     clock.fence_proxy(Fenced::Global);
@@ -68,7 +69,7 @@ impl Machine<'_> {
         }
     }
 
-    /// What fences make visible by a relaxed arrival at the barrier of the cluster.
+    /// Releases the `mbarrier.init` operations before a fence through a relaxed arrival at the barrier of the cluster.
     fn pass_initialized(&mut self, cta: &mut Cta, at: Lane) {
         let agent = self.agent(cta, Chain::Init(at.thread), at.thread);
         let epoch = cta.asynchronous.initialized.get(&at.thread).copied().unwrap_or(0);

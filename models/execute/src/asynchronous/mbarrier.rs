@@ -1,4 +1,4 @@
-//! mbarriers (section 9.7.13.15): phases, arrivals, and what waits.
+//! mbarriers (section 9.7.13.15): phases, arrivals, and waits.
 
 use std::rc::Rc;
 
@@ -19,23 +19,23 @@ use crate::{
     warp::{Wait, Warp, each},
 };
 
-/// The most threads, and the most bytes in either direction (section 9.7.13.15.2).
+/// The maximum arrival count, and the maximum absolute transaction count (section 9.7.13.15.2).
 const MOST: u64 = (1 << 20) - 1;
 
 /// An arrival.
 #[derive(Clone, Copy)]
 struct Arrival {
     count: u64,
-    /// Bytes that are expected besides.
+    /// The bytes that the arrival adds to the transaction count.
     bytes: u64,
     drops: bool,
-    /// The scope, and whether it releases.
+    /// The scope, and whether the arrival releases.
     scope: Scope,
     releases: bool,
 }
 
 impl Machine<'_> {
-    /// What arrives, waits, or makes mbarriers.
+    /// Executes an instruction that arrives at, waits for, or initializes mbarriers.
     pub fn mbarrier(&mut self, cta: &mut Cta, warp: &mut Warp, index: usize, of: &Operation) {
         let group = warp.groups[index];
         let family = of.form.family();
@@ -59,7 +59,7 @@ impl Machine<'_> {
             let is_own = matches!(space, Space::Shared | Space::SharedCta);
             if is_own && key.0 != cta.index {
                 let name = self.place_name(place);
-                self.misused(cta, at, format!("`{name}` is not in `.{space}`: that is the thread's own CTA"));
+                self.misused(cta, at, format!("`{name}` is in another CTA, and `.{space}` is the CTA of the thread"));
             }
             let is_done = match family {
                 Family::MbarrierInit => {
@@ -73,7 +73,7 @@ impl Machine<'_> {
         Self::go_on(warp, index, done, Wait::Mbarrier);
     }
 
-    /// Whether a lane is done with an instruction at an mbarrier; otherwise it waits.
+    /// Executes an instruction at an mbarrier for a lane. Returns whether the lane is done; otherwise it waits.
     fn at_barrier(
         &mut self,
         cta: &mut Cta,
@@ -88,7 +88,7 @@ impl Machine<'_> {
         if !self.in_flight.barriers.contains_key(&key) {
             if gives_up {
                 let name = self.place_name(place);
-                self.misused(cta, at, format!("`{name}` is no mbarrier: nobody has initialized it"));
+                self.misused(cta, at, format!("`{name}` is not an mbarrier: no thread has initialized it"));
                 Self::give_result(warp, at, of, Role::Done, 1);
             }
             return gives_up;
@@ -136,13 +136,13 @@ impl Machine<'_> {
         let count = self.number(cta, warp, at, of, Role::Count) & 0xffff_ffff;
         let name = self.place_name(place);
         if count == 0 || count > MOST {
-            let message = format!("the mbarrier `{name}` is for {count} arrivals, where 1 to {MOST} are possible");
+            let message = format!("expected 1 to {MOST} arrivals for the mbarrier `{name}`, found {count}");
             self.find(cta, FaultKind::BarrierCount, at.thread, at.pc, None, Some(name.clone()), message, None);
         }
         if self.in_flight.barriers.contains_key(&key) {
-            self.misused(cta, at, format!("`{name}` is initialized, and is an mbarrier already"));
+            self.misused(cta, at, format!("the instruction initializes `{name}`, which is already an mbarrier"));
         }
-        // A chain of its own, of which `fence.mbarrier_init` speaks.
+        // The write belongs to a separate chain, which `fence.mbarrier_init` releases.
         let (agent, epoch) = self.begin_of(cta, Chain::Init(at.thread), at.thread);
         let of_init = record(agent, epoch, Info::new(at.pc, 8, None, true));
         if self.options.races {
@@ -165,7 +165,7 @@ impl Machine<'_> {
         self.change();
     }
 
-    /// Data are written. There must be no mbarrier that has not ended (section 9.7.13.15.3).
+    /// Checks a write of data: an mbarrier there must have been invalidated before (section 9.7.13.15.3).
     pub fn overwrite_barrier(&mut self, cta: &Cta, at: Lane, place: Region, bytes: u64) {
         let Region::Shared(rank, offset) = place else { return };
         if self.in_flight.barriers.is_empty() {
@@ -175,11 +175,11 @@ impl Machine<'_> {
         let mut all = (offset & !7..offset + bytes).step_by(8);
         if let Some(barrier) = all.find(|offset| self.in_flight.barriers.contains_key(&(owner, *offset))) {
             let name = self.name_of_shared(barrier);
-            self.misused(cta, at, format!("`{name}` is overwritten, and is an mbarrier still"));
+            self.misused(cta, at, format!("the write overwrites `{name}`, which is still an mbarrier"));
         }
     }
 
-    /// An instruction of a thread uses an mbarrier, or ends it.
+    /// Checks an access of an mbarrier by an instruction that uses it, or ends it.
     fn touch_barrier(&mut self, cta: &mut Cta, at: Lane, place: Region, ends: bool) {
         if self.options.races {
             let clock = &cta.order[at.thread as usize].clock;
@@ -188,7 +188,7 @@ impl Machine<'_> {
         }
     }
 
-    /// More bytes are expected, or fewer.
+    /// Changes the transaction count of an mbarrier by a number of bytes.
     fn expect(&mut self, cta: &Cta, at: Lane, key: Key, bytes: i64) {
         let Some(barrier) = self.in_flight.barriers.get_mut(&key) else { return };
         barrier.bytes = barrier.bytes.saturating_add(bytes);
@@ -202,7 +202,7 @@ impl Machine<'_> {
         }
     }
 
-    /// A thread arrives: the state before.
+    /// Executes an arrival. Returns the state before it.
     fn arrive(&mut self, cta: &mut Cta, at: Lane, key: Key, of: Arrival) -> u64 {
         if of.bytes > 0 {
             self.expect(cta, at, key, of.bytes as i64);
@@ -214,12 +214,12 @@ impl Machine<'_> {
         let order = &mut cta.order[at.thread as usize];
         let agent = order.clock.agent;
         if !races {
-            // Nothing looks at the order.
+            // Without race detection no order is recorded.
         } else if of.releases {
             barrier.message.release(agent, of.scope, &order.clock.past(), cluster);
             order.clock.advance();
         } else {
-            // A fence before it releases.
+            // A fence before the arrival releases.
             for scope in [Scope::Cta, Scope::Cluster, Scope::Gpu] {
                 if let Some(past) = order.pending.fence(scope).filter(|_| scope <= of.scope) {
                     barrier.message.release(agent, scope, past, cluster);
@@ -236,14 +236,14 @@ impl Machine<'_> {
         barrier.pending = missing.saturating_sub(count);
         if count > missing || count == 0 || count > MOST {
             let name = self.name_of_shared(key.1);
-            let message = format!("{count} arrive at the mbarrier `{name}`, and {missing} are missing in its phase");
+            let message = format!("{count} arrivals come to the mbarrier `{name}`, whose phase lacks {missing}");
             self.find(cta, FaultKind::BarrierCount, at.thread, at.pc, None, Some(name), message, None);
         }
         self.settle(key);
         state
     }
 
-    /// Ends the phase of an mbarrier if nothing is missing.
+    /// Ends the phase of an mbarrier if no arrival and no byte is missing.
     fn settle(&mut self, key: Key) {
         let Some(barrier) = self.in_flight.barriers.get_mut(&key) else { return };
         if barrier.pending != 0 || barrier.bytes != 0 {
@@ -260,7 +260,7 @@ impl Machine<'_> {
         self.change();
     }
 
-    /// A test or a wait: whether the lane goes on.
+    /// Executes a test or a wait. Returns whether the lane continues.
     fn wait(
         &mut self,
         cta: &mut Cta,
@@ -279,7 +279,7 @@ impl Machine<'_> {
         };
         if !is_over {
             Self::give_result(warp, at, of, Role::Done, 0);
-            // The time limit of a wait may be over at once, for all lanes.
+            // The time limit of a wait may expire at once, for all lanes.
             let is_short =
                 self.options.schedule != Schedule::RoundRobin && (self.time ^ self.options.seed).is_multiple_of(4);
             let goes_on = !blocks || gives_up || is_short;
@@ -289,7 +289,7 @@ impl Machine<'_> {
             return goes_on;
         }
         cta.asynchronous.tried.remove(&at.thread);
-        // The wait itself does not order the thread with what made the mbarrier.
+        // The wait itself does not order the thread after the initialization of the mbarrier.
         let (scope, is_relaxed) = synchronizes(of, self.options.lenient);
         let (done, order) = (Rc::clone(&barrier.done), Rc::clone(&barrier.done_order));
         self.touch_barrier(cta, at, place, false);
@@ -308,7 +308,8 @@ impl Machine<'_> {
         true
     }
 
-    /// An arrival when all `cp.async` of the thread are complete; without `.noinc` the phase expects it besides the others.
+    /// Arrives when all `cp.async` of the thread are complete. Without `.noinc` the arrival also increases the pending
+    /// count.
     fn arrive_behind_copies(&mut self, cta: &mut Cta, at: Lane, key: Key, is_counted: bool) {
         let agent = self.agent(cta, Chain::Copy(at.thread), at.thread);
         let epoch = cta.asynchronous.copies.get(&at.thread).map_or(0, |groups| groups.started);
@@ -322,13 +323,13 @@ impl Machine<'_> {
         self.arrive_of_operation(cta, at, key, &past);
     }
 
-    /// An arrival of operations that are complete.
+    /// Executes an arrival by completed operations.
     pub fn arrive_of_operation(&mut self, cta: &Cta, at: Lane, key: Key, past: &Past) {
         let (cluster, races) = (self.cluster, self.options.races);
         let agent = cta.order[at.thread as usize].clock.agent;
         let Some(barrier) = self.in_flight.barriers.get_mut(&key) else {
             let name = self.name_of_shared(key.1);
-            return self.misused(cta, at, format!("`{name}` is no mbarrier when an operation completes"));
+            return self.misused(cta, at, format!("`{name}` is not an mbarrier when an operation completes"));
         };
         if races {
             barrier.message.release(agent, Scope::Cluster, past, cluster);
@@ -336,7 +337,7 @@ impl Machine<'_> {
         }
         if barrier.pending == 0 {
             let name = self.name_of_shared(key.1);
-            let message = format!("one more arrives at the mbarrier `{name}`, and none is missing in its phase");
+            let message = format!("one more arrival comes to the mbarrier `{name}`, whose phase lacks none");
             self.find(cta, FaultKind::BarrierCount, at.thread, at.pc, None, Some(name), message, None);
         } else {
             barrier.pending -= 1;
@@ -344,13 +345,13 @@ impl Machine<'_> {
         self.settle(key);
     }
 
-    /// Bytes of an operation are complete: what it did, under the next number of the chain of the mbarrier.
+    /// Completes bytes of an operation at an mbarrier, under the next number of the mbarrier's chain.
     pub fn complete_bytes(&mut self, cta: &Cta, op: &Begun, key: Key, bytes: u64, (agent, epoch): (Agent, Epoch)) {
         let at = Lane { lane: 0, thread: op.thread, pc: op.pc, base: 0 };
         let (cluster, races) = (self.cluster, self.options.races);
         let Some(barrier) = self.in_flight.barriers.get_mut(&key) else {
             let name = self.name_of_shared(key.1);
-            return self.misused(cta, at, format!("`{name}` is no mbarrier when an operation completes"));
+            return self.misused(cta, at, format!("`{name}` is not an mbarrier when an operation completes"));
         };
         if races {
             let mut past = op.start.past().chains(cta.threads);
@@ -363,8 +364,9 @@ impl Machine<'_> {
     }
 }
 
-/// The scope of an arrival or a wait, and whether it is relaxed. Without a scope it is `.cta` (section 9.7.13.15), for which ptxas writes
-/// the same machine code. Kernels rely on the cluster even so.
+/// The scope of an arrival or a wait, and whether it is relaxed. The default scope is `.cta` (section 9.7.13.15), and
+/// ptxas generates the same machine code without a scope and with `.cta`. Kernels nevertheless rely on the scope of the
+/// cluster, so `is_lenient` widens the scope to it.
 fn synchronizes(of: &Operation, is_lenient: bool) -> (Scope, bool) {
     let is_relaxed = of.form.modifier(ModifierKind::Semantics) == Some("relaxed");
     let scope = of.form.scope().unwrap_or(Scope::Cta);

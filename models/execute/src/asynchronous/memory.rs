@@ -1,4 +1,4 @@
-//! What asynchronous operations touch of memory that threads share.
+//! The accesses of memory by asynchronous operations.
 
 use crate::in_flight::{further, record};
 use crate::{
@@ -12,7 +12,7 @@ use crate::{
 };
 
 impl Machine<'_> {
-    /// A copy of bytes; of what does not exist, nothing.
+    /// Copies bytes of memory. `None` if they are outside of all memory.
     pub fn copied(&mut self, cta: &mut Cta, place: Region, bytes: u64) -> Option<Vec<u8>> {
         if let Region::Param(at) = place {
             let end = at.checked_add(bytes)?;
@@ -33,7 +33,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Looks at an access of an operation. Of what does not exist, nothing is looked at: `false`.
+    /// Checks an access of an operation. Returns false, without a check, if the memory does not exist.
     pub fn touch_of(
         &mut self,
         cta: &mut Cta,
@@ -54,7 +54,8 @@ impl Machine<'_> {
         true
     }
 
-    /// Writes what an operation of a step has computed. What was there before, and what was released there, is seen no more.
+    /// Writes the result of an operation. Older values of the memory, and messages released there, are no longer
+    /// observable.
     pub fn write_of(&mut self, cta: &mut Cta, pc: Pc, place: Region, data: &[u8]) {
         self.write(cta, place, data);
         let (key, owner) = match place {
@@ -82,7 +83,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Looks at a matrix in the shared memory of a CTA.
+    /// Checks the access of a matrix in the shared memory of a CTA.
     pub fn touch_matrix(
         &mut self,
         cta: &mut Cta,
@@ -101,7 +102,7 @@ impl Machine<'_> {
     }
 }
 
-/// The elements of a matrix in shared memory. What does not exist is 0.
+/// The elements of a matrix in shared memory. Elements outside of the memory are 0.
 pub fn load_matrix(matrix: &SharedMatrix, shared: &[u8]) -> Vec<u64> {
     matrix.load(&|address| {
         let found = shared.get(address as usize..).and_then(|rest| rest.first_chunk());

@@ -1,4 +1,4 @@
-//! `mma`, `wmma`, `ldmatrix`, `stmatrix` and `movmatrix` (section 9.7.14): what the lanes of a warp do together, and at once.
+//! `mma`, `wmma`, `ldmatrix`, `stmatrix` and `movmatrix` (section 9.7.14), which the lanes of a warp execute together.
 
 use ptx_isa::Space;
 
@@ -23,7 +23,7 @@ use crate::{
 };
 
 impl Machine<'_> {
-    /// A matrix instruction of the lanes of a warp.
+    /// Executes a matrix instruction for the lanes of a warp.
     pub fn matrix(&mut self, cta: &mut Cta, warp: &mut Warp, index: usize, of: &Matrix) {
         let live = Some(Source::Number(warp.live.into()));
         let Some(group) = self.meet(cta, warp, index, live, false) else { return };
@@ -112,7 +112,7 @@ impl Machine<'_> {
         Self::give_registers(warp, group, &of.results, &d);
     }
 
-    /// An access of a lane of a matrix instruction: what is there, or what is written there.
+    /// Executes the access of a lane of a matrix instruction. Returns the bytes that it reads, or writes `written`.
     fn of_row(
         &mut self,
         cta: &mut Cta,
@@ -123,7 +123,7 @@ impl Machine<'_> {
         written: Option<&[u8]>,
     ) -> Option<Vec<u8>> {
         if !address.is_multiple_of(bytes.max(1)) {
-            let message = format!("address {address:#x} of a row is no multiple of {bytes} bytes");
+            let message = format!("address {address:#x} of a row is not a multiple of {bytes} bytes");
             self.find(cta, FaultKind::Misaligned, at.thread, at.pc, None, None, message, None);
         }
         let place = resolve(space, address);
@@ -162,7 +162,7 @@ impl Machine<'_> {
         }
     }
 
-    /// What stands behind the address.
+    /// The registers of all operands after the address.
     fn registers_of_all(&self, cta: &Cta, warp: &Warp, group: &Group, of: &Matrix) -> Vec<Column> {
         of.operands.iter().skip(1).flat_map(|operand| self.registers_of(cta, warp, group, Some(operand))).collect()
     }
@@ -175,7 +175,7 @@ impl Machine<'_> {
         }
     }
 
-    /// `wmma.load` and `wmma.store`: the address is the same in all lanes.
+    /// `wmma.load` and `wmma.store`. The address is the same in all lanes.
     fn wmma_move(
         &mut self,
         cta: &mut Cta,

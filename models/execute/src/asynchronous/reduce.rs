@@ -1,4 +1,4 @@
-//! What reductions compute.
+//! The operations of reductions.
 
 use ptx_isa::{
     AtomOp, ModifierKind, Type,
@@ -7,14 +7,14 @@ use ptx_isa::{
 
 use crate::{code::Operation, matrix::map::TensorElement};
 
-/// What a form computes, if it reduces.
+/// The operation of an instruction, if it reduces.
 pub fn operation(of: &Operation) -> Option<Rmw> {
     let op: AtomOp = of.form.modifier(ModifierKind::Operation)?.parse().ok()?;
     let ty: Type = of.form.modifier(ModifierKind::Type)?.parse().ok()?;
     Some(Rmw { op, vec: None, ty: with_sign(op, ty), subnormals: Subnormals::Kept })
 }
 
-/// The same through a tensor map, of which the elements have their type.
+/// The operation of a reduction through a tensor map. The map gives the type of the elements.
 pub fn of_elements(of: &Operation, element: TensorElement) -> Option<Rmw> {
     use TensorElement::*;
     let op: AtomOp = of.form.modifier(ModifierKind::Operation)?.parse().ok()?;
@@ -34,7 +34,7 @@ pub fn of_elements(of: &Operation, element: TensorElement) -> Option<Rmw> {
     Some(Rmw { op, vec: None, ty: with_sign(op, ty), subnormals: Subnormals::Kept })
 }
 
-/// Bits are bits for the operations on them.
+/// Bitwise operations use untyped bits.
 fn with_sign(op: AtomOp, ty: Type) -> Type {
     match (op, ty.bits()) {
         (AtomOp::And | AtomOp::Or | AtomOp::Xor, 32) => Type::B32,

@@ -1,4 +1,4 @@
-//! `st.async`, `red.async`, `st.bulk`, and what takes CTAs that have not begun.
+//! `st.async`, `red.async`, `st.bulk`, and `clusterlaunchcontrol`, which cancels CTAs that have not begun.
 
 use ptx_isa::{Family, ModifierKind, Role, Scope, Sem, Space, Type, flat::AccessKind};
 
@@ -38,7 +38,7 @@ impl Machine<'_> {
             to: further(to, index * 8),
             bytes: (total - index * 8).min(8),
         });
-        // Each value is a part of its own, filled with it.
+        // Each value is a separate part, with the value as its fill.
         let own: Vec<Move> = parts
             .zip(data.chunks(8))
             .map(|(part, data)| {
@@ -60,7 +60,7 @@ impl Machine<'_> {
         }
     }
 
-    /// To global memory: a store or reduction that releases.
+    /// A store or reduction to global memory, which releases.
     fn store_released(&mut self, cta: &mut Cta, warp: &mut Warp, at: Lane, of: &Operation, ty: Type) {
         let address = match of.given(Role::Destination) {
             Some(Given::Address(address)) => *address,
@@ -84,7 +84,7 @@ impl Machine<'_> {
         self.access(cta, warp, at.pc, at.base, 1 << at.lane, &access);
     }
 
-    /// `st.bulk`: zeros.
+    /// `st.bulk`, which writes zeros.
     pub fn store_bulk(&mut self, cta: &mut Cta, warp: &Warp, at: Lane, of: &Operation) {
         let space = of.form.spaces().next().unwrap_or(Space::Generic);
         let to = self.place(cta, warp, at, of, Role::Destination, space);
@@ -116,12 +116,13 @@ impl Machine<'_> {
         self.launch_operation(cta, at, None, What::Cancel(places));
     }
 
-    /// Takes the next cluster that has not begun. What is written is: whether, and the place of its first CTA.
+    /// Cancels the next cluster that has not begun. Writes whether there was a cluster, and the coordinates of its
+    /// first CTA.
     pub fn finish_cancel(&mut self, cta: &mut Cta, op: &Begun, places: &[(Region, Key)]) {
         let left = self.total.saturating_sub(self.begun + self.cancelled);
         let mut block = [0u8; 16];
         if left > 0 {
-            // Those that are left begin in their order; the last ones are taken.
+            // The remaining clusters begin in their order, and the last clusters are cancelled.
             self.cancelled += self.cluster.min(left);
             let first = self.cta_place(self.total - self.cancelled);
             block[0] = 1;
@@ -162,7 +163,7 @@ impl Machine<'_> {
             return Self::give_result(warp, at, of, Role::Done, word(0) & 1);
         }
         if word(0) & 1 == 0 {
-            let message = "the place of a CTA is asked for, and none was taken".to_owned();
+            let message = "the instruction reads the index of a CTA, and no CTA was canceled".to_owned();
             self.find(cta, FaultKind::Misuse, at.thread, at.pc, None, None, message, None);
         }
         let axis = ["get_first_ctaid::x", "get_first_ctaid::y", "get_first_ctaid::z"];

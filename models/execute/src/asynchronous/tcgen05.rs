@@ -1,4 +1,4 @@
-//! `tcgen05` (section 9.7.16): what moves data to, from and within tensor memory, products, and `commit`.
+//! `tcgen05` (section 9.7.16): transfers to, from and within tensor memory, products, and `commit`.
 
 use ptx_isa::{Family, Role, Space};
 
@@ -22,7 +22,7 @@ use crate::{
     warp::{Group, Wait, Warp, each},
 };
 
-/// An operation that `tcgen05.commit` tracks: its clock, its access, and where it started.
+/// An operation that `tcgen05.commit` tracks: its clock, its access, and its thread.
 struct Tracked {
     start: Clock,
     agent: Agent,
@@ -43,7 +43,7 @@ impl Tracked {
 }
 
 impl Machine<'_> {
-    /// What the lanes of a warp do together.
+    /// Executes an instruction that the lanes of a warp execute together.
     pub fn tensor_of_warp(&mut self, cta: &mut Cta, warp: &mut Warp, index: usize, of: &Operation) {
         let live = Some(Source::Number(warp.live.into()));
         let Some(group) = self.meet(cta, warp, index, live, false) else { return };
@@ -83,7 +83,7 @@ impl Machine<'_> {
         }
     }
 
-    /// An operation on whole columns that is done when the instruction is.
+    /// Begins an operation on whole columns, which is complete when the instruction is.
     fn claim(&mut self, cta: &mut Cta, warp: &Warp, group: &Group, at: Lane, slice: Slice) -> (Record, Clock) {
         let (agent, epoch) = self.begin_of(cta, Chain::Allocation(warp.first / 32), at.thread);
         let clock = self.joined(cta, warp, group.lanes);
@@ -97,12 +97,12 @@ impl Machine<'_> {
     fn allocate(&mut self, cta: &mut Cta, warp: &Warp, group: &Group, at: Lane, of: &Operation) -> bool {
         let columns = (self.number(cta, warp, at, of, Role::Columns) & 0xffff_ffff) as usize;
         if !(32..=512).contains(&columns) || !columns.is_power_of_two() {
-            let message = format!("{columns} columns of tensor memory: it takes a power of two from 32 to 512");
+            let message = format!("expected a power of two from 32 to 512 columns of tensor memory, found {columns}");
             self.misused(cta, at, message);
             return true;
         }
         if cta.asynchronous.tensor.is_relinquished {
-            self.misused(cta, at, "tensor memory is allocated behind `tcgen05.relinquish_alloc_permit`".into());
+            self.misused(cta, at, "tensor memory is allocated after `tcgen05.relinquish_alloc_permit`".into());
         }
         let Some((start, access)) = self.claimed(cta, warp, group, at, of, columns) else { return false };
         let clock = self.joined(cta, warp, group.lanes);
@@ -114,8 +114,8 @@ impl Machine<'_> {
         true
     }
 
-    /// Where the columns begin that a warp allocates, and its access; nothing as long as there are none. An allocation of both CTAs of a
-    /// pair is one that they perform together, so it waits for the peer, if that is there.
+    /// The first column of a warp's allocation, and its access; `None` as long as no columns are free. An allocation of
+    /// both CTAs of a pair is performed by both together, so it waits for the peer, if the peer is running.
     fn claimed(
         &mut self,
         cta: &mut Cta,
@@ -147,7 +147,7 @@ impl Machine<'_> {
         if let Some(other) = self.ctas.get(peer as usize).and_then(Option::as_deref) {
             let other = &other.asynchronous.tensor.joint;
             let (agent, epoch) = other.last.filter(|_| other.begun >= joint.begun)?;
-            // Who knows of the allocation knows that the peer has made it.
+            // A thread that has seen the allocation has also seen the peer's part of it.
             Self::threads(warp, group.lanes).for_each(|(_, thread)| cta.order[thread as usize].clock.see(agent, epoch));
         }
         cta.asynchronous.tensor.joint.waiting = None;
@@ -160,8 +160,9 @@ impl Machine<'_> {
         let start = address as usize & 0xffff;
         let is_allocated = cta.asynchronous.tensor.allocated.get(&start).is_some_and(|(count, ..)| *count == columns);
         if !is_allocated {
-            let message =
-                format!("{columns} columns of tensor memory from {start} on are freed, and were not allocated so");
+            let message = format!(
+                "{columns} columns of tensor memory from {start} on are freed, and no allocation has this range"
+            );
             return self.misused(cta, at, message);
         }
         self.claim(cta, warp, group, at, Slice { address, lanes: 128, columns });
@@ -170,7 +171,7 @@ impl Machine<'_> {
         self.change();
     }
 
-    /// `tcgen05.ld` and `.st`. Registers have their values at once, as who reads them waits for them.
+    /// `tcgen05.ld` and `.st`. Registers get their values at once, because a reader must wait for the load first.
     fn transfer(&mut self, cta: &mut Cta, warp: &mut Warp, group: &Group, at: Lane, of: &Operation) {
         let is_load = of.form.family() != Family::Tcgen05St;
         let chain = match is_load {
@@ -221,7 +222,7 @@ impl Machine<'_> {
         cta.asynchronous.tensor.memory = Some(memory);
     }
 
-    /// A value that is not computed as a GPU does.
+    /// Notes a value that is not computed as a GPU computes it.
     pub fn unknown(&mut self, at: Lane, what: &str) {
         let line = self.line(at.pc);
         self.findings.note(line, &format!("{what}: its values are not computed"));
@@ -237,7 +238,7 @@ impl Machine<'_> {
         Tracked { start, agent, epoch, issue, pc: at.pc }
     }
 
-    /// The CTAs that take part, the first one first.
+    /// The ranks of the CTAs that take part, the lowest first.
     fn ranks(cta: &Cta, of: &Operation) -> Vec<u32> {
         match of.form.cta_group() {
             Some(2) => vec![cta.rank & !1, cta.rank | 1],
@@ -307,7 +308,7 @@ impl Machine<'_> {
         }
     }
 
-    /// What a product reads: 32 bytes of each row along K.
+    /// Checks the reads of an operand by a product: 32 bytes of each row along K.
     fn touch_operand(
         &mut self,
         cta: &mut Cta,
@@ -334,7 +335,7 @@ impl Machine<'_> {
         }
     }
 
-    /// What a product writes.
+    /// Checks the accesses of the result of a product.
     fn touch_result(
         &mut self,
         cta: &mut Cta,
@@ -348,7 +349,7 @@ impl Machine<'_> {
         let mut parts: Vec<(usize, Slice)> = Vec::new();
         match form {
             Ok(mma) => {
-                // The columns of a row lie together, in as many parts as the layout has.
+                // The columns of a row are contiguous, in as many parts as the layout has.
                 for row in (0..m).step_by(16) {
                     let mut column = 0;
                     while column < n {
@@ -408,7 +409,7 @@ impl Machine<'_> {
         self.enqueue_tensor(cta, at, tracked.start, Work::Shift { at: address, ranks });
     }
 
-    /// `tcgen05.commit`: mbarriers are told when what the thread has started is complete.
+    /// `tcgen05.commit` arrives at mbarriers when all operations that the thread has started are complete.
     pub fn tensor_commit(&mut self, cta: &mut Cta, warp: &Warp, at: Lane, of: &Operation) {
         let space = of.form.spaces().next().unwrap_or(Space::Generic);
         let barrier = self.place(cta, warp, at, of, Role::Barrier, space);
@@ -423,7 +424,7 @@ impl Machine<'_> {
         let keys = places.iter().filter_map(|place| self.key(cta, *place)).collect();
         let agent = self.agent(cta, Chain::Tensor(at.thread), at.thread);
         let epoch = cta.asynchronous.epoch(Chain::Tensor(at.thread));
-        // It uses the mbarriers when it completes.
+        // The commit accesses the mbarriers when it completes.
         let access = record(agent, epoch, Info::new(at.pc, 8, None, false));
         let own = cta.order[at.thread as usize].clock.clone();
         for place in &places {
@@ -497,7 +498,8 @@ fn shape_of(descriptor: u32, is_scaled: bool) -> (usize, usize) {
     (if m == 0 { 128 } else { m }, (field(17, 6) << 3).max(8))
 }
 
-/// What a warp touches: columns that follow each other are a slice, so that the halves of `.16x32bx2` are two.
+/// The cells that a warp accesses, as slices. A slice has contiguous columns, so that the halves of `.16x32bx2` are two
+/// slices.
 fn slices(transfer: Transfer, address: u32) -> Vec<Slice> {
     let mut cells = transfer.touched(address);
     cells.sort_unstable();
@@ -505,7 +507,7 @@ fn slices(transfer: Transfer, address: u32) -> Vec<Slice> {
     let mut group = None;
     for of_lane in cells.chunk_by(|one, next| one.lane == next.lane) {
         let lane = of_lane[0].lane;
-        // Lanes are looked at by groups, so that one lane of each is enough.
+        // Lanes are checked by groups, so one lane of each group suffices.
         if group.replace(lane / 16) == Some(lane / 16) {
             continue;
         }

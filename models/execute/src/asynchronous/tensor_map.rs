@@ -1,4 +1,4 @@
-//! Copies through tensor maps (section 9.7.9.27.1), and what changes the maps (9.7.9.28).
+//! Copies through tensor maps (section 9.7.9.27.1), and instructions that change the maps (9.7.9.28).
 
 use ptx_isa::{Family, FenceSem, ModifierKind, Role, Space};
 
@@ -28,7 +28,7 @@ impl Machine<'_> {
         let Some(Given::Tensor(base, place)) = of.given(tensor) else { return };
         let address = self.value(cta, warp, at.base, at.lane, *base);
         let mode = of.form.modifier(ModifierKind::Mode).unwrap_or("tile");
-        // The coordinates of four rows belong to a matrix.
+        // The instruction gives one column and four rows of a matrix.
         let rank = if mode.ends_with('4') { 2 } else { place.len() };
         let Some(map) = self.tensor_map(cta, at, address, rank) else { return };
         let coordinates: Vec<i32> =
@@ -51,7 +51,7 @@ impl Machine<'_> {
         let alignment = if map.swizzle_mode == 0 { 16 } else { 128 };
         if offset % alignment != 0 {
             let message =
-                format!("shared memory of a tensor begins at {offset:#x}, which is no multiple of {alignment}");
+                format!("shared memory of a tensor begins at {offset:#x}, which is not a multiple of {alignment}");
             self.find(cta, FaultKind::Misaligned, at.thread, at.pc, None, None, message, None);
         }
         let (chunks, bytes) = match chunks(&map, mode, &coordinates, &offsets, offset as u32) {
@@ -77,14 +77,14 @@ impl Machine<'_> {
         };
         let is_reduction = of.form.family() == Family::CpReduceAsyncBulkTensor;
         if is_reduction && own.reduces.is_none() {
-            return self.misused(cta, at, "a reduction of elements that have no numbers".into());
+            return self.misused(cta, at, "the elements of the reduction are not numbers".into());
         }
         self.begin_move(cta, warp, at, of, own, bytes);
     }
 
     /// The tensor map at an address.
     fn tensor_map(&mut self, cta: &mut Cta, at: Lane, address: u64, rank: usize) -> Option<TensorMap> {
-        // Compilers pass the address of a parameter in 32 bits, too.
+        // Compilers also pass the address of a parameter in 32 bits.
         let place = match u32::try_from(address) {
             Ok(offset) => Region::Param(offset.into()),
             Err(_) => resolve(Space::Generic, address),
@@ -106,14 +106,15 @@ impl Machine<'_> {
         }
         if map.is_none_or(|map| map.rank == 0) {
             let name = self.place_name(place);
-            self.misused(cta, at, format!("there is no tensor map at `{name}`"));
+            self.misused(cta, at, format!("`{name}` is not a tensor map"));
             return None;
         }
         self.learned.map = Some(place).filter(|_| self.is_trial);
         map
     }
 
-    /// A map that the grid has made needs a fence of the proxy that reads it, behind the write and in front of the copy.
+    /// Checks a map that the grid has written: a fence of the proxy that reads the map is needed after the write and
+    /// before the copy.
     fn check_acquired(&mut self, cta: &Cta, at: Lane, place: Region) {
         let Region::Global(piece, offset) = place else { return };
         let clock = &cta.order[at.thread as usize].clock;
@@ -122,7 +123,8 @@ impl Machine<'_> {
             return;
         }
         let name = self.place_name(place);
-        let message = format!("the tensor map at `{name}` was made here, and is used without an acquire of its proxy");
+        let message =
+            format!("the copy uses the tensor map at `{name}`, which the kernel made, without an acquire of its proxy");
         let help = Some(Remedy::TensorMapFence);
         self.find_detailed(cta, FaultKind::Race, at.thread, at.pc, None, Some(name), message, help, Detail::TensorMap);
     }
@@ -139,7 +141,7 @@ impl Machine<'_> {
         }
     }
 
-    /// A map in global memory has changed.
+    /// Records that a map in global memory has changed.
     fn map_changed(&mut self, place: Region) {
         if let Region::Global(piece, offset) = place {
             self.in_flight.maps.insert((piece, offset), Vec::new());
@@ -171,12 +173,12 @@ impl Machine<'_> {
             Some(Err(Unsupported(what))) => self.misused(cta, at, format!("{what} does not exist")),
             None => {
                 let name = self.place_name(place);
-                self.misused(cta, at, format!("there is no tensor map at `{name}`"));
+                self.misused(cta, at, format!("`{name}` is not a tensor map"));
             }
         }
     }
 
-    /// `tensormap.cp_fenceproxy`: the lanes of a warp copy a map, and release it.
+    /// `tensormap.cp_fenceproxy`: the lanes of a warp copy a map and release it.
     pub fn copy_map(&mut self, cta: &mut Cta, warp: &Warp, at: Lane, of: &Operation, is_first: bool) {
         if is_first {
             let to = self.place(cta, warp, at, of, Role::Destination, Space::Global);
@@ -198,7 +200,7 @@ impl Machine<'_> {
     }
 }
 
-/// The parts of a copy, and how many bytes an mbarrier is told of.
+/// The parts of a copy, and the number of bytes by which it completes an mbarrier.
 fn chunks(
     map: &TensorMap,
     mode: &str,

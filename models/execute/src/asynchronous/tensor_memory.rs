@@ -1,4 +1,4 @@
-//! Tensor memory: which columns are allocated, what they hold, and the order of accesses (section 9.7.16.6).
+//! Tensor memory: the allocated columns, their contents, and the order of accesses (section 9.7.16.6).
 
 use crate::tensor_memory::{GROUP, Slice, Touch};
 use crate::{
@@ -8,9 +8,8 @@ use crate::{
     report::FaultKind,
 };
 
-/// Lanes are looked at in groups of so many.
 impl Machine<'_> {
-    /// Looks at an access of the tensor memory of a CTA of the cluster.
+    /// Checks an access of the tensor memory of a CTA of the cluster.
     pub fn touch_tensor(&mut self, cta: &mut Cta, thread: u32, rank: u32, slice: Slice, clock: &Clock, touch: &Touch) {
         let Some(owner) = self.rank(cta, Some(rank)) else { return };
         let first = Cell::of(slice.address);
@@ -48,7 +47,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Works on the tensor memories of CTAs of the cluster, and on what they have in shared memory.
+    /// Calls a function with the tensor memories of CTAs of the cluster and with their shared memory.
     pub fn with_tensor<T>(
         &mut self,
         cta: &mut Cta,
@@ -83,11 +82,11 @@ impl Machine<'_> {
         Some(&mut other.asynchronous.tensor.memory)
     }
 
-    /// Tensor memory that a CTA leaves allocated.
+    /// Reports tensor memory that is still allocated when a CTA ends.
     pub fn check_leaks(&mut self, cta: &mut Cta) {
         for (at, (columns, thread, pc)) in cta.asynchronous.tensor.allocated.clone() {
             let message = format!("{columns} columns of tensor memory from {at} on are not freed when the CTA ends");
-            let help = Some("`tcgen05.dealloc` by a warp, behind a barrier of all that use it".into());
+            let help = Some("add `tcgen05.dealloc` in a warp, after a barrier of all threads that use it".into());
             self.find(cta, FaultKind::TensorMemory, thread, pc, None, None, message, help);
         }
     }

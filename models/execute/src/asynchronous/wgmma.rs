@@ -1,4 +1,5 @@
-//! `wgmma` (section 9.7.15). Each warp computes its sixteen rows at once; who reads or writes the registers before the wait is told.
+//! `wgmma` (section 9.7.15). Each warp computes its sixteen rows at once. An access of the registers before the wait is
+//! reported.
 
 use ptx_isa::{Family, Role};
 
@@ -21,11 +22,11 @@ use crate::{
     warp::{Group, Wait, Warp, each},
 };
 
-/// So many warps multiply together.
+/// The number of warps that multiply together.
 const WARPGROUP: u32 = 4;
 
 impl Machine<'_> {
-    /// A step that reads or writes registers of a product in flight.
+    /// Checks whether a step reads or writes registers of a product in flight.
     pub fn watch_registers(&mut self, cta: &mut Cta, warp: &Warp, pc: Pc, base: u32) {
         let program = self.program;
         let Some((reads, writes)) = program.touched.get(pc as usize) else { return };
@@ -55,14 +56,14 @@ impl Machine<'_> {
             own.written[at] = (warp.steps, pc);
         }
         if let Some(first) = found {
-            let help = "`wgmma.wait_group` after the product and before the access";
+            let help = "add `wgmma.wait_group` after the product and before the access";
             self.register_race(cta, warp, pc, first, help);
         }
     }
 
     fn register_race(&mut self, cta: &Cta, warp: &Warp, pc: Pc, first: Pc, help: &str) {
         let who = Who { cta: cta.index, thread: warp.first };
-        let message = "a register is accessed while `wgmma.mma_async` may still read or write it".to_owned();
+        let message = "the instruction accesses a register that `wgmma.mma_async` may still read or write".to_owned();
         let place = Some("registers of `wgmma.mma_async`".to_owned());
         let help = Some(help.into());
         self.find_detailed(
@@ -105,7 +106,8 @@ impl Machine<'_> {
         warp.groups[own].pc += 1;
     }
 
-    /// Groups are those of a warpgroup: what is waited for is complete for all of its warps, each of which has started it.
+    /// Waits for the groups of a warpgroup. Every warp of the warpgroup has started the products, so they are complete
+    /// for all warps.
     fn wait_for_products(&mut self, cta: &mut Cta, warp: &Warp, group: &Group, at: Lane, of: &Operation) -> bool {
         let w = warp.first / 32;
         let pending = self.number(cta, warp, at, of, Role::Pending);
@@ -192,7 +194,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Registers become those of a product in flight. They must not have been written behind the last `wgmma.fence`.
+    /// Marks registers as used by a product in flight. They must not have been written after the last `wgmma.fence`.
     fn enter_registers(&mut self, cta: &mut Cta, warp: &Warp, at: Lane, d: &[Reg], a: &[Reg]) {
         let own = &mut cta.asynchronous.multiplies[warp.first as usize / 32];
         own.started += 1;
@@ -212,17 +214,17 @@ impl Machine<'_> {
             own.reads.insert(at.base + register, (number, at.pc));
         }
         if let Some(first) = unfenced {
-            let help = "`wgmma.fence` after the write of the register and before the product";
+            let help = "add `wgmma.fence` after the write of the register and before the product";
             self.register_race(cta, warp, at.pc, first, help);
         }
         if let Some(first) = open {
-            let help = "`wgmma.wait_group` after the first product";
+            let help = "add `wgmma.wait_group` after the first product";
             self.register_race(cta, warp, at.pc, first, help);
         }
     }
 }
 
-/// Whether 16 bytes from a row on are of some rows.
+/// Whether the 16 bytes that begin at a row overlap a range of rows.
 fn overlaps(matrix: &SharedMatrix, row: usize, rows: &std::ops::Range<usize>) -> bool {
     let count = if matrix.across { (128 / matrix.bits.max(1)).max(1) } else { 1 };
     row < rows.end && row + count > rows.start

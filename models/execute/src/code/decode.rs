@@ -1,4 +1,4 @@
-//! Functions in the flat form of `isa/` as programs.
+//! The translation of functions in the flat form of `isa/` into programs.
 
 use ptx_isa::{
     Asynchronous, Family, ModifierKind, Module, Places, Role, Runtime, Space, Type, Variable,
@@ -26,15 +26,15 @@ use crate::{
     report::SiteKind,
 };
 
-/// All bits of an address in shared memory but the lowest one of the CTA's rank.
+/// All bits of an address in shared memory except the lowest bit of the CTA's rank.
 const PEER_MASK: u32 = 0xfeff_ffff;
 
-/// Where variables of global and constant memory are; each is asked for once for each function that has it within, or for the
-/// module.
+/// Returns the address of a variable in global or constant memory. It is called once for each function that declares
+/// variables, or for the module.
 pub type Place<'p> = dyn FnMut(&Variable) -> u64 + 'p;
 
-/// A kernel and all functions of its module. `place` says where variables of global memory are that are within functions; `global`
-/// where the variables of the module are.
+/// Decodes a kernel and all functions of its module. `place` gives the addresses of global variables that functions
+/// declare; `global` gives the addresses of the module's variables.
 pub fn decode(
     module: &Module,
     kernel: &ptx_isa::Function,
@@ -74,20 +74,21 @@ pub fn decode(
     program
 }
 
-/// Where a variable is.
+/// The location of a variable.
 #[derive(Clone, Debug)]
 enum Home {
     /// At an address of its state space.
     At(u64),
-    /// In shared memory: by its name if it is the module's, else by its function and its number there.
+    /// In shared memory. The key is the name of a module variable, or else the function and the variable's number in
+    /// it.
     Shared(String),
-    /// In local memory, from the beginning of the function's own.
+    /// In local memory, relative to the function's local memory.
     Local(i64),
-    /// The same for a parameter.
+    /// A parameter, relative to the function's local memory.
     Param(i64),
 }
 
-/// Shared memory before its variables have places, and constant memory.
+/// Shared memory before the layout of its variables, and constant memory.
 #[derive(Default)]
 struct Shared {
     variables: Vec<(String, Variable)>,
@@ -102,7 +103,7 @@ impl Shared {
         }
     }
 
-    /// Static variables first, dynamic ones all behind them.
+    /// Assigns offsets: static variables first, then all dynamic variables at one offset after them.
     fn lay_out(&mut self, program: &mut Program) {
         let mut end = 0u64;
         let (dynamic, fixed): (Vec<_>, Vec<_>) =
@@ -127,7 +128,7 @@ fn natural(variable: &Variable) -> u64 {
     variable.ty.map_or(1, |ty| u64::from(ty.bits() / 8).max(1))
 }
 
-/// A function that is decoded.
+/// A function during its translation.
 struct Frame<'f> {
     flat: &'f Flat,
     names: &'f FxHashMap<&'f str, usize>,
@@ -185,7 +186,7 @@ impl<'f> Frame<'f> {
                 None => Home::Param(frame.allocate(variable.bytes(), align)),
                 Some(Space::Local) => Home::Local(frame.allocate(variable.bytes(), align)),
                 Some(space) if space.is_shared() => {
-                    // Blocks of one function may have variables of the same name.
+                    // Blocks of a function may have variables of the same name.
                     let key = match index < flat.module_symbols {
                         true => variable.name.clone(),
                         false => format!("{}::{index}", flat.calls[0].function),
@@ -315,7 +316,7 @@ impl<'f> Frame<'f> {
         }
     }
 
-    /// An operand of an instruction without a state space: the address of a variable is its generic one.
+    /// An operand of an instruction without a state space. The address of a variable is its generic address.
     fn given_generic(&self, operand: &Operand) -> Given {
         let space = match operand {
             Operand::Address(base, _) => match **base {
@@ -341,7 +342,7 @@ impl<'f> Frame<'f> {
         step.writes.iter().map(|register| self.reg(*register)).collect()
     }
 
-    /// Registers that are loaded, with their widths in bits.
+    /// The destination registers of a load, with their widths in bits.
     fn wide(&self, step: &flat::Step) -> Vec<Option<(Reg, u32)>> {
         let one = |register: &Option<flat::Register>| {
             register.map(|register| (self.registers[register], self.flat.registers[register].bits))
@@ -356,7 +357,7 @@ impl<'f> Frame<'f> {
     fn op(&self, step: &flat::Step, entry: Pc, constants: &Constants) -> Result<Op, String> {
         Ok(match &step.action {
             Action::Compute(operation, sources) => self.compute(operation, sources, step, constants)?,
-            // A vector, such as a table of functions that execute by themselves, has no parameters to pass.
+            // A vector, such as a table of functions that the machine implements, has no parameters to pass.
             Action::Pass { from, .. } => Op::Moves(std::iter::zip(self.regs(step), self.sources(from)).collect()),
             Action::ParameterAt { .. } | Action::Call(..) => return Err("a call".into()),
             Action::Parameter { symbol, offset, ty } => match &self.symbols[*symbol] {
@@ -388,7 +389,7 @@ impl<'f> Frame<'f> {
             }
             Action::Access(access) => self.access(access, step)?,
             Action::Asynchronous(form, _) if form.family() == Family::GriddepcontrolWait => Op::GridWait,
-            // It says that others may begin, and orders nothing.
+            // The instruction allows other grids to begin, and orders nothing.
             Action::Asynchronous(form, _) if form.family() == Family::GriddepcontrolLaunchDependents => Op::Nothing,
             Action::Asynchronous(form, arguments) if is_lacking(form, arguments) => {
                 return Err(form.mnemonic());
@@ -445,7 +446,7 @@ impl<'f> Frame<'f> {
         Op::Barrier(Box::new(own), step.writes.first().and_then(|d| self.reg(*d)))
     }
 
-    /// An access of the thread's own memory.
+    /// An access of the thread's local memory.
     fn local(
         &self,
         kind: AccessKind,
@@ -470,7 +471,7 @@ impl<'f> Frame<'f> {
         }))
     }
 
-    /// `discard`: zeros are as good as any values that memory may have then.
+    /// `discard` writes zeros: any values are allowed afterwards.
     fn discard(&self, access: &flat::Access) -> Op {
         const WORD: u64 = 16;
         Op::Access(Box::new(Access {
@@ -499,7 +500,7 @@ impl<'f> Frame<'f> {
         let rmw = match access.kind {
             AccessKind::Atom | AccessKind::Red => {
                 let op = access.op.ok_or_else(unknown)?;
-                // Of f32, global memory flushes subnormal numbers and shared memory does not.
+                // Atomic addition of f32 flushes subnormal numbers in global memory, but not in shared memory.
                 let flushes = ty == Type::F32 && !access.keeps_subnormals;
                 let subnormals = match access.space {
                     Some(space) if space.is_shared() => Subnormals::Kept,
@@ -543,7 +544,7 @@ impl<'f> Frame<'f> {
         match operation {
             Operation::Collective { of, is_sync } => return self.collective(*of, *is_sync, &sources, step),
             Operation::Stack(Stack::Restore) => return Ok(Op::Stack { d: None, a: source(0) }),
-            // An instruction without a result does nothing that is seen.
+            // An instruction without a result has no effect.
             _ if results.iter().all(Option::is_none) => return Ok(Op::Nothing),
             Operation::Mov(ty) => return self.moved(*ty, operands, step, constants),
             Operation::Arithmetic(of) => return self.computation(*of, &sources, step),
@@ -558,7 +559,7 @@ impl<'f> Frame<'f> {
             Operation::Cvta { to, space } => {
                 Op::Cvta { d, space: space.unwrap_or(Space::Generic), to: *to, a: source(0) }
             }
-            // Parameters have a window of their own.
+            // Parameters have a separate window.
             Operation::Isspacep(space) => Op::Isspacep { d, space: space.unwrap_or(Space::Const), a: source(0) },
             Operation::Mapa(space) => {
                 Op::Mapa { d, space: space.unwrap_or(Space::Generic), a: source(0), rank: source(1) }
@@ -687,8 +688,9 @@ fn symbol(operand: &Operand) -> Option<usize> {
     }
 }
 
-/// Whether an asynchronous instruction is not run here: its order is not known, it reaches several memories or barriers, it tells of
-/// the layout and the reports of a barrier, or of a product that has read A, or its tensor is another one than its map has.
+/// Whether the machine lacks an asynchronous instruction: its ordering is unknown, it accesses several memories or
+/// barriers, it queries the layout or the reports of an mbarrier or the reads of A of a product, or it overrides a
+/// field of its tensor map.
 fn is_lacking(form: &Asynchronous, arguments: &[(Role, Operand)]) -> bool {
     let reports = arguments.iter().any(|(role, _)| *role == Role::Report);
     let family = form.family();

@@ -1,21 +1,21 @@
-//! What whole warps compute at once: the instructions that kernels have most. The others go through the arithmetic of `isa/` lane by
-//! lane, and so does each of these in a test, which compares the two.
+//! The computations that whole warps execute at once, for the most frequent instructions. Other computations use the
+//! arithmetic of `isa/` lane by lane. A test compares each function of this file with that arithmetic.
 
 use std::sync::LazyLock;
 
 use ptx_isa::{AluOp, Cmp, Type, arithmetic::Computation};
 use rustc_hash::FxHashMap;
 
-/// How many lanes a warp has.
+/// The number of lanes of a warp.
 pub const LANES: usize = 32;
 
 /// The values of a register in all lanes.
 pub type Column = [u64; LANES];
 
-/// A function on columns. Lanes that do not take part compute as well, and are not kept.
+/// A function on columns. It also computes lanes that do not take part; the caller discards their results.
 pub type Fast = fn(&mut Column, [&Column; 3]);
 
-/// A function of up to three operands, lane by lane.
+/// A function of up to three operands, applied lane by lane.
 macro_rules! lanes {
     (|$a:pat_param, $b:pat_param, $c:pat_param| $value:expr) => {{
         fn of(d: &mut Column, [a, b, c]: [&Column; 3]) {
@@ -32,7 +32,7 @@ fn f(bits: u64) -> f32 {
     f32::from_bits(bits as u32)
 }
 
-/// The bits of a result; PTX has one NaN of 32 bits.
+/// The bits of a result. PTX has a single NaN of 32 bits.
 fn of_f(value: f32) -> u64 {
     if value.is_nan() { 0x7fff_ffff } else { value.to_bits().into() }
 }
@@ -103,8 +103,8 @@ fn long(op: AluOp, signed: bool) -> Option<Fast> {
     }
 }
 
-/// Arithmetic on numbers of 32 and 64 bits that is rounded to nearest even and flushes nothing.
-/// The functions of floating-point numbers, by the instructions that most kernels have.
+/// The functions of floating-point computations, by their instructions. They implement the variants that round to
+/// nearest even and do not flush subnormal numbers.
 static FLOATS: LazyLock<FxHashMap<Computation, Fast>> = LazyLock::new(|| {
     let all: [(&str, Option<Fast>); 13] = [
         ("add.f32", lanes!(|a, b, _| of_f(f(a) + f(b)))),
@@ -129,7 +129,7 @@ static FLOATS: LazyLock<FxHashMap<Computation, Fast>> = LazyLock::new(|| {
     all.into_iter().filter_map(function).collect()
 });
 
-/// A comparison for each of the types that are compared alike.
+/// A comparison for each group of types that are compared alike.
 macro_rules! compare {
     ($ty:expr, |$a:ident, $b:ident| $value:expr) => {
         match ($ty.is_float(), $ty.is_signed(), $ty.bits()) {
@@ -185,7 +185,7 @@ mod tests {
     use super::*;
     use crate::random::Random;
 
-    /// Numbers where arithmetic is special, and others.
+    /// A random number, often one for which arithmetic is special.
     fn number(random: &mut Random) -> u64 {
         const SPECIAL: [u64; 16] = [
             0,
@@ -212,7 +212,7 @@ mod tests {
         }
     }
 
-    /// Compares a function on columns with the arithmetic of `isa/`; whether there is one.
+    /// Compares a function on columns with the arithmetic of `isa/`. Returns whether the function exists.
     fn check(mnemonic: &str, random: &mut Random) -> bool {
         let words: Vec<&str> = mnemonic.split('.').collect();
         let Some(of) = Computation::of(words[0], &words[1..]) else { return false };

@@ -1,10 +1,10 @@
-//! The registers that steps read.
+//! The registers that operations read.
 
 use ptx_isa::Family;
 
 use super::{Given, Op, Reg, Source};
 
-/// Whether an operation is one of `wgmma`.
+/// Whether an operation is a `wgmma` instruction.
 pub fn is_wgmma(family: Family) -> bool {
     use Family::{WgmmaCommitGroup, WgmmaFence, WgmmaMmaAsync, WgmmaMmaAsyncSp, WgmmaWaitGroup};
     matches!(family, WgmmaFence | WgmmaCommitGroup | WgmmaWaitGroup | WgmmaMmaAsync | WgmmaMmaAsyncSp)

@@ -1,5 +1,5 @@
-//! Arguments of kernels, as users write them: `out:f32[1024]`, `in:i32[4]=1,2,3,4`, `x:f16[]=x.npy`, `n=1024`, `u64:7`, `out+16`,
-//! `d=tensormap(x,128x64,box=64x16)`, and of a part of a struct `args+16=1024`.
+//! Arguments of kernels, as users write them: `out:f32[1024]`, `in:i32[4]=1,2,3,4`, `x:f16[]=x.npy`, `n=1024`, `u64:7`,
+//! `out+16`, `d=tensormap(x,128x64,box=64x16)`, and `args+16=1024` for a part of a struct.
 
 use std::{
     fs,
@@ -19,11 +19,12 @@ use super::{
 pub struct Given {
     pub name: Option<String>,
     pub value: Value,
-    /// As it was written.
+    /// The text of the argument.
     pub text: String,
 }
 
-/// What an argument is for: a parameter, the part of one at an offset in bytes, or what stands in the buffer that is one of these.
+/// The target of an argument: a parameter, a part of it at an offset in bytes, or the contents of the buffer whose
+/// address is there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place<'a> {
     pub parameter: &'a str,
@@ -33,54 +34,54 @@ pub struct Place<'a> {
     pub inside: Option<u64>,
 }
 
-/// What an argument is.
+/// The value of an argument.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
-    /// A new buffer; a file knows what is not said.
+    /// A new buffer. If the type or the count is missing, a file gives it.
     Buffer {
         ty: Option<Type>,
         count: Option<u64>,
         fill: Fill,
     },
-    /// A number; the parameter knows a type that is not said.
+    /// A number. If its type is missing, the parameter gives it.
     Number(Option<Type>, Number),
-    /// The address of another argument's buffer or of a variable of the module, and what is added to it, in bytes.
+    /// The address of another argument's buffer or of a variable of the module, plus an offset in bytes.
     Address(String, u64),
     TensorMap(Tensor),
 }
 
-/// What a buffer holds at first.
+/// The initial contents of a buffer.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Fill {
     Zero,
-    /// Numbers made of the seed, from the first to the last of these.
+    /// Random numbers in this range, inclusive.
     Random(Option<(Number, Number)>),
     /// 0, 1, 2, …
     Iota,
-    /// Nobody has written it.
+    /// Uninitialized memory.
     Uninitialized,
-    /// As many small random numbers of 32 bits as are touched.
+    /// Small random numbers of 32 bits. The buffer grows with the accesses.
     Small,
-    /// The same in each element, or one for each.
+    /// A single number for every element, or a number for each element.
     Numbers(Vec<Number>),
     File(PathBuf),
 }
 
-/// What a buffer is made of.
+/// The contents of a buffer, with all defaults resolved.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Content {
     Bytes(Vec<u8>),
-    /// So many elements from the first to the last of these.
+    /// This number of random elements in this range, inclusive.
     Random(u64, Number, Number),
-    /// So many bytes.
+    /// This number of uninitialized bytes.
     Uninitialized(u64),
-    /// As many as are touched, of small random numbers, or of zeros.
+    /// A buffer that grows with the accesses, with small random numbers, or with zeros.
     Grows,
     GrowsZero,
 }
 
 impl Content {
-    /// How many bytes there are at first, and ever; nothing if they grow.
+    /// The size in bytes. `None` if the buffer grows.
     pub fn bytes(&self, ty: Type) -> Option<u64> {
         match self {
             Self::Bytes(bytes) => Some(bytes.len() as u64),
@@ -91,10 +92,10 @@ impl Content {
     }
 }
 
-/// The most bytes of a buffer.
+/// The maximum size of a buffer in bytes.
 pub const LARGEST: u64 = 1 << 32;
 
-/// Random numbers, where nothing else is said: of integers, and of floats.
+/// The default ranges of random numbers: of integers, and of floats.
 const RANDOM: [(Number, Number); 2] =
     [(Number::Integer(0), Number::Integer(99)), (Number::Float(-1.0), Number::Float(1.0))];
 
@@ -110,7 +111,7 @@ impl Given {
         Ok(Self { name, value, text: text.to_owned() })
     }
 
-    /// What it is for, if it says so.
+    /// The target, if the argument names it.
     pub fn place(&self) -> Option<Place<'_>> {
         Place::read(self.name.as_ref()?)
     }
@@ -155,13 +156,13 @@ impl Value {
             };
             let count = match count {
                 "" => None,
-                _ => Some(number().ok_or_else(|| format!("'{count}' is no number of elements"))?),
+                _ => Some(number().ok_or_else(|| format!("expected a number of elements, found '{count}'"))?),
             };
             let fill = fill.map_or(Ok(Fill::Zero), Fill::read)?;
             return Ok(Self::Buffer { ty, count, fill });
         }
         if let Some((ty, number)) = text.split_once(':') {
-            let number = Number::read(number).ok_or_else(|| format!("'{number}' is no number"))?;
+            let number = Number::read(number).ok_or_else(|| format!("expected a number, found '{number}'"))?;
             let ty = named(ty)?;
             element::encode(ty, number)?;
             return Ok(Self::Number(Some(ty), number));
@@ -175,13 +176,13 @@ impl Value {
                 let offset = u64::try_from(offset).map_err(|_| "the offset is too large")?;
                 Ok(Self::Address(name.to_owned(), offset))
             }
-            _ => Err("it is no buffer as 'out:f32[1024]', no number and no name".into()),
+            _ => Err("expected a buffer such as 'out:f32[1024]', a number or a name".into()),
         }
     }
 }
 
 fn named(name: &str) -> Result<Type, String> {
-    element::named(name).ok_or_else(|| format!("unknown type '{name}'; the known ones are {}", element::names()))
+    element::named(name).ok_or_else(|| format!("unknown type '{name}'; the known types are {}", element::names()))
 }
 
 impl Fill {
@@ -198,13 +199,13 @@ impl Fill {
             ("small", _) => Self::Small,
             (_, Some(range)) => match &numbers(range)?[..] {
                 [first, last] if first.float() <= last.float() => Self::Random(Some((*first, *last))),
-                _ => return Err("random(FIRST,LAST) takes two numbers, the lower one first".into()),
+                _ => return Err("random(FIRST,LAST) takes two numbers, the lower number first".into()),
             },
             (list, None) => Self::Numbers(numbers(list)?),
         })
     }
 
-    /// What is the name of a file: behind `@`, or with an ending that is known.
+    /// The file that a text names: after `@`, or with a known file extension.
     pub fn file(text: &str) -> Option<PathBuf> {
         let named = text.strip_prefix('@').filter(|name| !name.is_empty());
         let ends = |ending: &str| text.len() > ending.len() && text.ends_with(ending);
@@ -212,7 +213,7 @@ impl Fill {
         named.or(plain).map(PathBuf::from)
     }
 
-    /// Whether it says how many elements there are.
+    /// Whether the contents determine the number of elements.
     pub fn has_count(&self) -> bool {
         matches!(self, Self::File(_) | Self::Small) || matches!(self, Self::Numbers(list) if list.len() > 1)
     }
@@ -221,7 +222,7 @@ impl Fill {
         matches!(self, Self::Zero) || matches!(self, Self::Numbers(list) if list[..] == [Number::Integer(0)])
     }
 
-    /// The type and contents of a buffer, whose files are in a folder.
+    /// The type and contents of a buffer. `folder` contains its files.
     pub fn content(&self, ty: Option<Type>, count: Option<u64>, folder: &Path) -> Result<(Type, Content), String> {
         let (ty, known) = match self {
             Self::File(file) => {
@@ -235,24 +236,24 @@ impl Fill {
             Self::Numbers(list) if list.len() > 1 => (ty, Some(list.len() as u64)),
             _ => (ty, None),
         };
-        let ty = ty.ok_or("it has no type")?;
+        let ty = ty.ok_or("the buffer has no type")?;
         match count {
             None if self.is_zero() => return Ok((ty, Content::GrowsZero)),
             None if *self == Self::Small => return Ok((ty, Content::Grows)),
             Some(_) if *self == Self::Small => {
-                return Err("a buffer of small numbers has as many as are touched: leave their count out".into());
+                return Err("a buffer of small numbers grows with the accesses: leave its count out".into());
             }
             _ => {}
         }
         let count = match (count, known) {
             (Some(count), Some(known)) if count != known => {
-                return Err(format!("there are {known} values for {count}"));
+                return Err(format!("expected {count} values, found {known}"));
             }
-            (count, known) => count.or(known).ok_or("how many elements it has is not said")?,
+            (count, known) => count.or(known).ok_or("the number of elements is missing")?,
         };
         let size = element::size(ty) as u64;
         let bytes = count.checked_mul(size).filter(|bytes| *bytes <= LARGEST);
-        let bytes = bytes.ok_or_else(|| format!("{count} elements are more than 4 GiB, the most that a buffer has"))?;
+        let bytes = bytes.ok_or_else(|| format!("{count} elements are more than 4 GiB, the largest buffer"))?;
         let each = |of: &dyn Fn(u64) -> Number| -> Result<Content, String> {
             let mut all = Vec::with_capacity(bytes as usize);
             (0..count).try_for_each(|index| element::encode(ty, of(index)).map(|bytes| all.extend(bytes)))?;
@@ -270,18 +271,18 @@ impl Fill {
             Self::Numbers(list) => {
                 each(&|index| list.get(index as usize).or(list.first()).copied().unwrap_or(Number::Integer(0)))?
             }
-            Self::File(_) | Self::Small => return Err("it has no count".into()),
+            Self::File(_) | Self::Small => return Err("the buffer has no count".into()),
         };
         Ok((ty, content))
     }
 }
 
 fn numbers(list: &str) -> Result<Vec<Number>, String> {
-    let number = |text: &str| Number::read(text.trim()).ok_or_else(|| format!("'{text}' is no number"));
+    let number = |text: &str| Number::read(text.trim()).ok_or_else(|| format!("expected a number, found '{text}'"));
     list.split(',').map(number).collect()
 }
 
-/// The elements of a file.
+/// The elements in a file.
 fn file_content(path: &Path, ty: Option<Type>) -> Result<(Type, Vec<u8>), String> {
     let name = path.display();
     let bytes = fs::read(path).map_err(|error| format!("cannot read '{name}': {error}"))?;
@@ -289,13 +290,15 @@ fn file_content(path: &Path, ty: Option<Type>) -> Result<(Type, Vec<u8>), String
         let ty = ty.ok_or_else(|| format!("'{name}' needs a type, as in 'x:f32[]={name}'"))?;
         return match bytes.len() % element::size(ty) {
             0 => Ok((ty, bytes)),
-            _ => Err(format!("'{name}' has {} bytes, which is no multiple of a {ty}", bytes.len())),
+            _ => Err(format!("'{name}' has {} bytes, which is not a multiple of {ty}", bytes.len())),
         };
     }
     let array = npy::read(&bytes).map_err(|why| format!("cannot read '{name}': {why}"))?;
     let kind = |ty: Type| (ty.bits(), element::is_float(ty));
     match ty {
-        Some(ty) if kind(ty) != kind(array.ty) => Err(format!("'{name}' has elements of {}, not {ty}", array.ty)),
+        Some(ty) if kind(ty) != kind(array.ty) => {
+            Err(format!("expected elements of {ty} in '{name}', found {}", array.ty))
+        }
         ty => Ok((ty.unwrap_or(array.ty), array.bytes)),
     }
 }
@@ -349,27 +352,24 @@ mod tests {
 
     #[test]
     fn what_is_none() {
-        check("u33[1]", Err(&format!("'u33[1]': unknown type 'u33'; the known ones are {}", element::names())));
+        check("u33[1]", Err(&format!("'u33[1]': unknown type 'u33'; the known types are {}", element::names())));
         check("u32[1", Err("'u32[1': a `]` is missing"));
-        check("u32[x]", Err("'u32[x]': 'x' is no number of elements"));
-        check("u32[2]=1,x", Err("'u32[2]=1,x': 'x' is no number"));
-        check("u8[2]=1,2,3", Err("there are 3 values for 2"));
+        check("u32[x]", Err("'u32[x]': expected a number of elements, found 'x'"));
+        check("u32[2]=1,x", Err("'u32[2]=1,x': expected a number, found 'x'"));
+        check("u8[2]=1,2,3", Err("expected 2 values, found 3"));
         check("u8[1]=256", Err("256 does not fit in u8"));
-        check("u8[]=1", Err("how many elements it has is not said"));
-        check("u8[2]=small", Err("a buffer of small numbers has as many as are touched: leave their count out"));
-        check("args+x=7", Err("'args+x=7': it is no buffer as 'out:f32[1024]', no number and no name"));
-        check("u8[]=iota", Err("how many elements it has is not said"));
-        check(
-            "u64[0xffffffffffffffff]",
-            Err("18446744073709551615 elements are more than 4 GiB, the most that a buffer has"),
-        );
+        check("u8[]=1", Err("the number of elements is missing"));
+        check("u8[2]=small", Err("a buffer of small numbers grows with the accesses: leave its count out"));
+        check("args+x=7", Err("'args+x=7': expected a buffer such as 'out:f32[1024]', a number or a name"));
+        check("u8[]=iota", Err("the number of elements is missing"));
+        check("u64[0xffffffffffffffff]", Err("18446744073709551615 elements are more than 4 GiB, the largest buffer"));
         check("u8:300", Err("'u8:300': 300 does not fit in u8"));
-        check("", Err("'': it is no buffer as 'out:f32[1024]', no number and no name"));
-        check("a b", Err("'a b': it is no buffer as 'out:f32[1024]', no number and no name"));
+        check("", Err("'': expected a buffer such as 'out:f32[1024]', a number or a name"));
+        check("a b", Err("'a b': expected a buffer such as 'out:f32[1024]', a number or a name"));
         check("x=@none.bin", Err("cannot read './none.bin': No such file or directory (os error 2)"));
         check(
             "f32[2]=random(1,0)",
-            Err("'f32[2]=random(1,0)': random(FIRST,LAST) takes two numbers, the lower one first"),
+            Err("'f32[2]=random(1,0)': random(FIRST,LAST) takes two numbers, the lower number first"),
         );
     }
 }

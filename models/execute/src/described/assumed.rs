@@ -1,4 +1,4 @@
-//! Launches whose description leaves something open: the search finds values, which become a part of the plan.
+//! The search for missing arguments of launches, which adds the values that it finds to the plan.
 
 use std::{
     panic::{self, AssertUnwindSafe},
@@ -14,13 +14,13 @@ use super::{
 };
 use crate::{Assumed, End, Given as Known, SearchBudget, TensorMap, Tried, Value, search};
 
-/// The emergency stop of a search for the arguments of a launch.
+/// The emergency time limit of a search for the arguments of a launch.
 const LIMIT: Duration = Duration::from_secs(60);
-/// What a number is, if the kernel admits it.
+/// The usual value of a number, if the kernel accepts it.
 const NUMBER: u64 = 64;
 
 impl Plan {
-    /// A parameter with the values that are found, and their buffers, whose names begin with `front`.
+    /// A parameter with the values that the search found. Names of its buffers begin with `front`.
     fn passed(&mut self, found: &Assumed, parameter: usize, front: &str) -> Result<Passed, String> {
         let all = found.parameters[parameter].bytes;
         let mut parts = Vec::new();
@@ -50,7 +50,7 @@ impl Plan {
         Ok(Passed::Parts(all, parts))
     }
 
-    /// A tensor map with a name, and the number of a new buffer with its tensor.
+    /// A tensor map, and the number of a new buffer with its tensor. `name` is the base of the buffer's name.
     fn mapped(&mut self, name: &str, map: &TensorMap) -> Result<(Box<TensorMap>, usize), String> {
         let ty = type_of(map.element).unwrap_or(Type::U32);
         let data = self.allocate(format!("{name}.data"), ty, Content::Grows)?;
@@ -59,7 +59,7 @@ impl Plan {
     }
 }
 
-/// Gives arguments to the parameters of which nothing is said. What cannot be launched says so when it is.
+/// Finds arguments for the open parameters of all launches. Errors of a launch are reported when it is launched.
 pub fn complete(module: &Module, plan: &mut Plan) {
     for index in 0..plan.launches.len() {
         let planned = &plan.launches[index];
@@ -71,8 +71,8 @@ pub fn complete(module: &Module, plan: &mut Plan) {
     }
 }
 
-/// The best launch with what is said. All else is as usual, unless the kernel shows that this is wrong: first the numbers, then how
-/// many threads there are.
+/// The best launch with the given values. The first attempt uses usual values for the rest. If the kernel rejects them,
+/// the second attempt lets the search choose the numbers, and the third also the number of threads.
 fn found(module: &Module, planned: &Planned) -> Option<Assumed> {
     let Planned { kernel, said, size, .. } = planned;
     let numbers = numbers(module, planned);
@@ -96,7 +96,7 @@ fn found(module: &Module, planned: &Planned) -> Option<Assumed> {
     Some(best?.launch)
 }
 
-/// A usual number for each parameter that is one and of which nothing is said, as its bits.
+/// A usual number, as bits, for each open parameter that is a number.
 fn usual(module: &Module, planned: &Planned) -> Vec<(String, u64)> {
     let Ok(Function { head, .. }) = plan::kernel(module, Some(&planned.kernel)) else { return Vec::new() };
     let has_pointers = head.parameters.iter().any(|parameter| parameter.is_pointer);
@@ -106,7 +106,7 @@ fn usual(module: &Module, planned: &Planned) -> Vec<(String, u64)> {
         let number = match ty {
             Type::F32 => 1f32.to_bits().into(),
             Type::F64 => 1f64.to_bits(),
-            // It may be an address.
+            // The parameter may be an address.
             ty if ty.bits() == 64 && !has_pointers => return None,
             _ => NUMBER,
         };
@@ -115,7 +115,7 @@ fn usual(module: &Module, planned: &Planned) -> Vec<(String, u64)> {
     numbers.collect()
 }
 
-/// The numbers that are given, as the search calls their places.
+/// The given numbers, with the names that the search uses for their places.
 fn numbers(module: &Module, planned: &Planned) -> Vec<(String, u64)> {
     let Ok(Function { head, .. }) = plan::kernel(module, Some(&planned.kernel)) else { return Vec::new() };
     let number = |bytes: &[u8]| bytes.iter().rev().fold(0, |all, byte| all << 8 | u64::from(*byte));
@@ -133,7 +133,7 @@ fn numbers(module: &Module, planned: &Planned) -> Vec<(String, u64)> {
     numbers
 }
 
-/// Puts what is found into a launch of a plan.
+/// Puts a launch that the search found into the plan.
 fn put(module: &Module, plan: &mut Plan, index: usize, found: &Assumed) {
     let kernel = &found.kernel;
     let Ok(Function { head, .. }) = plan::kernel(module, Some(kernel)) else { return };
@@ -141,7 +141,7 @@ fn put(module: &Module, plan: &mut Plan, index: usize, found: &Assumed) {
         if !matches!(plan.launches[index].arguments.get(number), Some(Passed::Open)) {
             continue;
         }
-        // Another launch may have a buffer of this name.
+        // Another launch may have a buffer with this name.
         let short = short_name(kernel, &parameter.name);
         let front = &parameter.name[..parameter.name.len() - short.len()];
         let is_taken = plan.buffers.iter().any(|buffer| buffer.name.starts_with(short));
@@ -174,7 +174,7 @@ mod tests {
         .param .b64 q, .param .align 64 .b8 map[128], .param .align 8 .b8 args[512], .param .align 4 .b8 one[8],\n\
         .param .align 8 .b8 whole[128], .param .s32 i) { ret; }\n";
 
-    /// A map that the driver makes, but for a few.
+    /// A random map that the driver accepts, with a few exceptions.
     fn map(random: &mut Random) -> TensorMap {
         let elements: Vec<_> = TensorElement::iter().collect();
         loop {
@@ -198,7 +198,7 @@ mod tests {
         }
     }
 
-    /// A launch of the kernel: each parameter is whole, or has parts and gaps.
+    /// A random launch of the kernel. Each parameter has one field, or fields with gaps between them.
     fn assumed(module: &Module, random: &mut Random) -> Assumed {
         let Function { head, .. } = plan::kernel(module, None).expect("a kernel");
         let (mut parameters, mut fields, mut end) = (Vec::new(), Vec::new(), 0u64);
@@ -242,9 +242,9 @@ mod tests {
         Assumed { kernel: "k".into(), size, parameters, fields, zeros: false }
     }
 
-    /// What a launch and its buffers are.
+    /// A launch and its buffers as text.
     fn said(launch: &Launch, device: &Device<'_>, buffers: &[crate::Buffer]) -> String {
-        // What a number leaves out is zero.
+        // Missing bytes of a number are zero.
         let argument = |argument: &Argument| match argument {
             Argument::Bytes(bytes) => {
                 format!("{:?}", bytes.iter().rev().skip_while(|byte| **byte == 0).collect::<Vec<_>>())
@@ -256,7 +256,7 @@ mod tests {
         format!("{:?} {arguments:#?} {held:?}", Launch { arguments: Vec::new(), ..launch.clone() })
     }
 
-    /// A plan of one launch with arguments, and with the values that are found.
+    /// A plan of one launch with arguments, completed by the values that the search found.
     fn planned(module: &Module, arguments: &[Given], found: &Assumed) -> Plan {
         let wish = Wish { kernel: Some(&found.kernel), size: found.size.into(), arguments, dependent: false };
         let mut plan = Plan::default();
@@ -265,7 +265,8 @@ mod tests {
         plan
     }
 
-    /// The plan of the words, and the plan of the values, make the launch that is found.
+    /// Checks that the plan made from the argument text and the plan made from the values both give the launch that the
+    /// search found.
     fn check(module: &Module, assumed: &Assumed, seed: u64) {
         let words = assumed.arguments().iter().map(|word| Given::read(word).expect("an argument")).collect::<Vec<_>>();
         check_plan(module, assumed, seed, &planned(module, &words, assumed));
@@ -307,7 +308,7 @@ mod tests {
         }
     }
 
-    /// The launches that are found for kernels, too.
+    /// The same check for launches that the search finds for kernels.
     #[test]
     fn of_kernels() {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/async");

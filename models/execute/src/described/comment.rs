@@ -1,4 +1,4 @@
-//! How a kernel is run, as comments of its file say it:
+//! Descriptions of the runs of a kernel in comments of its file:
 //!
 //! ```text
 //! // run: grid=4 block=128 out=u32[1]=0 n=1024 expect out == 512
@@ -6,8 +6,8 @@
 //! // launch: grid=4 block=16,16
 //! ```
 //!
-//! Each line with `run:` is a run, or with `dependent`, one more launch of the run in front. `launch:` has the sizes of those that do
-//! not say them.
+//! Each line with `run:` is a run, or with `dependent`, one more launch of the preceding run. `launch:` gives the sizes
+//! of runs without sizes.
 
 use std::path::Path;
 
@@ -15,12 +15,12 @@ use ptx_isa::LaunchSize;
 
 use super::{argument::Given, expect::Expectation, sizes};
 
-/// What a line says.
+/// The description in a line.
 #[derive(Clone, Debug, Default)]
 pub struct Said {
-    /// From 1; 0 if it stands in no file.
+    /// The line number, from 1, or 0 if the description is not in a file.
     pub line: u32,
-    /// Whether it is a launch behind that of the line in front, which it may start before the end of.
+    /// Whether it is a launch that follows the launch of the preceding line and may start before that launch ends.
     pub dependent: bool,
     pub kernel: Option<String>,
     pub size: LaunchSize,
@@ -28,19 +28,19 @@ pub struct Said {
     pub expect: Vec<Expectation>,
 }
 
-/// What the comments of a file say.
+/// The descriptions in the comments of a file.
 #[derive(Debug, Default)]
 pub struct Comments {
-    /// Each with the launches that depend on it behind it.
+    /// Each run with the launches that depend on it after it.
     pub runs: Vec<Vec<Said>>,
     pub launch: LaunchSize,
 }
 
-/// What is wrong with a line: its number, from 1, and why.
+/// An error in a line: the line number, from 1, and the reason.
 pub type Wrong = (u32, String);
 
 impl Comments {
-    /// Reads the comments of a file, whose files are in a folder.
+    /// Reads the comments of a file. `folder` contains the files that the comments name.
     pub fn read(text: &str, folder: &Path) -> Result<Self, Vec<Wrong>> {
         let (mut comments, mut errors) = (Self::default(), Vec::new());
         for (line, number) in text.lines().zip(1..) {
@@ -48,7 +48,7 @@ impl Comments {
                 Ok(Some(said)) if !said.dependent => comments.runs.push(vec![said]),
                 Ok(Some(said)) => match comments.runs.last_mut() {
                     Some(run) => run.push(said),
-                    None => errors.push((number, "it is dependent, and no run stands in front of it".into())),
+                    None => errors.push((number, "the run is dependent, and no run precedes it".into())),
                 },
                 Ok(None) => {}
                 Err(why) => errors.push((number, why)),
@@ -60,7 +60,7 @@ impl Comments {
                         || !said.arguments.is_empty()
                         || !said.expect.is_empty() =>
                 {
-                    Err("it has sizes alone; a line with `run:` has the rest".into())
+                    Err("a `launch:` line has only sizes; put the rest in a `run:` line".into())
                 }
                 said => Ok(said),
             });
@@ -73,10 +73,10 @@ impl Comments {
     }
 }
 
-/// What stands behind a mark in a comment.
+/// Reads the description after a mark in a comment.
 fn behind(mark: &str, line: &str, number: u32, folder: &Path) -> Result<Option<Said>, String> {
     let Some((before, words)) = line.split_once(mark) else { return Ok(None) };
-    // Only what opens or continues a comment stands before it.
+    // Only the beginning of a comment may precede the mark.
     let before = before.trim();
     if before.is_empty() || !before.chars().all(|c| "/*;#!-".contains(c)) {
         return Ok(None);
@@ -113,7 +113,7 @@ impl Said {
         Ok(said)
     }
 
-    /// This, and what another one says where it says nothing.
+    /// This description, with missing parts taken from `other`.
     pub fn over(&self, other: &Self) -> Self {
         let size = self.size.or(other.size);
         let arguments = if self.arguments.is_empty() { &other.arguments } else { &self.arguments };
@@ -122,7 +122,7 @@ impl Said {
         Self { kernel: self.kernel.clone().or(other.kernel.clone()), size, arguments, expect, ..other.clone() }
     }
 
-    /// The same as options of `ptx-atomics run`, each with a space in front.
+    /// The description as options of `ptx-atomics run`, each with a leading space.
     pub fn options(&self) -> String {
         let Self { kernel, size, arguments, expect, .. } = self;
         let one = kernel.iter().map(|kernel| ("kernel", kernel.clone())).chain(size.named());
@@ -133,7 +133,7 @@ impl Said {
     }
 }
 
-/// A word for a shell.
+/// A word, quoted for a shell if necessary.
 pub fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || "-_./:=,@%+".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) {
@@ -184,23 +184,23 @@ mod tests {
             "// run: kernel=a out=u32[1]\n// run: dependent kernel=b out\n// run: kernel=a out=u32[1]",
             Ok("1 a None None [out=u32[1]] \n2+ b None None [out] \n3 a None None [out=u32[1]] |None"),
         );
-        // It is no comment.
+        // This is not a comment.
         check("dry run: x", Ok("|None"));
         check("// a run: x", Ok("|None"));
     }
 
     #[test]
     fn what_is_wrong() {
-        check("// run: grid=x", Err("1: 'grid=x': expected one to three sizes, as 256 or 16,16,4"));
+        check("// run: grid=x", Err("1: 'grid=x': expected one to three sizes, such as 256 or 16,16,4"));
         check(
             "// run: expect x\n//launch: n=7",
-            Err("1: the condition 'x': a comparison is as 'out[3] == 7', with one of == != <= >= ~= < >\n\
-                 2: it has sizes alone; a line with `run:` has the rest"),
+            Err("1: the condition 'x': expected a comparison such as 'out[3] == 7', with one of == != <= >= ~= < >\n\
+                 2: a `launch:` line has only sizes; put the rest in a `run:` line"),
         );
         check(
             "// launch: dependent\n// run: dependent",
-            Err("1: it has sizes alone; a line with `run:` has the rest\n\
-                 2: it is dependent, and no run stands in front of it"),
+            Err("1: a `launch:` line has only sizes; put the rest in a `run:` line\n\
+                 2: the run is dependent, and no run precedes it"),
         );
     }
 }

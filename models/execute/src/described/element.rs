@@ -1,4 +1,4 @@
-//! Types of elements, and numbers as bytes of them.
+//! The types of buffer elements, and the conversion between numbers and their bytes.
 
 use std::fmt::{self, Display, Formatter};
 
@@ -6,7 +6,7 @@ use half::{bf16, f16};
 use ptx_isa::Type;
 use strum::IntoEnumIterator;
 
-/// A number, as it is written or as memory holds it.
+/// A number from text or from memory.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Number {
     Integer(i128),
@@ -22,7 +22,7 @@ impl Number {
         };
         let hex = digits.strip_prefix("0x").or(digits.strip_prefix("0X"));
         let integer = match hex {
-            // What stands before digits is no second sign.
+            // The digits may not begin with a second sign.
             Some(hex) => u64::from_str_radix(hex, 16).ok().filter(|_| !hex.starts_with('+')),
             None if digits.bytes().all(|byte| byte.is_ascii_digit()) => digits.parse::<u64>().ok(),
             None => None,
@@ -53,19 +53,19 @@ impl Display for Number {
     }
 }
 
-/// The types that elements have.
+/// The possible types of elements.
 fn elements() -> impl Iterator<Item = Type> {
     Type::iter().filter(|ty| (8..=64).contains(&ty.bits()) && !matches!(ty, Type::F16x2 | Type::Bf16x2))
 }
 
-/// The type of a name: that of PTX, or `i32` for `s32`.
+/// The type with a name: a PTX name, or `i32` for `s32`.
 pub fn named(name: &str) -> Option<Type> {
     let signed = name.strip_prefix('i').map(|digits| format!("s{digits}"));
     let name = signed.as_deref().unwrap_or(name);
     elements().find(|ty| ty.to_string() == name)
 }
 
-/// All names.
+/// The names of all types.
 pub fn names() -> String {
     elements().map(|ty| ty.to_string()).collect::<Vec<_>>().join(", ")
 }
@@ -83,7 +83,7 @@ pub fn is_signed(ty: Type) -> bool {
     matches!(ty, Type::S8 | Type::S16 | Type::S32 | Type::S64)
 }
 
-/// An element of 0, 1, 2, …, which begin again at 0 where the type has no more.
+/// An element of 0, 1, 2, …, which wraps to 0 after the largest value of an integer type.
 pub fn iota(ty: Type, index: u64) -> Number {
     let unused = if is_float(ty) { 0 } else { 64 - ty.bits() };
     Number::Integer((index << unused >> unused).into())
@@ -103,12 +103,12 @@ pub fn encode(ty: Type, number: Number) -> Result<Vec<u8>, String> {
             }
             integer.to_le_bytes()[..size(ty)].to_vec()
         }
-        (ty, Number::Float(float)) => return Err(format!("{float} is no {ty}")),
+        (ty, Number::Float(float)) => return Err(format!("expected {ty}, found {float}")),
     };
     Ok(bytes)
 }
 
-/// The number that bytes hold; those that are missing are 0.
+/// The number in bytes. Missing bytes are 0.
 pub fn decode(ty: Type, bytes: &[u8]) -> Number {
     let mut all = [0; 8];
     all.iter_mut().zip(bytes.iter().take(size(ty))).for_each(|(to, from)| *to = *from);
@@ -126,7 +126,7 @@ pub fn decode(ty: Type, bytes: &[u8]) -> Number {
     }
 }
 
-/// As few digits as tell an element from all others of its type.
+/// The number in the fewest digits that distinguish it from every other element of its type.
 pub fn shown(ty: Type, bytes: &[u8]) -> String {
     match decode(ty, bytes) {
         Number::Float(float) if ty != Type::F64 => (float as f32).to_string(),
@@ -154,7 +154,7 @@ mod tests {
         check("u64", "0xffffffffffffffff", Ok("18446744073709551615"));
         check("u8", "256", Err("256 does not fit in u8"));
         check("s8", "-129", Err("-129 does not fit in s8"));
-        check("u32", "1.5", Err("1.5 is no u32"));
+        check("u32", "1.5", Err("expected u32, found 1.5"));
         check("f32", "0.1", Ok("0.1"));
         check("f16", "1.5", Ok("1.5"));
         check("bf16", "-2", Ok("-2"));

@@ -1,4 +1,4 @@
-//! Conditions on what memory holds at the end: `out == 512 && x[3] ~= 0.5 +- 1e-3`.
+//! Conditions on the final contents of memory: `out == 512 && x[3] ~= 0.5 +- 1e-3`.
 
 use std::path::Path;
 
@@ -9,10 +9,10 @@ use super::{
     element::{self, Number},
 };
 
-/// Comparisons, of which each must hold.
+/// A conjunction of comparisons.
 #[derive(Clone, Debug)]
 pub struct Expectation {
-    /// As it was written.
+    /// The text of the condition.
     pub text: String,
     comparisons: Vec<Comparison>,
 }
@@ -22,7 +22,7 @@ struct Comparison {
     left: Place,
     operator: &'static str,
     right: Right,
-    /// Of `~=`: how far the two may be from each other, where that is said.
+    /// For `~=`: the allowed difference, if it is given.
     tolerance: Option<f64>,
 }
 
@@ -37,22 +37,22 @@ struct Place {
 enum Right {
     Place(Place),
     Fill(Fill),
-    /// What a file has.
+    /// The elements in a file.
     Elements(Type, Vec<u8>),
 }
 
-/// What memory holds, by its name.
+/// Access to memory by name.
 pub trait Memory {
     fn get(&self, name: &str) -> Option<(Type, &[u8])>;
 }
 
-/// Those with more letters come first.
+/// Longer operators come before their prefixes.
 const OPERATORS: [&str; 7] = ["==", "!=", "<=", ">=", "~=", "<", ">"];
-/// How far two numbers are from each other that are about the same, as a part of the larger one, or of 1.
+/// The allowed relative difference of `~=`, as a fraction of the larger number, or of 1.
 const TOLERANCE: f64 = 1e-5;
 
 impl Expectation {
-    /// Reads a condition, whose files are in a folder.
+    /// Reads a condition. `folder` contains its files.
     pub fn read(text: &str, folder: &Path) -> Result<Self, String> {
         let comparison = |part: &str| Comparison::read(part.trim(), folder);
         let comparisons = text.split("&&").map(comparison).collect::<Result<_, _>>();
@@ -60,7 +60,7 @@ impl Expectation {
         Ok(Self { text: text.trim().to_owned(), comparisons })
     }
 
-    /// What it names.
+    /// The names in the condition.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.comparisons.iter().flat_map(|comparison| {
             let right = match &comparison.right {
@@ -71,7 +71,7 @@ impl Expectation {
         })
     }
 
-    /// Why it does not hold, if it does not.
+    /// The reason why the condition does not hold, if it does not.
     pub fn wrong(&self, memory: &impl Memory) -> Option<String> {
         self.comparisons.iter().find_map(|comparison| comparison.wrong(memory))
     }
@@ -89,9 +89,9 @@ impl Place {
         is_name(name).then(|| Self { name: name.to_owned(), index })
     }
 
-    /// Its type and bytes.
+    /// The type and the bytes at the place.
     fn of<'m>(&self, memory: &'m impl Memory) -> Result<(Type, &'m [u8]), String> {
-        let (ty, bytes) = memory.get(&self.name).ok_or_else(|| format!("there is no '{}'", self.name))?;
+        let (ty, bytes) = memory.get(&self.name).ok_or_else(|| format!("unknown name '{}'", self.name))?;
         let size = element::size(ty);
         match self.index {
             None => Ok((ty, bytes)),
@@ -111,14 +111,14 @@ impl Comparison {
             let operator = OPERATORS.iter().find(|operator| text[at..].starts_with(**operator))?;
             Some((&text[..at], *operator, &text[at + operator.len()..]))
         });
-        let help = || format!("a comparison is as 'out[3] == 7', with one of {}", OPERATORS.join(" "));
+        let help = || format!("expected a comparison such as 'out[3] == 7', with one of {}", OPERATORS.join(" "));
         let (left, operator, right) = found.ok_or_else(help)?;
         let left = Place::read(left.trim()).ok_or_else(help)?;
         let (right, tolerance) = match right.split_once("+-") {
             None => (right.trim(), None),
             Some((right, tolerance)) => {
                 let tolerance = Number::read(tolerance.trim()).filter(|number| number.float() >= 0.0);
-                let tolerance = tolerance.filter(|_| operator == "~=").ok_or("'+-' and a number belong to '~='")?;
+                let tolerance = tolerance.filter(|_| operator == "~=").ok_or("'+-' and a number need '~='")?;
                 (right.trim(), Some(tolerance.float()))
             }
         };
@@ -137,7 +137,7 @@ impl Comparison {
         Ok(Self { left, operator, right, tolerance })
     }
 
-    /// Why it does not hold, if it does not.
+    /// The reason why the comparison does not hold, if it does not.
     fn wrong(&self, memory: &impl Memory) -> Option<String> {
         let (ty, left) = match self.left.of(memory) {
             Ok(found) => found,
@@ -149,7 +149,7 @@ impl Comparison {
             Right::Fill(Fill::Numbers(list)) => match &list[..] {
                 [one] => Box::new(|_| *one),
                 list if list.len() == count => Box::new(|index| list[index]),
-                list => return Some(format!("there are {} values for {count}", list.len())),
+                list => return Some(format!("expected {count} values, found {}", list.len())),
             },
             Right::Fill(_) => Box::new(|index| element::iota(ty, index as u64)),
             Right::Elements(ty, bytes) => match elements(*ty, bytes, count) {
@@ -170,11 +170,11 @@ impl Comparison {
             None => format!("{}[{first}]", self.left.name),
         };
         let more = if others > 0 { format!("; {} of {count} elements are wrong", others + 1) } else { String::new() };
-        Some(format!("{name} is {}, and not {} {}{more}", element::shown(ty, bytes), self.operator, right(first)))
+        Some(format!("{name} is {}, expected {} {}{more}", element::shown(ty, bytes), self.operator, right(first)))
     }
 
     fn holds(&self, ty: Type, left: Number, right: Number) -> bool {
-        // What is written counts as what the type makes of it: 0.1 of f32, -1 of u32.
+        // The number is converted to the type first: 0.1 to f32, -1 to u32.
         let right = match self.operator {
             "==" | "!=" => element::encode(ty, right).map_or(right, |bytes| element::decode(ty, &bytes)),
             _ => right,
@@ -200,13 +200,13 @@ impl Comparison {
     }
 }
 
-/// The elements of memory, each or the only one.
+/// A function that gives the elements of memory by index. A single element is used for every index.
 fn elements<'m>(ty: Type, bytes: &'m [u8], wanted: usize) -> Result<Box<dyn Fn(usize) -> Number + 'm>, String> {
     let size = element::size(ty);
     match bytes.len() / size {
         1 => Ok(Box::new(move |_| element::decode(ty, bytes))),
         count if count == wanted => Ok(Box::new(move |index| element::decode(ty, &bytes[index * size..]))),
-        count => Err(format!("there are {count} values for {wanted}")),
+        count => Err(format!("expected {wanted} values, found {count}")),
     }
 }
 
@@ -257,26 +257,26 @@ mod tests {
         ] {
             check(text, Ok(None));
         }
-        check("one == 511", Ok(Some("one is 512, and not == 511")));
-        check("out == 1", Ok(Some("out[0] is 0, and not == 1; 2 of 3 elements are wrong")));
+        check("one == 511", Ok(Some("one is 512, expected == 511")));
+        check("out == 1", Ok(Some("out[0] is 0, expected == 1; 2 of 3 elements are wrong")));
         check("out[3] == 1", Ok(Some("'out' has 3 elements")));
-        check("out == 1,2", Ok(Some("there are 2 values for 3")));
-        check("one == out", Ok(Some("there are 3 values for 1")));
-        check("x ~= 0.2", Ok(Some("x is 0.1, and not ~= 0.2")));
-        check("none == 1", Ok(Some("there is no 'none'")));
+        check("out == 1,2", Ok(Some("expected 3 values, found 2")));
+        check("one == out", Ok(Some("expected 1 values, found 3")));
+        check("x ~= 0.2", Ok(Some("x is 0.1, expected ~= 0.2")));
+        check("none == 1", Ok(Some("unknown name 'none'")));
     }
 
     #[test]
     fn what_is_none() {
-        let help = "a comparison is as 'out[3] == 7', with one of == != <= >= ~= < >";
+        let help = "expected a comparison such as 'out[3] == 7', with one of == != <= >= ~= < >";
         for text in ["out", "out == ", "out = 1", "1 == out", "out == 1 &&", "out[x] == 1", "out == random"] {
             if text == "out == random" {
-                // It is a name.
-                check(text, Ok(Some("there is no 'random'")));
+                // `random` is a name.
+                check(text, Ok(Some("unknown name 'random'")));
                 continue;
             }
             check(text, Err(&format!("the condition '{text}': {help}").replace("== '", "=='")));
         }
-        check("one == 1 +- 2", Err("the condition 'one == 1 +- 2': '+-' and a number belong to '~='"));
+        check("one == 1 +- 2", Err("the condition 'one == 1 +- 2': '+-' and a number need '~='"));
     }
 }

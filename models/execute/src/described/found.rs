@@ -1,4 +1,4 @@
-//! What all executions of a plan found together.
+//! The combined results of all executions of a plan.
 
 use strum::IntoStaticStr;
 
@@ -11,25 +11,25 @@ use super::{
 };
 use crate::{Fault, FaultKind, LaunchError, Note, Report};
 
-/// What came of a plan.
+/// The results of a plan.
 pub struct Found {
     pub plan: Plan,
     pub findings: Vec<Shown>,
     pub notes: Vec<Note>,
-    /// Why it was not launched.
+    /// The reasons why a launch was rejected.
     pub errors: Vec<LaunchError>,
     pub failed: Vec<Failed>,
-    /// How many instructions threads have executed.
+    /// The number of instructions that threads have executed.
     pub steps: u64,
-    /// How many seeds were run.
+    /// The number of seeds that were run.
     pub seeds: usize,
-    /// What the kernels printed with the first seed.
+    /// The output of the kernels with the first seed.
     pub printed: String,
-    /// What memory holds with the first seed.
+    /// The final contents of memory with the first seed.
     pub memory: Held,
 }
 
-/// A finding, and who found it.
+/// A finding, with its kernel and the seeds that found it.
 pub struct Shown {
     pub finding: Fault,
     pub kernel: String,
@@ -37,27 +37,27 @@ pub struct Shown {
     pub seeds: Vec<u64>,
 }
 
-/// How findings are shown.
+/// Options for the presentation of findings.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Showing {
     pub races_are_warnings: bool,
-    /// Whether a pair of accesses and the pair in the other order are two findings, as for `check`.
+    /// Whether the two orders of a pair of accesses are separate findings, as for `check`.
     pub in_order: bool,
 }
 
 /// A condition that does not hold.
 pub struct Failed {
     pub text: String,
-    /// With the first of the seeds.
+    /// The reason with the first of the seeds.
     pub why: String,
     pub seeds: Vec<u64>,
 }
 
-/// What a finding is to its reader.
+/// The importance of a finding for its reader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
 pub enum Importance {
-    /// It ends the run, and says nothing of the kernel.
+    /// The finding ends the run, and gives no information about the kernel.
     Unknown,
     Wrong,
     Warning,
@@ -139,7 +139,7 @@ impl Found {
         }
     }
 
-    /// The exit status: 0 if nothing is wrong, 1 if something is, 2 if it did not run to its end.
+    /// The exit status: 0 without errors, 1 with errors, 2 if the run did not reach its end.
     pub fn status(&self) -> u8 {
         let has = |level| self.findings.iter().any(|shown| shown.level == level);
         match () {
@@ -149,7 +149,7 @@ impl Found {
         }
     }
 
-    /// The first seed with which something is wrong.
+    /// The first seed with an error.
     pub fn failing_seed(&self) -> Option<u64> {
         let findings =
             self.findings.iter().filter(|shown| shown.level != Importance::Warning).map(|shown| &shown.seeds);
@@ -160,7 +160,7 @@ impl Found {
         self.findings.iter().filter(|shown| shown.finding.kind == FaultKind::Race).count()
     }
 
-    /// What nobody has asked for, in one line.
+    /// The values that the search chose, in one line.
     pub fn chosen(&self) -> Option<String> {
         let grows = self.plan.buffers.iter().filter(|buffer| buffer.content == Content::Grows);
         let buffers = match &grows.map(|buffer| &*buffer.name).collect::<Vec<_>>()[..] {
@@ -169,10 +169,10 @@ impl Found {
             all => Some(format!("{} are buffers of small random numbers", all.join(", "))),
         };
         let all: Vec<_> = buffers.into_iter().chain(self.plan.chosen()).collect();
-        (!all.is_empty()).then(|| format!("chosen, since nothing says it: {}", all.join("; ")))
+        (!all.is_empty()).then(|| format!("chosen, because not given: {}", all.join("; ")))
     }
 
-    /// A line about the whole run, which has looked for races or not.
+    /// A line about the whole run. `races` is whether it checked for races.
     pub fn summary(&self, races: bool) -> String {
         let counted = |count: usize, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
         let other = |shown: &&Shown, level| shown.finding.kind != FaultKind::Race && shown.level == level;
@@ -180,7 +180,7 @@ impl Found {
         let end = if self.status() == 2 { "not run to its end, " } else { "" };
         let steps = format!("{} by threads", counted(self.steps as usize, "instruction"));
         let races = match self.races() {
-            _ if !races => "races not looked for".to_owned(),
+            _ if !races => "races not checked".to_owned(),
             0 => "no race".to_owned(),
             count => counted(count, "race"),
         };
@@ -194,7 +194,7 @@ impl Found {
         format!("{}: {}", self.plan.title(), all.collect::<Vec<_>>().join(", "))
     }
 
-    /// What a buffer or a variable holds, in one line; of its elements, so many at most.
+    /// The contents of a buffer or a variable in one line, with at most `most` elements.
     pub fn contents(&self, name: &str, most: Option<usize>) -> Option<String> {
         let (ty, bytes) = self.memory.get(name)?;
         let all = bytes.chunks_exact(element::size(ty));
@@ -204,7 +204,7 @@ impl Found {
         Some(format!("{name} = [{}{more}]\n", shown.join(", ")))
     }
 
-    /// With which of all seeds, in words; nothing where there is but one.
+    /// The seeds as text, relative to all seeds. `None` if only one seed was run.
     pub fn with(&self, seeds: &[u64]) -> Option<String> {
         let first = seeds.first().filter(|_| self.seeds > 1)?;
         Some(match seeds.len() {

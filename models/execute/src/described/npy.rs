@@ -1,13 +1,14 @@
-//! Files of NumPy ('NumPy Enhancement Proposal 1', versions 1.0 and 2.0): little endian, in the order of C.
+//! Files of NumPy ('NumPy Enhancement Proposal 1', versions 1.0 and 2.0): little-endian, in C order.
 
 use ptx_isa::Type;
 
 use super::element;
 
-/// What every file begins with.
+/// The bytes at the beginning of every file.
 const MAGIC: &[u8] = b"\x93NUMPY";
 
-/// The types of NumPy, by what they are here. The first of a type is what is written, the others are read as it.
+/// The types of NumPy with their PTX types. Files are written with the first entry of a type; the other entries are
+/// only read.
 const TYPES: [(&str, Type); 14] = [
     ("|u1", Type::U8),
     ("|b1", Type::U8),
@@ -21,7 +22,7 @@ const TYPES: [(&str, Type); 14] = [
     ("<f2", Type::F16),
     ("<f4", Type::F32),
     ("<f8", Type::F64),
-    // So the package ml_dtypes writes its bfloat16.
+    // The package ml_dtypes writes bfloat16 in this form.
     ("<V2", Type::Bf16),
     ("|V2", Type::Bf16),
 ];
@@ -33,38 +34,40 @@ pub struct Array {
     pub bytes: Vec<u8>,
 }
 
-/// Reads a file; its dimensions are forgotten.
+/// Reads a file and discards its dimensions.
 pub fn read(file: &[u8]) -> Result<Array, String> {
-    let rest = file.strip_prefix(MAGIC).ok_or("it is no file of NumPy")?;
+    let rest = file.strip_prefix(MAGIC).ok_or("the file is not a NumPy file")?;
     let (length, rest) = match rest {
         [1, _, a, b, rest @ ..] => (usize::from(u16::from_le_bytes([*a, *b])), rest),
         [2, _, a, b, c, d, rest @ ..] => (u32::from_le_bytes([*a, *b, *c, *d]) as usize, rest),
-        [version, ..] => return Err(format!("its version {version} is not 1 or 2")),
-        [] => return Err("it ends in its head".into()),
+        [version, ..] => return Err(format!("expected version 1 or 2, found {version}")),
+        [] => return Err("the file ends in its header".into()),
     };
-    let (head, bytes) = rest.split_at_checked(length).ok_or("it ends in its head")?;
+    let (head, bytes) = rest.split_at_checked(length).ok_or("the file ends in its header")?;
     let head = String::from_utf8_lossy(head);
     let value = |key: &str| {
         let (_, behind) = head.split_once(&format!("'{key}':"))?;
         Some(behind.trim_start())
     };
-    let descr = value("descr").and_then(|text| text.strip_prefix('\'')?.split('\'').next()).ok_or("it has no type")?;
+    let descr =
+        value("descr").and_then(|text| text.strip_prefix('\'')?.split('\'').next()).ok_or("the file has no type")?;
     let ty = TYPES.iter().find(|(name, _)| *name == descr).map(|(_, ty)| *ty);
-    let ty = ty.ok_or_else(|| format!("its type '{descr}' is none that a buffer has"))?;
-    let shape = value("shape").and_then(|text| text.strip_prefix('(')?.split(')').next()).ok_or("it has no shape")?;
+    let ty = ty.ok_or_else(|| format!("no buffer has the type '{descr}'"))?;
+    let shape =
+        value("shape").and_then(|text| text.strip_prefix('(')?.split(')').next()).ok_or("the file has no shape")?;
     let sizes: Option<Vec<usize>> =
         shape.split(',').map(str::trim).filter(|size| !size.is_empty()).map(|size| size.parse().ok()).collect();
-    let sizes = sizes.ok_or("its shape is no list of sizes")?;
+    let sizes = sizes.ok_or("its shape is not a list of sizes")?;
     if value("fortran_order").is_some_and(|text| text.starts_with("True")) && sizes.len() > 1 {
-        return Err("it is in the order of Fortran; numpy.ascontiguousarray gives the order of C".into());
+        return Err("the array is in Fortran order; numpy.ascontiguousarray gives C order".into());
     }
     let count = sizes.iter().try_fold(1usize, |all, size| all.checked_mul(*size));
     let length = count.and_then(|count| count.checked_mul(element::size(ty)));
-    let bytes = length.and_then(|length| bytes.get(..length)).ok_or("it is shorter than its shape")?;
+    let bytes = length.and_then(|length| bytes.get(..length)).ok_or("the file is shorter than its shape")?;
     Ok(Array { ty, bytes: bytes.to_vec() })
 }
 
-/// A file with one dimension. What NumPy has no type for becomes unsigned numbers.
+/// Writes a file with one dimension. Types that NumPy lacks are written as unsigned numbers.
 pub fn write(ty: Type, bytes: &[u8]) -> Vec<u8> {
     let ty = match ty {
         Type::B8 => Type::U8,
@@ -108,16 +111,16 @@ mod tests {
         let head = "{'descr': '<f4', 'fortran_order': False, 'shape': (1, 2), }";
         for version in [1, 2] {
             check(&file(version, head, &[1; 9]), Ok((Type::F32, &[1; 8])));
-            check(&file(version, head, &[1; 7]), Err("it is shorter than its shape"));
+            check(&file(version, head, &[1; 7]), Err("the file is shorter than its shape"));
         }
-        check(&file(3, head, &[1; 8]), Err("its version 3 is not 1 or 2"));
-        check(b"text", Err("it is no file of NumPy"));
-        check(MAGIC, Err("it ends in its head"));
-        check(&file(1, head, &[])[..20], Err("it ends in its head"));
-        check(&file(1, &head.replace("<f4", ">f4"), &[1; 8]), Err("its type '>f4' is none that a buffer has"));
-        check(&file(1, &head.replace("1, 2", "x"), &[1; 8]), Err("its shape is no list of sizes"));
+        check(&file(3, head, &[1; 8]), Err("expected version 1 or 2, found 3"));
+        check(b"text", Err("the file is not a NumPy file"));
+        check(MAGIC, Err("the file ends in its header"));
+        check(&file(1, head, &[])[..20], Err("the file ends in its header"));
+        check(&file(1, &head.replace("<f4", ">f4"), &[1; 8]), Err("no buffer has the type '>f4'"));
+        check(&file(1, &head.replace("1, 2", "x"), &[1; 8]), Err("its shape is not a list of sizes"));
         let huge = head.replace("1, 2", "99999999999, 99999999999");
-        check(&file(1, &huge, &[1; 8]), Err("it is shorter than its shape"));
+        check(&file(1, &huge, &[1; 8]), Err("the file is shorter than its shape"));
         let fortran = read(&file(1, &head.replace("False", "True"), &[1; 8]));
         assert!(fortran.is_err_and(|error| error.contains("Fortran")));
         check(&file(1, &head.replace("1, 2", ""), &[1; 8]), Ok((Type::F32, &[1; 4])));

@@ -1,4 +1,4 @@
-//! What is run: buffers, and launches with their arguments.
+//! The plan of a run: buffers, and launches with their arguments.
 
 use std::path::{Path, PathBuf};
 
@@ -15,18 +15,18 @@ use super::{
 };
 use crate::TensorMap;
 
-/// Buffers, and launches that share them.
+/// Buffers, and launches that use them.
 #[derive(Clone, Debug, Default)]
 pub struct Plan {
-    /// The line that says it, from 1; 0 if it stands in no file.
+    /// The line of its description, from 1, or 0 if the description is not in a file.
     pub line: u32,
     pub buffers: Vec<Allocation>,
     pub maps: Vec<MapIn>,
     pub launches: Vec<Planned>,
     pub expect: Vec<Expectation>,
-    /// Arguments that nobody has given.
+    /// The arguments that the search chose.
     pub chosen: Vec<String>,
-    /// The files that buffers are written to.
+    /// The buffers that are written to files.
     pub out: Vec<(String, PathBuf)>,
 }
 
@@ -38,12 +38,12 @@ pub struct Allocation {
     pub content: Content,
 }
 
-/// A tensor map that stands in a buffer.
+/// A tensor map in a buffer.
 #[derive(Clone, Debug)]
 pub struct MapIn {
     /// The number of the buffer.
     pub buffer: usize,
-    /// Where in it, in bytes.
+    /// The offset in the buffer, in bytes.
     pub at: usize,
     pub map: Box<TensorMap>,
     /// The number of the buffer with the tensor.
@@ -54,33 +54,33 @@ pub struct MapIn {
 #[derive(Clone, Debug)]
 pub struct Planned {
     pub kernel: String,
-    /// What the user or the kernel says of the sizes.
+    /// The sizes that the user or the kernel gives.
     pub said: LaunchSize,
     pub size: FullSize,
     pub arguments: Vec<Passed>,
     pub dependent: bool,
 }
 
-/// What a parameter is.
+/// The value of a parameter.
 #[derive(Clone, Debug)]
 pub enum Passed {
     Bytes(Vec<u8>),
-    /// The address of a buffer, and what is added to it, in bytes.
+    /// The address of a buffer, plus an offset in bytes.
     Buffer(usize, u64),
-    /// The same of a variable of the module.
+    /// The address of a variable of the module, plus an offset in bytes.
     Variable(String, u64),
     /// A tensor map of the buffer with this number.
     TensorMap(Box<TensorMap>, usize),
-    /// Parts at these offsets in bytes, of a parameter of so many bytes. Other parts are zero.
+    /// Parts at these offsets in bytes, of a parameter of the given size. Other parts are zero.
     Parts(u64, Vec<(u64, Passed)>),
-    /// Nothing is said of it.
+    /// No value is given.
     Open,
 }
 
-/// The size of a tensor map, which is aligned to half of it at least.
+/// The size of a tensor map, which is aligned to at least half of it.
 const TENSOR_MAP: u64 = 128;
 
-/// The kernel of a name, of a part of a name that only one has, or the only one.
+/// The kernel with a name, or with a unique part of a name, or the only kernel.
 pub fn kernel<'m>(module: &'m Module, wanted: Option<&str>) -> Result<&'m Function, String> {
     let all: Vec<_> = module.kernels().collect();
     let names = all.iter().map(|function| &*function.name).collect::<Vec<_>>().join(", ");
@@ -92,9 +92,9 @@ pub fn kernel<'m>(module: &'m Module, wanted: Option<&str>) -> Result<&'m Functi
     let mut others = all.iter().filter(fits);
     match (exact, others.next(), others.next(), wanted) {
         (Some(found), ..) | (None, Some(found), None, _) => Ok(*found),
-        _ if all.is_empty() => Err("there is no kernel: no `.entry` that has a body".into()),
-        (.., Some(name)) => Err(format!("'{name}' is the name of no kernel, or of several; there are {names}")),
-        (.., None) => Err(format!("there are several kernels; choose one by --kernel: {names}")),
+        _ if all.is_empty() => Err("the module has no kernel: no `.entry` has a body".into()),
+        (.., Some(name)) => Err(format!("expected the name of one kernel, found '{name}'; the kernels are {names}")),
+        (.., None) => Err(format!("the module has several kernels; choose one by --kernel: {names}")),
     }
 }
 
@@ -118,7 +118,7 @@ fn declared_shared(function: &Function) -> u64 {
     lines.flatten().filter(shared).fold(0, |all: u64, variable| all.saturating_add(variable.bytes()))
 }
 
-/// What a launch is asked for.
+/// The requested properties of a launch.
 pub struct Wish<'a> {
     pub kernel: Option<&'a str>,
     pub size: LaunchSize,
@@ -127,7 +127,7 @@ pub struct Wish<'a> {
 }
 
 impl Plan {
-    /// Adds a launch. Files of its buffers are in a folder.
+    /// Adds a launch. `folder` contains the files of its buffers.
     pub fn launch(&mut self, module: &Module, wish: &Wish<'_>, folder: &Path) -> Result<(), Vec<String>> {
         let function = kernel(module, wish.kernel).map_err(|why| vec![why])?;
         let head = &function.head;
@@ -146,7 +146,8 @@ impl Plan {
         Err(wrong.into_iter().map(|why| format!("kernel '{kernel}': {why}")).collect())
     }
 
-    /// What each parameter is: an argument with its name, or with what follows the kernel's name in it, or else the next one of the others.
+    /// The value of each parameter: the argument with its name, or with its name without the prefix of the kernel's
+    /// name, or else the next argument without a name.
     fn arguments(
         &mut self,
         module: &Module,
@@ -172,7 +173,7 @@ impl Plan {
                 None => {
                     let (count, known) = (parameters.len(), given.len());
                     let are = if known == 1 { "is" } else { "are" };
-                    wrong.push(format!("it has {count} parameter{}, and {known} {are} given", s(count)));
+                    wrong.push(format!("the kernel has {count} parameter{}, and {known} {are} given", s(count)));
                     return Err(wrong);
                 }
             };
@@ -183,12 +184,16 @@ impl Plan {
         }
         if let Some(more) = others.next() {
             let count = parameters.len();
-            wrong.push(format!("it has {count} parameter{}, and '{}' is one more argument", s(count), more.text));
+            wrong.push(format!(
+                "the kernel has {count} parameter{}, and '{}' is an extra argument",
+                s(count),
+                more.text
+            ));
         }
         if wrong.is_empty() { Ok(passed) } else { Err(wrong) }
     }
 
-    /// What a parameter is of which all or parts have these arguments.
+    /// The value of a parameter from arguments for the whole parameter or for parts of it.
     fn parts(
         &mut self,
         module: &Module,
@@ -209,15 +214,15 @@ impl Plan {
                     self.maps.push(MapIn { buffer, at: inside as usize, map, data });
                 }
                 (Some(_), _, Value::TensorMap(_)) => {
-                    return Err(format!("'{text}' is in a buffer, and no argument in front of it makes one there"));
+                    return Err(format!("'{text}' is in a buffer, and no earlier argument makes one there"));
                 }
-                (Some(_), ..) => return Err(format!("'{text}': only a tensor map is put into a buffer")),
-                (None, Some(_), _) => return Err(format!("'{text}' is a second argument for the same place")),
+                (Some(_), ..) => return Err(format!("'{text}': a buffer takes only a tensor map")),
+                (None, Some(_), _) => return Err(format!("'{text}' is a second argument for the same bytes")),
                 (None, None, _) if offset.is_none() => parts.push((0, self.given(module, parameter, given, folder)?)),
                 (None, None, _) => {
                     let all = bytes(parameter);
                     let rest = all.checked_sub(at).filter(|rest| *rest > 0);
-                    let rest = rest.ok_or_else(|| format!("'{text}' is behind its {all} bytes"))?;
+                    let rest = rest.ok_or_else(|| format!("'{text}' is after the last of its {all} bytes"))?;
                     let part = Parameter { ty: Some(Type::B8), elements: Some(rest), align: 1, ..parameter.clone() };
                     parts.push((at, self.given(module, &part, given, folder)?));
                 }
@@ -252,7 +257,7 @@ impl Plan {
                     return Ok(Passed::Buffer(buffer, *offset));
                 }
                 let is_variable = variables(module).any(|variable| variable.name == *of);
-                let none = || format!("'{of}' is no number, no buffer in front of it, and no variable of the module");
+                let none = || format!("expected a number, an earlier buffer or a variable of the module, found '{of}'");
                 is_variable.then(|| Passed::Variable(of.clone(), *offset)).ok_or_else(none)
             }
             Value::TensorMap(tensor) => self.tensor_map(parameter, name, tensor, folder),
@@ -284,7 +289,7 @@ impl Plan {
         }
     }
 
-    /// A tensor map that is a parameter, or to which one is a pointer.
+    /// A tensor map as a parameter, or in a buffer whose address is the parameter.
     fn tensor_map(
         &mut self,
         parameter: &Parameter,
@@ -314,41 +319,41 @@ impl Plan {
             }
             Value::Address(of, 0) => {
                 let found = self.buffers.iter().position(|buffer| buffer.name == *of);
-                found.ok_or_else(|| format!("'{of}' is no buffer in front of it"))?
+                found.ok_or_else(|| format!("expected an earlier buffer, found '{of}'"))?
             }
-            _ => return Err(format!("'{text}' is no buffer")),
+            _ => return Err(format!("expected a buffer, found '{text}'")),
         };
         let Allocation { ty, content, .. } = &self.buffers[data];
         Ok((Box::new(tensor.map(*ty, content.bytes(*ty))?), data))
     }
 
-    /// A new buffer; its number.
+    /// Adds a buffer. Returns its number.
     pub fn allocate(&mut self, name: String, ty: Type, content: Content) -> Result<usize, String> {
         if self.buffers.iter().any(|buffer| buffer.name == name) {
-            return Err(format!("there are two buffers with the name '{name}'"));
+            return Err(format!("two buffers have the name '{name}'"));
         }
         self.buffers.push(Allocation { name, ty, content });
         Ok(self.buffers.len() - 1)
     }
 
-    /// All that nobody has asked for, as options and arguments.
+    /// The sizes and arguments that the user did not give, as options and arguments.
     pub fn chosen(&self) -> Vec<String> {
         let sizes = self.launches.iter().flat_map(|launch| sizes::chosen(launch.said, launch.size));
         sizes.chain(self.chosen.iter().cloned()).collect()
     }
 
-    /// The type of what a name stands for: a buffer, or a variable.
+    /// The type of the buffer or variable with a name.
     pub fn named(&self, module: &Module, name: &str) -> Option<Type> {
         let buffer = self.buffers.iter().find(|buffer| buffer.name == name).map(|buffer| buffer.ty);
         buffer.or_else(|| variables(module).find(|variable| variable.name == name)?.ty)
     }
 
-    /// The bytes that its buffers have at first, and may have.
+    /// The total size of the buffers that do not grow.
     pub fn bytes(&self) -> u64 {
         self.buffers.iter().filter_map(|buffer| buffer.content.bytes(buffer.ty)).sum()
     }
 
-    /// The kernels in their order, and where there is but one launch, its sizes.
+    /// The kernels in their order. For a single launch also its sizes.
     pub fn title(&self) -> String {
         match &self.launches[..] {
             [one] => one.to_string(),
@@ -375,7 +380,7 @@ fn bytes(parameter: &Parameter) -> u64 {
     element * parameter.elements.unwrap_or(1)
 }
 
-/// Whether it has parts.
+/// Whether a parameter may have parts.
 fn is_struct(parameter: &Parameter) -> bool {
     parameter.elements.is_some() || bytes(parameter) > 8
 }
@@ -384,21 +389,21 @@ fn is_tensor_map(parameter: &Parameter) -> bool {
     bytes(parameter) == TENSOR_MAP && parameter.align >= TENSOR_MAP / 2
 }
 
-/// Whether a parameter can hold an address.
+/// Checks that a parameter can hold an address.
 fn pointer(parameter: &Parameter, text: &str) -> Result<(), String> {
     if is_tensor_map(parameter) {
-        return Err(format!("it is a tensor map, and '{text}' is an address"));
+        return Err(format!("expected a tensor map, found the address '{text}'"));
     }
     let fits = parameter.ty.is_some_and(|ty| !element::is_float(ty)) && bytes(parameter) >= 8;
     let ty = parameter.ty.map(|ty| ty.to_string()).unwrap_or_default();
-    if fits { Ok(()) } else { Err(format!("'{text}' is an address, and the parameter is a {ty}")) }
+    if fits { Ok(()) } else { Err(format!("expected {ty}, found the address '{text}'")) }
 }
 
-/// The type of a number for a parameter that may have only a width.
+/// The type of a number for a parameter, whose type may give only a width.
 fn number_type(parameter: &Parameter, number: Number) -> Result<Type, String> {
-    let ty = parameter.ty.ok_or("it has no type")?;
+    let ty = parameter.ty.ok_or("the parameter has no type")?;
     match (number, parameter.elements) {
-        (_, Some(_)) => Err("it is a struct: give the number a type, as in 'u32:7', which are its first bytes".into()),
+        (_, Some(_)) => Err("the parameter is a struct: give its first bytes a type, as in 'u32:7'".into()),
         (Number::Float(_), None) => match ty {
             Type::B16 => Ok(Type::F16),
             Type::B32 => Ok(Type::F32),
@@ -450,28 +455,24 @@ mod tests {
     #[test]
     fn what_is_wrong() {
         let check_k = |arguments, why: &str| check("k", arguments, Err(&format!("kernel 'k': {why}")));
-        check_k("out:u8[1]", "it has 3 parameters, and 1 is given");
-        check_k("out:u8[1] 7 1 1", "it has 3 parameters, and '1' is one more argument");
-        check_k("7 out:u8[1] 1", "parameter 'n': 'out:u8[1]' is an address, and the parameter is a u32");
+        check_k("out:u8[1]", "the kernel has 3 parameters, and 1 is given");
+        check_k("out:u8[1] 7 1 1", "the kernel has 3 parameters, and '1' is an extra argument");
+        check_k("7 out:u8[1] 1", "parameter 'n': expected u32, found the address 'out:u8[1]'");
         check_k(
             "out 7 1",
-            "parameter 'p': 'out' is no number, no buffer in front of it, and no variable of the module",
+            "parameter 'p': expected a number, an earlier buffer or a variable of the module, found 'out'",
         );
         check_k("n=u64:7", "parameter 'n': 'n=u64:7' has 64 bits, and the parameter has 32");
-        check_k("n=1.5", "parameter 'n': 1.5 is no u32");
-        check_k("n+4=1", "parameter 'n': 'n+4=1' is behind its 4 bytes");
+        check_k("n=1.5", "parameter 'n': expected u32, found 1.5");
+        check_k("n+4=1", "parameter 'n': 'n+4=1' is after the last of its 4 bytes");
         check_k("n+2=70000", "parameter 'n': 70000 does not fit in its 2 bytes");
-        check_k("n=1 n=2", "parameter 'n': 'n=2' is a second argument for the same place");
-        check_k("p:u8[1] p[0]=7", "parameter 'p': 'p[0]=7': only a tensor map is put into a buffer");
+        check_k("n=1 n=2", "parameter 'n': 'n=2' is a second argument for the same bytes");
+        check_k("p:u8[1] p[0]=7", "parameter 'p': 'p[0]=7': a buffer takes only a tensor map");
         check_k(
             "p[0]=tensormap(u8[],16,box=16)",
-            "parameter 'p': 'p[0]=tensormap(u8[],16,box=16)' is in a buffer, and no argument in front of it makes one there",
+            "parameter 'p': 'p[0]=tensormap(u8[],16,box=16)' is in a buffer, and no earlier argument makes one there",
         );
-        check("none", "", Err("'none' is the name of no kernel, or of several; there are k, plain"));
-        check(
-            "plain",
-            "x:u8[1] x:u8[1] u8:1",
-            Err("kernel 'plain': parameter 'b': there are two buffers with the name 'x'"),
-        );
+        check("none", "", Err("expected the name of one kernel, found 'none'; the kernels are k, plain"));
+        check("plain", "x:u8[1] x:u8[1] u8:1", Err("kernel 'plain': parameter 'b': two buffers have the name 'x'"));
     }
 }

@@ -1,4 +1,4 @@
-//! What is run of a module: what its comments say, with what the user says in place of it.
+//! The plans for a module: the descriptions in its comments, overridden by the user's options.
 
 use std::path::Path;
 
@@ -10,11 +10,11 @@ use super::{
     plan::{Plan, Wish},
 };
 
-/// A plan for each run that the comments say; one, if they say none. The files of comments are in a folder, those that the user names
-/// are not.
+/// Makes a plan for each run in the comments, or one plan if there is none. `folder` contains the files that comments
+/// name; files that the user names are relative to the working directory.
 ///
 /// # Errors
-/// All that is wrong, each with the line of its comment, or 0 for what the user says.
+/// All errors, each with the line of its comment, or 0 for an error in the user's options.
 pub fn plans(module: &Module, comments: Comments, user: &Said, folder: &Path) -> Result<Vec<Plan>, Vec<Wrong>> {
     let is_wanted = |said: &Said| match (&said.kernel, &user.kernel) {
         (Some(kernel), Some(wanted)) => kernel.contains(wanted.as_str()),
@@ -31,8 +31,7 @@ pub fn plans(module: &Module, comments: Comments, user: &Said, folder: &Path) ->
             given.name.is_some() && said.arguments.iter().any(|one| one.name == given.name)
         };
         let is_stray = |given: &&Given| run.len() > 1 && !run.iter().any(|said| has(said, given));
-        let stray =
-            |given: &Given| (0, format!("--arg {}: none of these launches has an argument of that name", given.text));
+        let stray = |given: &Given| (0, format!("--arg {}: no launch has an argument of this name", given.text));
         errors.extend(user.arguments.iter().filter(is_stray).map(stray));
         for said in &run {
             let own = user.arguments.iter().filter(|given| run.len() == 1 || has(said, given));
@@ -46,7 +45,7 @@ pub fn plans(module: &Module, comments: Comments, user: &Said, folder: &Path) ->
                 arguments: &arguments,
                 dependent: said.dependent,
             };
-            // What the user says stands in no line of the file.
+            // The user's options are not in a line of the file.
             let line = if user.size == LaunchSize::default() && user.arguments.is_empty() { said.line } else { 0 };
             if let Err(all) = plan.launch(module, &wish, folder) {
                 errors.extend(all.into_iter().map(|why| (line, why)));
@@ -61,8 +60,8 @@ pub fn plans(module: &Module, comments: Comments, user: &Said, folder: &Path) ->
     if errors.is_empty() { Ok(plans) } else { Err(errors) }
 }
 
-/// The arguments of a comment with those of the command line in place of what has their names. None, if one of these has no such
-/// name: then all count alone.
+/// The arguments of a comment, where arguments of the command line replace arguments with the same name. `None` if an
+/// argument of the command line has no such name: then only the command line counts.
 fn merged(said: &[Given], flags: &[Given]) -> Option<Vec<Given>> {
     let mut all = said.to_vec();
     for given in flags {

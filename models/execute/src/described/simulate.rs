@@ -1,4 +1,4 @@
-//! One execution of a plan: from fresh memory, by a seed.
+//! One execution of a plan with a seed, on fresh memory.
 
 use std::{
     any::Any,
@@ -19,32 +19,32 @@ use crate::{
     random::Random,
 };
 
-/// A plan for a module, and how it is run.
+/// A plan for a module, and the options of its execution.
 pub struct Simulation<'a> {
     pub module: &'a Module,
     pub plan: &'a Plan,
     pub options: Options,
-    /// In place of the one that a seed gives.
+    /// Overrides the schedule that the seed gives.
     pub schedule: Option<Schedule>,
-    /// Is told how far a launch has come.
+    /// Receives the progress of each launch.
     pub watch: &'a (dyn Fn(Progress) + Sync),
 }
 
-/// What came of an execution.
+/// The outcome of an execution.
 #[derive(Debug, Default)]
 pub struct Outcome {
     pub seed: u64,
-    /// Of each launch, up to one that ended the run.
+    /// The reports of the launches, up to the first launch that ended the run.
     pub reports: Vec<Report>,
-    /// Why a launch did not begin.
+    /// The reasons why a launch was rejected.
     pub errors: Vec<LaunchError>,
-    /// The conditions that do not hold, each with why.
+    /// The conditions that do not hold, each with the reason.
     pub failed: Vec<(String, String)>,
-    /// What the memory of the plan holds at the end.
+    /// The final contents of the memory named by the caller.
     pub memory: Held,
 }
 
-/// Memory by its names.
+/// Contents of memory by name.
 #[derive(Debug, Default)]
 pub struct Held(Vec<(String, Type, Vec<u8>)>);
 
@@ -55,7 +55,7 @@ impl Memory for Held {
 }
 
 impl Simulation<'_> {
-    /// Runs it with a seed. `names` are what is kept of memory.
+    /// Runs the plan with a seed. `names` selects the memory whose contents are kept.
     pub fn run(&self, seed: u64, names: &[String]) -> Outcome {
         let mut options = self.options.clone().of_seed(seed);
         options.schedule = self.schedule.unwrap_or(options.schedule);
@@ -113,7 +113,7 @@ impl Simulation<'_> {
                 device.allocate(&buffer.name, contents(buffer, seed.wrapping_mul(0x1_0001).wrapping_add(index)))
             })
             .collect();
-        // Where the data of a tensor map lies is known when all buffers are there.
+        // The address of a tensor map's data is known when all buffers are allocated.
         for MapIn { buffer, at, map, data } in &self.plan.maps {
             let map = TensorMap { address: device.address(buffers[*data]), ..**map };
             device.write(buffers[*buffer], *at, &map.encode());
@@ -184,7 +184,7 @@ fn contents(buffer: &Allocation, seed: u64) -> Contents {
     }
 }
 
-/// A number from the first to the last of these.
+/// A random number in a range, inclusive.
 fn between(random: &mut Random, first: Number, last: Number) -> Number {
     match (first, last) {
         (Number::Integer(first), Number::Integer(last)) => {

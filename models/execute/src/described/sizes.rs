@@ -1,13 +1,13 @@
-//! Sizes of launches: how they are written, and the sizes of launches without a description.
+//! The sizes of launches: their syntax, and the defaults for launches without a description.
 
 use ptx_isa::{
     Dim3, FullSize, Head, LaunchSize,
     launch::{MOST_BLOCK, MOST_THREADS, count},
 };
 
-/// Threads of a CTA where nothing says how many.
+/// The default number of threads of a CTA.
 const THREADS: u32 = 128;
-/// CTAs of a grid, or clusters, where nothing says how many.
+/// The default number of clusters (or CTAs) of a grid.
 const CTAS: u32 = 2;
 
 /// Reads `256` or `16,16,4`.
@@ -17,17 +17,17 @@ pub fn dim3(text: &str) -> Result<Dim3, String> {
         Some([x]) => Ok([*x, 1, 1]),
         Some([x, y]) => Ok([*x, *y, 1]),
         Some([x, y, z]) => Ok([*x, *y, *z]),
-        _ => Err("expected one to three sizes, as 256 or 16,16,4".into()),
+        _ => Err("expected one to three sizes, such as 256 or 16,16,4".into()),
     }
 }
 
-/// The same, of which none is zero.
+/// Reads `256` or `16,16,4` with no zero.
 pub fn positive(text: &str) -> Result<Dim3, String> {
     let sizes = dim3(text)?;
     if sizes.contains(&0) { Err("expected one to three sizes above zero".into()) } else { Ok(sizes) }
 }
 
-/// The sizes of a CTA, which has 1024 threads at most, and 64 in the third direction.
+/// The sizes of a CTA, which has at most 1024 threads, and at most 64 in the third dimension.
 pub fn block(text: &str) -> Result<Dim3, String> {
     let sizes = positive(text)?;
     let most = MOST_BLOCK[2];
@@ -43,15 +43,15 @@ pub fn bytes(text: &str) -> Result<u64, String> {
     let unit = units.iter().find_map(|(unit, shift)| Some((text.strip_suffix(unit)?, *shift)));
     let (digits, shift) = unit.unwrap_or((text, 0));
     let bytes = digits.parse::<u64>().ok().and_then(|number| number.checked_mul(1 << shift));
-    bytes.ok_or_else(|| "expected a number of bytes, as 1024, 48K, 2M or 8G".into())
+    bytes.ok_or_else(|| "expected a number of bytes, such as 1024, 48K, 2M or 8G".into())
 }
 
-/// The same, of shared memory.
+/// Reads a number of bytes of shared memory.
 pub fn shared(text: &str) -> Result<u32, String> {
     bytes(text).map(|bytes| u32::try_from(bytes).unwrap_or(u32::MAX))
 }
 
-/// The sizes of a launch of which some are known.
+/// Completes the sizes of a launch with defaults.
 pub fn complete(known: LaunchSize, head: &Head) -> FullSize {
     let cluster = known.cluster.unwrap_or([1; 3]);
     let block = known.block.unwrap_or([head.most_threads.unwrap_or(THREADS).clamp(1, THREADS), 1, 1]);
@@ -59,7 +59,7 @@ pub fn complete(known: LaunchSize, head: &Head) -> FullSize {
     FullSize { grid, block, cluster, shared: known.shared.unwrap_or(0) }
 }
 
-/// The sizes of a launch that are not known, as options of `ptx-atomics run`.
+/// The default sizes of a launch, as options of `ptx-atomics run`.
 pub fn chosen(known: LaunchSize, size: FullSize) -> Vec<String> {
     let LaunchSize { grid, block, cluster, shared } = size.plain();
     let block = LaunchSize { block: block.filter(|_| known.block.is_none()), ..LaunchSize::default() };

@@ -1,5 +1,5 @@
-//! Tensor maps as arguments: `tensormap(x,128x64,box=64x16,swizzle=128B)`, of a buffer that has a name, or of a new one, as in
-//! `tensormap(x:f16[]=iota,128x64,box=64x16)`.
+//! Tensor maps as arguments: `tensormap(x,128x64,box=64x16,swizzle=128B)` of a named buffer, or
+//! `tensormap(x:f16[]=iota,128x64,box=64x16)` of a new buffer.
 
 use ptx_isa::Type;
 use strum::IntoEnumIterator;
@@ -12,23 +12,23 @@ use crate::{
 /// A tensor map. Sizes are in elements, the contiguous dimension first.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tensor {
-    /// A buffer, or the name of one, as an argument.
+    /// The buffer, or the name of a buffer, as an argument.
     pub of: String,
     sizes: Vec<u32>,
     box_sizes: Vec<u32>,
     element_strides: Vec<u32>,
-    /// In bytes, of all dimensions but the contiguous one; none if the elements lie side by side.
+    /// In bytes, of all dimensions except the contiguous one. Empty if the elements are dense.
     strides: Vec<u64>,
     /// The mode and the atomicity, as `tensormap.replace` numbers them.
     swizzle: (u8, u8),
     interleave: Interleave,
     fill: OutOfBounds,
-    /// None is the buffer's.
+    /// `None` takes the type of the buffer.
     element: Option<TensorElement>,
 }
 
 impl Tensor {
-    /// Reads what begins with `tensormap(`; nothing if it does not.
+    /// Reads a text that begins with `tensormap(`. `None` for any other text.
     pub fn read(text: &str) -> Option<Result<Self, String>> {
         let inside = text.strip_prefix("tensormap(")?;
         Some(inside.strip_suffix(')').ok_or_else(|| "a `)` is missing".to_owned()).and_then(Self::inside))
@@ -36,8 +36,8 @@ impl Tensor {
 
     fn inside(text: &str) -> Result<Self, String> {
         let parts: Vec<&str> = text.split(',').collect();
-        let example = "a tensor map is as in 'tensormap(x,128x64,box=64x16)'";
-        // The contents of a buffer may have commas, too: its sizes are the last part that is no option.
+        let example = "expected a tensor map such as 'tensormap(x,128x64,box=64x16)'";
+        // The contents of a buffer may also have commas, so the sizes are the last part that is not an option.
         let at = parts.iter().rposition(|part| !part.contains('=')).filter(|at| *at > 0).ok_or(example)?;
         let rank = list::<u32>(parts[at])?.len();
         let mut tensor = Self {
@@ -59,21 +59,27 @@ impl Tensor {
                 "swizzle" => {
                     let known = TensorMap::SWIZZLES.iter().find(|(name, _)| *name == value);
                     let names = || TensorMap::SWIZZLES.map(|(name, _)| name).join(", ");
-                    tensor.swizzle = known.ok_or_else(|| format!("'{value}' is no swizzle of {}", names()))?.1;
+                    tensor.swizzle =
+                        known.ok_or_else(|| format!("expected one of {} as the swizzle, found '{value}'", names()))?.1;
                 }
                 "interleave" => {
-                    let why = |_| format!("the interleave '{value}' is not none, 16B or 32B");
+                    let why = |_| format!("expected none, 16B or 32B as the interleave, found '{value}'");
                     tensor.interleave = value.parse().map_err(why)?;
                 }
-                "fill" => tensor.fill = value.parse().map_err(|_| format!("the fill '{value}' is not zero or nan"))?,
+                "fill" => {
+                    tensor.fill =
+                        value.parse().map_err(|_| format!("expected zero or nan as the fill, found '{value}'"))?
+                }
                 "type" => {
                     let names = || TensorElement::iter().map(|one| one.to_string()).collect::<Vec<_>>().join(", ");
-                    let element = value.parse().map_err(|_| format!("'{value}' is no type of {}", names()))?;
+                    let element = value
+                        .parse()
+                        .map_err(|_| format!("expected one of {} as the type, found '{value}'", names()))?;
                     tensor.element = Some(element);
                 }
                 _ => {
                     let all = "box, strides, element_strides, swizzle, interleave, fill, type";
-                    return Err(format!("'{key}' is no option of {all}"));
+                    return Err(format!("expected one of {all} as the option, found '{key}'"));
                 }
             }
         }
@@ -81,19 +87,19 @@ impl Tensor {
         let fits = (1..=5).contains(&rank) && box_sizes.len() == rank && element_strides.len() == rank;
         match fits && (strides.is_empty() || strides.len() + 1 == rank) {
             true => Ok(tensor),
-            false => Err("it has 1 to 5 dimensions, as many sizes of its box, and one stride fewer".into()),
+            false => Err("expected 1 to 5 dimensions, as many sizes of the box, and one stride fewer".into()),
         }
     }
 
-    /// How many elements it has.
+    /// The number of elements of the tensor.
     pub fn count(&self) -> u64 {
         self.sizes.iter().fold(1, |all: u64, size| all.saturating_mul((*size).into()))
     }
 
-    /// The map, for elements of a buffer that has so many bytes, where that is known.
+    /// The map, for a buffer of elements of type `ty`, and of `bytes` bytes if its size is known.
     pub fn map(&self, ty: Type, bytes: Option<u64>) -> Result<TensorMap, String> {
         let element = self.element.or_else(|| element(ty));
-        let element = element.ok_or_else(|| format!("a tensor has no elements of {ty}: say them by type="))?;
+        let element = element.ok_or_else(|| format!("a tensor has no elements of {ty}: give them by type="))?;
         let mut map = TensorMap::tiled(element, &self.sizes, &self.box_sizes);
         map.strides.iter_mut().zip(&self.strides).for_each(|(to, from)| *to = *from);
         map.element_strides.iter_mut().zip(&self.element_strides).for_each(|(to, from)| *to = *from);
@@ -107,7 +113,7 @@ impl Tensor {
     }
 }
 
-/// The elements of tensors, each with the types of its buffer, the type of the same name first.
+/// The element types of tensors, each with the types of its buffer. The type with the same name is first.
 const ELEMENTS: [(TensorElement, &[Type]); 10] = [
     (TensorElement::U8, &[Type::U8, Type::S8, Type::B8]),
     (TensorElement::U16, &[Type::U16, Type::S16, Type::B16]),
@@ -121,19 +127,19 @@ const ELEMENTS: [(TensorElement, &[Type]); 10] = [
     (TensorElement::F64, &[Type::F64]),
 ];
 
-/// The elements of a tensor in a buffer of a type.
+/// The element type of a tensor in a buffer of a type.
 fn element(ty: Type) -> Option<TensorElement> {
     ELEMENTS.iter().find(|(_, types)| types.contains(&ty)).map(|(element, _)| *element)
 }
 
-/// The type of a buffer that has the elements of a tensor.
+/// The type of a buffer for the elements of a tensor.
 pub(super) fn type_of(element: TensorElement) -> Option<Type> {
     ELEMENTS.iter().find(|(own, _)| *own == element).map(|(_, types)| types[0])
 }
 
-/// Numbers with an `x` between them.
+/// Reads numbers separated by `x`.
 fn list<T: std::str::FromStr>(text: &str) -> Result<Vec<T>, String> {
-    let number = |one: &str| one.parse().map_err(|_| format!("'{text}' has no sizes as in '128x64'"));
+    let number = |one: &str| one.parse().map_err(|_| format!("expected sizes such as '128x64', found '{text}'"));
     text.split('x').map(number).collect()
 }
 
@@ -141,14 +147,15 @@ fn list<T: std::str::FromStr>(text: &str) -> Result<Vec<T>, String> {
 mod tests {
     use super::*;
 
-    /// A map of a buffer with elements of a type and so many bytes.
+    /// Checks the map of a buffer of `bytes` bytes with elements of a type.
     fn check_of(text: &str, ty: Type, bytes: Option<u64>, expected: Result<&str, &str>) {
-        let read = Tensor::read(text).unwrap_or_else(|| Err("it is none".into())).and_then(|tensor| {
-            let TensorMap { element, rank, sizes, strides, box_sizes, swizzle_mode, fill, .. } =
-                tensor.map(ty, bytes)?;
-            let of = &tensor.of;
-            Ok(format!("{of} {element} {rank} {sizes:?} {strides:?} {box_sizes:?} {swizzle_mode} {fill:?}"))
-        });
+        let read =
+            Tensor::read(text).unwrap_or_else(|| Err("the text is not a tensor map".into())).and_then(|tensor| {
+                let TensorMap { element, rank, sizes, strides, box_sizes, swizzle_mode, fill, .. } =
+                    tensor.map(ty, bytes)?;
+                let of = &tensor.of;
+                Ok(format!("{of} {element} {rank} {sizes:?} {strides:?} {box_sizes:?} {swizzle_mode} {fill:?}"))
+            });
         assert_eq!(read.as_deref().map_err(String::as_str), expected, "{text}");
     }
 
@@ -179,19 +186,23 @@ mod tests {
     #[test]
     fn what_is_none() {
         check("tensormap(x,128x64,box=64x16", Err("a `)` is missing"));
-        check("tensormap(x)", Err("a tensor map is as in 'tensormap(x,128x64,box=64x16)'"));
-        check("tensormap(x,ax4,box=1x1)", Err("'ax4' has no sizes as in '128x64'"));
+        check("tensormap(x)", Err("expected a tensor map such as 'tensormap(x,128x64,box=64x16)'"));
+        check("tensormap(x,ax4,box=1x1)", Err("expected sizes such as '128x64', found 'ax4'"));
         check(
             "tensormap(x,8x8,box=8)",
-            Err("it has 1 to 5 dimensions, as many sizes of its box, and one stride fewer"),
+            Err("expected 1 to 5 dimensions, as many sizes of the box, and one stride fewer"),
         );
         check(
             "tensormap(x,8,box=8,swizzle=1B)",
-            Err("'1B' is no swizzle of none, 32B, 64B, 96B, 128B, 128B_atom32B, 128B_atom32B_flip8B, 128B_atom64B"),
+            Err(
+                "expected one of none, 32B, 64B, 96B, 128B, 128B_atom32B, 128B_atom32B_flip8B, 128B_atom64B as the swizzle, found '1B'",
+            ),
         );
         check(
             "tensormap(x,8,box=8,color=1)",
-            Err("'color' is no option of box, strides, element_strides, swizzle, interleave, fill, type"),
+            Err(
+                "expected one of box, strides, element_strides, swizzle, interleave, fill, type as the option, found 'color'",
+            ),
         );
     }
 
@@ -200,13 +211,13 @@ mod tests {
         check(
             "tensormap(x,512,box=257)",
             Err(
-                "a box has 1 to 256 elements in a dimension, and this one 257; a row of the box is a multiple of 16 bytes, and this one has 514",
+                "expected a box of 1 to 256 elements in a dimension, found 257; expected a row of the box that is a multiple of 16 bytes, found 514",
             ),
         );
-        check("tensormap(x,9x2,box=8x1)", Err("a stride is a multiple of 16 bytes below 2^40, and this one is 18"));
+        check("tensormap(x,9x2,box=8x1)", Err("expected a stride that is a multiple of 16 bytes below 2^40, found 18"));
         check(
             "tensormap(x,128x2,box=128x1,swizzle=128B)",
-            Err("a row of the box has at most the bytes of the swizzle, 128, and this one has 256"),
+            Err("expected a row of the box of at most the bytes of the swizzle, 128, found 256"),
         );
         check_of("tensormap(x,32,box=16)", Type::U8, Some(16), Err("the tensor has 32 bytes, and its buffer 16"));
     }

@@ -1,4 +1,4 @@
-//! A launch that is assumed in the words of `ptx-atomics run`, which makes the same launch of them.
+//! The text of a guessed launch as arguments of `ptx-atomics run`, which makes the same launch from them.
 
 use std::fmt::{self, Display, Formatter};
 
@@ -8,19 +8,19 @@ use super::tensor_map::type_of;
 use crate::{Assumed, Assumption, TensorMap, Value, matrix::map::Fill};
 
 impl Assumed {
-    /// Each parameter, or the parts of it, as arguments: `n=256`, `out:u32[]=small`, `args+16=7`.
+    /// The arguments for each parameter, or for its parts: `n=256`, `out:u32[]=small`, `args+16=7`.
     pub fn arguments(&self) -> Vec<String> {
         let buffer = |name: &str, zeros| Some(format!("{name}:u32[]{}", if zeros { "" } else { "=small" }));
         (0..self.parameters.len()).flat_map(|parameter| self.said(parameter, buffer)).collect()
     }
 
-    /// The values of a parameter, for a reader. Buffers of small numbers are left out: they are said together.
+    /// The values of a parameter, for a reader. Buffers of small numbers are omitted because they are listed together.
     pub(super) fn chosen(&self, parameter: usize) -> Vec<String> {
         self.said(parameter, |name, zeros| zeros.then(|| format!("{name} is a buffer of zeros")))
     }
 
-    /// The fields of a parameter in words, where `buffer` says a buffer by its name and whether it begins with zeros. A parameter
-    /// without a field is 0.
+    /// The text of the fields of a parameter. `buffer` gives the text of a buffer from its name and whether it begins
+    /// with zeros. A parameter without a field is 0.
     fn said(&self, parameter: usize, buffer: impl Fn(&str, bool) -> Option<String>) -> Vec<String> {
         let own = &self.parameters[parameter];
         let field = |field: &Assumption| {
@@ -44,7 +44,7 @@ impl Assumed {
     }
 }
 
-/// The bits of a number. Where a parameter of floating point is meant, these are of its type.
+/// The text of a number from its bits, which for a floating-point parameter are of its type.
 fn said_of(bits: u64, bytes: u64, is_float: bool) -> String {
     let own = bits & u64::MAX >> (64 - 8 * bytes.clamp(1, 8));
     let float = match bytes {
@@ -53,7 +53,7 @@ fn said_of(bits: u64, bytes: u64, is_float: bool) -> String {
         8 => f64::from_bits(own),
         _ => f64::NAN,
     };
-    // What has a fraction or no end could come back as another one.
+    // A fraction or an infinity might not be read back as the same bits.
     match float as i64 {
         whole if (whole as f64).to_bits() == float.to_bits() => whole.to_string(),
         _ => format!("b{}:{own}", 8 * bytes),
@@ -80,7 +80,7 @@ fn map_said(map: &TensorMap) -> String {
     format!("tensormap({ty}[]=small,{sizes},box={of_box}{})", options.collect::<String>())
 }
 
-/// Numbers with an `x` between them.
+/// Numbers separated by `x`.
 fn list<T: Display>(numbers: &[T]) -> String {
     numbers.iter().map(T::to_string).collect::<Vec<_>>().join("x")
 }

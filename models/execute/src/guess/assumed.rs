@@ -1,66 +1,68 @@
-//! A launch that is assumed: what is written of it needs no device.
+//! A guessed launch, in a form that can be stored without a device.
 
 use ptx_isa::FullSize;
 
 use crate::{Argument, Buffer, Contents, Device, GROWS, Launch, TensorMap, code::Parameter, device::State};
 
-/// A launch of a kernel, with values for all that it loads of its parameters. The same one makes the same launch on every new device.
+/// A launch of a kernel with a value for each field that the kernel loads from its parameters. The same value makes the
+/// same launch on every new device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Assumed {
     /// The kernel, as the module spells it.
     pub kernel: String,
-    /// How large it is.
+    /// The sizes of the grid, its CTAs and its clusters, and of dynamic shared memory.
     pub size: FullSize,
     /// The parameters of the kernel.
     pub parameters: Vec<Parameter>,
-    /// What the parameters have in them, in their order.
+    /// The fields of the parameters, in the order of the parameters.
     pub fields: Vec<Assumption>,
-    /// Whether all buffers begin with zeros, as flags and locks do, and not with small numbers.
+    /// Whether all buffers begin with zeros, as flags and locks do, instead of small numbers.
     pub zeros: bool,
 }
 
-/// By parameter and the offset in it, the buffers that were made for fields.
+/// The buffers that were made for fields, by parameter and offset in the parameter.
 pub(super) type Buffers = Vec<OfField>;
 pub(super) type OfField = ((usize, u64), Buffer);
 
-/// What is assumed of a parameter, or of a part of it. Other parts are zero.
+/// The assumed value of a parameter, or of a part of it. Parts without an assumption are zero.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Assumption {
-    /// The number of the parameter.
+    /// The index of the parameter.
     pub parameter: usize,
-    /// Where in it, in bytes.
+    /// The offset in the parameter, in bytes.
     pub offset: u64,
-    /// How many bytes there are.
+    /// The size in bytes.
     pub bytes: u64,
-    /// What they are.
+    /// The assumed value.
     pub value: Value,
-    /// Whether a user said so.
+    /// Whether the value is given by the user.
     pub is_given: bool,
-    /// Whether a buffer begins with zeros, since threads synchronize by it.
+    /// Whether the buffer begins with zeros, because threads synchronize through it.
     pub is_zero: bool,
 }
 
-/// What a field of a parameter is.
+/// The value of a field of a parameter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Value {
-    /// A number, or the bits of one.
+    /// A number, or its bits.
     Number(u64),
-    /// The address of a buffer of its own, which has as many bytes as are touched, made of the seed; and the tensor maps in it.
+    /// The address of a separate buffer that grows with the accesses and whose contents depend on the seed; and the
+    /// tensor maps in the buffer.
     Buffer(Vec<(u64, TensorMap)>),
-    /// A tensor map of 128 bytes, of a tensor in a buffer of its own.
+    /// A tensor map of 128 bytes, of a tensor in a separate buffer.
     Map(Box<TensorMap>),
 }
 
 impl Assumed {
-    /// The launch on a device, whose buffers it makes.
+    /// Makes the buffers of the launch on a device, and returns the launch.
     pub fn launch(&self, device: &mut Device<'_>) -> Launch {
         self.on(&mut device.state).0
     }
 
-    /// The same, and the buffer of each field that has one.
+    /// Like `launch`; also returns the buffer of each field that has one.
     pub(super) fn on(&self, state: &mut State<'_>) -> (Launch, Buffers) {
         let mut buffers = Vec::new();
         for field in &self.fields {
@@ -86,7 +88,7 @@ impl Assumed {
         (Launch::new(&*self.kernel, self.size, arguments), buffers)
     }
 
-    /// The fields of the parameter with a number.
+    /// The fields of a parameter.
     pub(crate) fn fields_of(&self, parameter: usize) -> impl Iterator<Item = &Assumption> {
         self.fields.iter().filter(move |field| field.parameter == parameter)
     }
@@ -120,7 +122,7 @@ impl Assumed {
         self.zeros || field.is_zero
     }
 
-    /// Whether something in it is a tensor map, whose boxes no PTX says.
+    /// Whether the launch has a tensor map. The PTX does not give the sizes of its boxes.
     pub fn has_maps(&self) -> bool {
         self.fields.iter().any(|field| match &field.value {
             Value::Map(_) => true,
@@ -129,7 +131,7 @@ impl Assumed {
         })
     }
 
-    /// The parameter, and what is added if the field is a part of it: `args+16`.
+    /// The name of a field: the parameter, with an offset if the field is a part of it, such as `args+16`.
     pub fn name_of(&self, field: &Assumption) -> String {
         let Parameter { name, bytes, .. } = &self.parameters[field.parameter];
         match field.offset {
@@ -138,7 +140,7 @@ impl Assumed {
         }
     }
 
-    /// The parameter and the offset in it of a place in the parameters, of which the beginnings are given.
+    /// The parameter at an offset from the beginning of all parameters, and the offset in that parameter.
     pub(super) fn place(parameters: &[Parameter], offset: u64) -> Option<(usize, u64)> {
         let index = parameters.iter().rposition(|own| own.offset <= offset)?;
         let within = offset - parameters[index].offset;

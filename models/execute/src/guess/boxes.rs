@@ -1,4 +1,4 @@
-//! How many bytes the boxes of tensor maps have: as many as mbarriers are told to expect.
+//! The box sizes of tensor maps, inferred from the byte counts that mbarriers expect.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,13 +6,14 @@ use rustc_hash::FxHashMap;
 
 use crate::{TensorMap, in_flight::Key, learned::Told, matrix::map::TensorElement, memory::Region};
 
-/// How long the rows of a box are, in bytes.
+/// The size of a box's row in bytes.
 const ROW: u64 = 128;
-/// How many elements a tensor has in each dimension, and a box at most.
+/// The sizes of a tensor in elements, and the maximum size of a box in a dimension.
 const SIZES: [u32; 5] = [1024, 1024, 16, 4, 2];
 const LARGEST: u64 = 256;
 
-/// A tensor of elements of two bytes, whose boxes have so many bytes. Its address is that of a buffer, which is put in later.
+/// The map of a tensor with elements of two bytes and boxes of `bytes` bytes. The caller sets its address to a buffer's
+/// later.
 pub fn map_of(rank: usize, bytes: u64) -> TensorMap {
     let rank = rank.min(SIZES.len());
     let mut map = TensorMap::tiled(TensorElement::U16, &SIZES[..rank], &[]);
@@ -23,7 +24,7 @@ pub fn map_of(rank: usize, bytes: u64) -> TensorMap {
             (0, _) => ROW / 2,
             _ => LARGEST,
         };
-        // What is left must be a multiple of it; the last dimension takes what is left.
+        // The size must divide the remaining elements. The last dimension takes the rest.
         let size = if dimension + 1 == rank { rest } else { divisor(rest, most) };
         *own = size.min(1 << 15) as u32;
         rest /= size;
@@ -31,26 +32,27 @@ pub fn map_of(rank: usize, bytes: u64) -> TensorMap {
     map
 }
 
-/// The largest divisor of a number up to a limit.
+/// The largest divisor of a number that is at most `most`.
 fn divisor(number: u64, most: u64) -> u64 {
     (1..=most.min(number)).rev().find(|divisor| number.is_multiple_of(*divisor)).unwrap_or(1)
 }
 
-/// What an mbarrier waits for in a phase.
+/// The bytes for which an mbarrier waits in a phase.
 #[derive(Default)]
 struct Phase {
     has_ended: bool,
     expected: u64,
-    /// What copies without a tensor bring.
+    /// The number of bytes of copies without a tensor map.
     known: u64,
-    /// The maps of the others, and where each copy goes.
+    /// The copies through a tensor map: the place of the map, and the destination.
     copies: Vec<(Region, Key)>,
 }
 
-/// The bytes of the boxes of maps with which the phases end that did not. Those of maps that are not open are as they are.
+/// Computes the box sizes with which the phases that did not end would end. Only maps for which `is_open` holds get new
+/// sizes.
 ///
-/// A phase may end with boxes of which one is too large and another one too small: copies of one map to two places lie apart, so that
-/// those are guessed again that would meet.
+/// A phase may also end if one box is too large and another box is too small. Copies through one map to two places are
+/// disjoint, so sizes with which they would overlap are guessed again.
 pub fn boxes(told: &[Told], is_open: &dyn Fn(Region) -> bool) -> FxHashMap<Region, u64> {
     let mut phases = phases(told, is_open);
     let apart = apart(told);
@@ -60,9 +62,9 @@ pub fn boxes(told: &[Told], is_open: &dyn Fn(Region) -> bool) -> FxHashMap<Regio
     };
     let is_wrong = told.iter().any(is_too_large);
     phases.retain(|phase| !phase.has_ended || is_wrong && phase.copies.iter().any(|(map, _)| apart.contains_key(map)));
-    // What is in flight at the same time lies apart.
+    // The destinations of copies that are in flight at the same time are disjoint.
     let mut places: Vec<Key> = phases.iter().flat_map(|phase| phase.copies.iter().map(|(_, to)| *to)).collect();
-    // So do mbarriers.
+    // The same holds for mbarriers.
     places.extend(told.iter().map(|one| match one {
         Told::Expects(key, _) | Told::Settles(key) | Told::Copy { barrier: key, .. } => *key,
     }));
@@ -93,7 +95,7 @@ pub fn boxes(told: &[Told], is_open: &dyn Fn(Region) -> bool) -> FxHashMap<Regio
     found
 }
 
-/// The least distance of two places to which copies of a map go.
+/// The smallest distance between two destinations of copies through a map.
 fn apart(told: &[Told]) -> FxHashMap<Region, u64> {
     let mut places: BTreeMap<Region, BTreeSet<Key>> = BTreeMap::new();
     for one in told {
@@ -108,7 +110,8 @@ fn apart(told: &[Told]) -> FxHashMap<Region, u64> {
     places.iter().filter_map(|(map, of)| Some((*map, least(of)?))).collect()
 }
 
-/// The phases, in the order of their mbarriers: those that have not ended, and of each mbarrier the first one that has.
+/// The phases, in the order of their mbarriers: the phases that have not ended, and the first ended phase of each
+/// mbarrier.
 fn phases(told: &[Told], is_open: &dyn Fn(Region) -> bool) -> Vec<Phase> {
     let mut open: BTreeMap<Key, Phase> = BTreeMap::new();
     let mut ended: BTreeMap<Key, Phase> = BTreeMap::new();
@@ -135,11 +138,12 @@ fn phases(told: &[Told], is_open: &dyn Fn(Region) -> bool) -> Vec<Phase> {
         .collect()
 }
 
-/// The bytes of maps, of each of which there are so many copies in a phase that expects `all`.
+/// Solves for the box sizes of maps in a phase that expects `all` bytes. Each map is given with the number of its
+/// copies.
 fn solve(open: &[(Region, u64)], all: u64, gap: &dyn Fn(Region) -> Option<u64>) -> Vec<(Region, u64)> {
     let fits =
         |map: Region, bytes: u64| bytes >= 16 && bytes.is_multiple_of(16) && gap(map).is_none_or(|gap| bytes <= gap);
-    // All but one fill what lies in front of the next place, and the last one has the rest.
+    // Every map except one fills the gap to the next destination, and the remaining map has the rest.
     for (last, (map, count)) in open.iter().enumerate() {
         let others = || open.iter().enumerate().filter(move |(index, _)| *index != last).map(|(_, one)| one);
         let Some(filled) = others().map(|(map, count)| Some(gap(*map)? * count)).sum::<Option<u64>>() else { continue };
@@ -166,7 +170,8 @@ mod tests {
     const A: Region = Region::Param(0);
     const B: Region = Region::Param(128);
 
-    /// Two stages of a pipeline with boxes of `a` and `b` bytes: of A at 64 KiB, 16 KiB each, of B at 0, 32 KiB each, 48 KiB in all.
+    /// Checks two stages of a pipeline with boxes of `a` and `b` bytes: A is at 64 KiB, 16 KiB per stage; B is at 0, 32
+    /// KiB per stage; together they have 48 KiB.
     fn check(sizes: [u64; 2], stages: u64, has_ended: bool, expected: &[(Region, u64)]) {
         let stage = |number: u64| {
             let barrier = (0, (200 << 10) + 8 * number);
@@ -182,7 +187,7 @@ mod tests {
     #[test]
     fn boxes_that_would_meet_are_guessed_again() {
         let right = [(A, 16 << 10), (B, 32 << 10)];
-        // One stage says how much the two are together, and two say how much each is.
+        // One stage determines the sum of the two sizes, and two stages determine each size.
         check([64, 64], 1, false, &[(A, 24 << 10), (B, 24 << 10)]);
         check([24 << 10, 24 << 10], 2, true, &right);
         check([64, 64], 2, false, &right);

@@ -1,4 +1,4 @@
-//! What parameters of a kernel consist of, by what it does with them.
+//! The fields of a kernel's parameters, inferred from the use of their values.
 
 use std::collections::BTreeMap;
 
@@ -7,31 +7,31 @@ use rustc_hash::FxHashSet;
 
 use crate::code::{Given, Op, Pc, Program, Reg, Source};
 
-/// Bytes of a kernel's parameters that are loaded together.
+/// Bytes of a kernel's parameters that one instruction loads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Field {
-    /// Where they begin, from the beginning of all parameters.
+    /// The offset of the field from the beginning of all parameters.
     pub offset: u64,
-    /// How many there are: at most 8.
+    /// The size of the field: at most 8.
     pub bytes: u64,
     pub kind: FieldKind,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FieldKind {
-    /// The address of global memory.
+    /// An address of global memory.
     Address,
     Integer,
     Float,
 }
 
-/// The steps of the kernel itself: functions that it calls have registers of their own.
+/// The steps of the kernel itself. Called functions have registers of their own.
 fn own(program: &Program) -> std::ops::Range<usize> {
     let end = program.functions.get(1).map_or(program.steps.len(), |next| next.entry as usize);
     0..end
 }
 
-/// The fields that the kernel loads, in the order of their offsets; `reads` are loads at addresses that are computed.
+/// The fields that the kernel loads, in the order of their offsets. `reads` are the loads at computed addresses.
 pub fn fields(program: &Program, reads: impl IntoIterator<Item = (Pc, u64, u64)>) -> Vec<Field> {
     let addresses = addresses(program);
     let mut found: BTreeMap<u64, Field> = BTreeMap::new();
@@ -57,15 +57,15 @@ pub fn fields(program: &Program, reads: impl IntoIterator<Item = (Pc, u64, u64)>
     }
     for (pc, offset, bytes) in reads {
         let Some(Op::Access(of)) = program.steps.get(pc as usize).map(|step| &step.op) else { continue };
-        // The elements of a vector follow each other, and each is noted by itself.
+        // The elements of a vector are contiguous, and each is recorded as a field.
         let results = of.results.iter().flatten().filter(|_| of.results.len() == 1);
         add(offset, bytes.min(8), of.ty, results.map(|(register, _)| *register).next());
     }
     apart(found.into_values())
 }
 
-/// Fields that do not overlap: an integer of which a further part is loaded alone is several that were loaded together, and parts of
-/// anything else say nothing new.
+/// Makes fields disjoint. If a later part of an integer is also loaded separately, the integer is split into its parts.
+/// Parts of other fields add nothing.
 fn apart(all: impl Iterator<Item = Field>) -> Vec<Field> {
     let mut apart: Vec<Field> = Vec::new();
     for field in all {
@@ -81,7 +81,8 @@ fn apart(all: impl Iterator<Item = Field>) -> Vec<Field> {
     apart
 }
 
-/// The registers whose values become addresses of global memory without being multiplied: sums hold at most one of them.
+/// The registers whose values become addresses of global memory without a multiplication. A sum contains at most one
+/// address.
 fn addresses(program: &Program) -> FxHashSet<Reg> {
     let steps = &program.steps[own(program)];
     let mut found: FxHashSet<Reg> = FxHashSet::default();
@@ -140,7 +141,7 @@ fn addresses(program: &Program) -> FxHashSet<Reg> {
     }
 }
 
-/// The operands of which an address may be made.
+/// The operands from which a computation may derive an address.
 fn through(of: Computation) -> &'static [usize] {
     match of {
         Computation::Alu(AluOp::Mov, ty) | Computation::Cvt { from: ty, .. } if ty.bits() == 64 => &[0],

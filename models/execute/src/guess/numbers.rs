@@ -4,9 +4,10 @@ use ptx_isa::arithmetic::Computation;
 
 use crate::code::{Op, Program, Source};
 
-/// Numbers that kernels are often made for.
+/// Usual sizes and counts.
 const USUAL: [u64; 16] = [16, 1, 0, 2, 3, 4, 8, 10, 32, 64, 100, 128, 256, 512, 1024, 4096];
-/// The numbers that the program compares with, those beside them, their distances, and the usual ones, up to so many.
+/// Candidates for the arguments of a kernel: the numbers with which the program compares, their neighbors, their
+/// differences, and usual numbers; at most `most`.
 pub fn numbers(program: &Program, most: usize) -> Vec<u64> {
     let mut constants: Vec<u64> = Vec::new();
     for step in &program.steps {

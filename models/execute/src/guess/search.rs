@@ -1,4 +1,4 @@
-//! The search for launches in which a kernel that nobody described runs to its end.
+//! The search for launches in which a kernel without a description runs to its end.
 
 use std::ops::ControlFlow;
 
@@ -23,49 +23,49 @@ use crate::{
     memory::Region,
 };
 
-/// What a user says of a launch; all else is chosen.
+/// The part of a launch that a user gives. The search chooses the rest.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Given {
     /// The sizes that are known.
     pub size: LaunchSize,
-    /// How many threads a CTA has at most; what the PTX says goes before.
+    /// The maximum number of threads of a CTA. Directives of the PTX take precedence.
     pub most: Option<u32>,
-    /// Parameters, or `NAME+OFFSET` for a part of one, that are numbers, and which.
+    /// Numbers for parameters, or for parts of parameters (`NAME+OFFSET`).
     pub numbers: Vec<(String, u64)>,
 }
 
-/// How a trial ended.
+/// The end of a trial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
     /// All threads ended.
     Ended,
-    /// It was cut.
+    /// The trial reached its budget.
     Cut,
-    /// Something is wrong with it that is no race: the first that was found.
+    /// The kind of the first finding that is not a race.
     Stopped(FaultKind),
 }
 
-/// A launch, and how far it came in a run of some length.
+/// A launch, and the result of its trial.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tried {
     /// The launch.
     pub launch: Assumed,
-    /// How its trial ended.
+    /// The end of its trial.
     pub end: End,
-    /// How many of the kernel's instructions were executed by some thread, and how many there are.
+    /// The number of the kernel's instructions that some thread executed, and the number of all its instructions.
     pub covered: (usize, usize),
     /// The instructions that were executed, in their order.
     pub instructions: Vec<InstPlace>,
-    /// How many instructions all warps executed.
+    /// The number of warp instructions.
     pub steps: u64,
 }
 
 /// The counted limits of a search for launches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SearchBudget {
-    /// Instructions of warps in one trial.
+    /// Warp instructions in one trial.
     pub trial_steps: u64,
-    /// Instructions of warps in all trials.
+    /// Warp instructions in all trials.
     pub steps: u64,
     /// The price of a launch, in the same unit.
     pub launch_steps: u64,
@@ -90,25 +90,26 @@ impl Default for SearchBudget {
     }
 }
 
-/// How many instructions of warps a trial should have.
+/// The number of warp instructions that a trial should have.
 const USUAL_STEPS: u64 = 50_000;
-/// What all numbers are at first, and what else they may be.
+/// The candidates for numbers. The first is the initial value of all numbers.
 const NUMBERS: [u64; 10] = [256, 512, 1024, 128, 64, 2048, 4096, 16, 4, 1];
-/// Sizes of CTAs that kernels have.
+/// Usual sizes of CTAs.
 const BLOCKS: [u32; 16] = [32, 64, 96, 128, 160, 192, 224, 256, 288, 320, 384, 416, 512, 640, 768, 1024];
-/// The same in two directions.
+/// Usual sizes of CTAs in two dimensions.
 const PLANES: [Dim3; 5] = [[8, 8, 1], [16, 16, 1], [16, 20, 1], [32, 4, 1], [32, 8, 1]];
-/// How many CTAs clusters have, of a kernel that does not run alone and does not say it.
+/// The candidates for the cluster size of a kernel that fails alone and has no cluster directive.
 const CLUSTERS: [u32; 3] = [2, 4, 8];
-/// What the boxes of tensor maps have before mbarriers say more, in bytes: that much of shared memory a store surely reads.
+/// The initial size in bytes of a tensor map's boxes, before mbarriers give more information. A store reads at least
+/// this much of shared memory.
 const BOX: u64 = 128;
-/// How many clusters a grid has where one takes others.
+/// The number of clusters of a grid in which CTAs take the work of other CTAs.
 const MORE: u32 = 40;
-/// The launches that were found, the best one first; at least one. Trials are counted by their instructions, so that each machine finds
-/// the same ones, unless the emergency stop strikes before.
+/// Searches for launches. Returns at least one launch, the best one first. The budget counts the instructions of
+/// trials, so that every machine finds the same launches, unless the emergency stop ends the search.
 ///
 /// # Errors
-/// If there is no such kernel, or the machine cannot launch it at all.
+/// If the module has no such kernel, or the machine cannot launch it.
 pub fn search(
     module: &Module,
     kernel: &str,
@@ -119,7 +120,7 @@ pub fn search(
     search_within(module, kernel, given, budget, stop, &mut { budget.steps })
 }
 
-/// The same with so many steps for all trials; the steps that are left stay.
+/// Like [`search`], with a budget of `steps` for all trials. `steps` is reduced by the steps used.
 ///
 /// # Errors
 /// As [`search`].
@@ -138,14 +139,14 @@ pub fn search_within(
     found
 }
 
-/// How good a launch is: what is executed counts most, less if something is wrong. Loops should go round more often than rings are
-/// long, and runs be short enough for many.
+/// The quality of a launch. The number of executed instructions counts most, and counts less if the trial has a
+/// finding. Loops should have more iterations than rings have stages, and a trial should be short enough for many runs.
 fn score(tried: &Tried) -> (usize, bool, std::cmp::Reverse<u64>) {
     let factor = if matches!(tried.end, End::Stopped(_)) { 3 } else { 4 };
     (tried.covered.0 * factor, tried.end == End::Ended, std::cmp::Reverse(tried.steps.abs_diff(USUAL_STEPS)))
 }
 
-/// The same where a little less that is executed makes no difference, but the length of runs does.
+/// Like `score`, but a small difference in executed instructions is ignored in favor of the length of the trial.
 fn rank(tried: &Tried) -> (usize, bool, std::cmp::Reverse<u64>) {
     let (executed, ended, distance) = score(tried);
     (executed * 16 / tried.covered.1.max(1), ended, distance)
@@ -153,18 +154,18 @@ fn rank(tried: &Tried) -> (usize, bool, std::cmp::Reverse<u64>) {
 
 struct Search<'m> {
     state: State<'m>,
-    /// Global memory before a trial.
+    /// The contents of global memory before a trial.
     held: Vec<Vec<u8>>,
     given: &'m Given,
-    /// The sizes that are given, and those of the kernel.
+    /// The sizes that the user gives or the kernel declares.
     known: LaunchSize,
     head: Head,
     start: Assumed,
-    /// Numbers that the kernel compares with.
+    /// Numbers with which the kernel compares.
     numbers: Vec<u64>,
     is_plane: bool,
     names_others: bool,
-    /// How many instructions of warps a trial has, and how many are left for trials.
+    /// The budget of a trial in warp instructions, and the remaining budget of all trials.
     most: u64,
     left: u64,
     budget: SearchBudget,
@@ -212,7 +213,7 @@ impl<'m> Search<'m> {
             stop,
         };
         let cluster = known.cluster.unwrap_or([1; 3]);
-        // CTAs take others only if these have not begun, and some begin at once.
+        // A CTA can take the work only of CTAs that have not begun, and some CTAs begin at once.
         let grid = if takes { [cluster[0] * MORE, cluster[1], cluster[2]] } else { cluster };
         let size = &mut search.start.size;
         (size.cluster, size.grid) = (cluster, known.grid.unwrap_or(grid));
@@ -223,7 +224,7 @@ impl<'m> Search<'m> {
         self.left == 0 || self.stop.is_due()
     }
 
-    /// The launches that were found, the best one first.
+    /// Finds launches, the best one first.
     fn best(&mut self) -> Result<Vec<Tried>, Vec<LaunchError>> {
         let mut best = self.sizes()?;
         let mut all = vec![best.clone()];
@@ -247,8 +248,8 @@ impl<'m> Search<'m> {
         Ok(all)
     }
 
-    /// The launch with the size of a CTA with which the kernel comes farthest; of several, the smallest, since the memory of a
-    /// thread too many may belong to another thread.
+    /// The launch with the CTA size in which the kernel executes most. Of equal launches the smallest is taken, since
+    /// the memory of an excess thread may belong to another thread.
     fn sizes(&mut self) -> Result<Tried, Vec<LaunchError>> {
         let mut best: Option<Tried> = None;
         let is_farther = |tried: &Tried, best: &Tried| {
@@ -262,7 +263,7 @@ impl<'m> Search<'m> {
             if best.as_ref().is_none_or(|best| is_farther(&tried, best)) {
                 best = Some(tried);
             }
-            // What the kernel is compiled for is right if it runs, in one direction or in two.
+            // The size for which the kernel is compiled is right if the kernel runs, in one dimension or in two.
             let runs = |best: &Tried| {
                 let is_declared = self.head.most_threads == Some(best.launch.size.block.iter().product());
                 is_declared && !matches!(best.end, End::Stopped(_))
@@ -274,7 +275,7 @@ impl<'m> Search<'m> {
         let mut best = best.ok_or_else(Vec::new)?;
         let has_clusters = self.state.with_program(&self.start.kernel, Program::has_clusters)?;
         let is_open = has_clusters && self.known.cluster.is_none();
-        // A kernel that names no other CTA needs no more than the pair of an instruction with `.cta_group::2`.
+        // A kernel that addresses no other CTA needs at most the pair of an instruction with `.cta_group::2`.
         let count = if self.names_others { CLUSTERS.len() } else { 1 };
         for ctas in CLUSTERS.into_iter().take(count) {
             if !is_open || !matches!(best.end, End::Stopped(_)) || self.is_over() {
@@ -286,9 +287,10 @@ impl<'m> Search<'m> {
                 let mut launch = best.launch.clone();
                 (launch.size.cluster, launch.size.grid) = (cluster, grid);
                 let tried = self.settle(launch)?;
-                // A kernel that is made for a pair comes as far with more CTAs, and the phases of its mbarriers do not fit.
+                // A kernel that is made for a pair gets as far with more CTAs, but the phases of its mbarriers do not
+                // fit.
                 let fits = ctas == CLUSTERS[0] || tried.end == End::Ended;
-                // More CTAs execute more instructions, which alone does not call for a cluster.
+                // More CTAs execute more instructions. This alone does not justify a cluster.
                 if fits && is_farther(&tried, &best) {
                     best = tried;
                 }
@@ -305,8 +307,8 @@ impl<'m> Search<'m> {
         let lines = BLOCKS.iter().map(|threads| [*threads, 1, 1]);
         let planes = PLANES.into_iter().filter(|_| self.is_plane);
         let all = lines.chain(planes).filter(|block| block.iter().product::<u32>() <= most);
-        // What a kernel is compiled for at most is what it is launched with most often. `.maxntid` says no more than how many these are
-        // in all, and a second direction counts warps most often.
+        // A kernel is usually launched with the maximum number of threads for which it is compiled. `.maxntid` gives
+        // only the product of the dimensions, and a second dimension usually counts warps.
         let declared = self.head.most_threads.into_iter().flat_map(|most| {
             let plane = self.is_plane && most > 32 && most.is_multiple_of(32);
             plane.then_some([32, most / 32, 1]).into_iter().chain([[most, 1, 1]])
@@ -314,7 +316,7 @@ impl<'m> Search<'m> {
         declared.chain(all).collect()
     }
 
-    /// One launch on fresh memory.
+    /// Runs one launch on fresh memory.
     fn try_one(&mut self, launch: &Assumed) -> Result<(Tried, Learned, Buffers), Vec<LaunchError>> {
         self.state.restore(&self.held);
         let (on, buffers) = launch.on(&mut self.state);
@@ -334,7 +336,7 @@ impl<'m> Search<'m> {
         Ok((Tried { launch: launch.clone(), end, covered, instructions, steps }, learned, buffers))
     }
 
-    /// A launch, with the tensor maps and boxes that it turns out to need.
+    /// Runs a launch repeatedly, and adds the tensor maps and box sizes that its trials lack.
     fn settle(&mut self, mut launch: Assumed) -> Result<Tried, Vec<LaunchError>> {
         let mut best: Option<Tried> = None;
         for _ in 0..10 {
@@ -350,7 +352,7 @@ impl<'m> Search<'m> {
         best.ok_or_else(Vec::new)
     }
 
-    /// Puts into a launch what its trial missed; whether that was anything.
+    /// Adds the inputs that a trial lacked to the launch. Returns whether the launch changed.
     fn learn(
         &mut self,
         launch: &mut Assumed,
@@ -392,7 +394,7 @@ impl<'m> Search<'m> {
         }
     }
 
-    /// Changes one number after the other, as long as the kernel comes farther.
+    /// Changes one number after the other, as long as the kernel executes more.
     fn climb(&mut self, mut best: Tried) -> Result<Tried, Vec<LaunchError>> {
         if best.end == End::Ended && best.covered.0 * 50 > best.covered.1 * 49 {
             return Ok(best);
@@ -429,7 +431,7 @@ impl<'m> Search<'m> {
     }
 }
 
-/// What the numbers of a launch are that nobody gave.
+/// The value of the launch's numbers that the user did not give.
 fn number_of(launch: &Assumed) -> u64 {
     let numbers = launch.fields.iter().filter(|field| !field.is_given).filter_map(|field| match field.value {
         Value::Number(number) => Some(number),
@@ -438,7 +440,8 @@ fn number_of(launch: &Assumed) -> u64 {
     numbers.max().unwrap_or(NUMBERS[0])
 }
 
-/// How many steps of the kernel were executed, of how many; asynchronous ones count more. And the instructions.
+/// The number of executed steps of the kernel and of all its steps, where asynchronous operations have a larger weight;
+/// and the executed instructions.
 fn covered(program: &Program, learned: &Learned) -> ((usize, usize), Vec<InstPlace>) {
     let weight = |op: &Op| match op {
         Op::Asynchronous(_) => 8,
@@ -454,7 +457,7 @@ fn covered(program: &Program, learned: &Learned) -> ((usize, usize), Vec<InstPla
     ((own.map(|(_, step)| weight(&step.op)).sum(), all), instructions)
 }
 
-/// Whether CTAs take the work of others that have not begun.
+/// Whether CTAs take the work of CTAs that have not begun.
 fn takes_others(program: &Program) -> bool {
     program.steps.iter().any(|step| match &step.op {
         Op::Asynchronous(of) => of.form.family() == Family::ClusterlaunchcontrolTryCancelAsync,
@@ -467,7 +470,7 @@ fn names_others(program: &Program) -> bool {
     program.steps.iter().any(|step| matches!(step.op, Op::Mapa { .. }))
 }
 
-/// Whether the kernel looks at the second direction of the place of a thread.
+/// Whether the kernel reads the second dimension of the thread index.
 fn reads_plane(program: &Program) -> bool {
     let second = |source: &Source| *source == Source::Special(Special::Vector(SpecialVector::Tid, Axis::Y));
     program.steps.iter().any(|step| match &step.op {
@@ -479,7 +482,7 @@ fn reads_plane(program: &Program) -> bool {
     })
 }
 
-/// A launch of a kernel without sizes, with all that can be seen of its parameters.
+/// The first launch of a kernel, without sizes and with all parameters that its code shows.
 fn start(program: &Program, kernel: &str, given: &Given) -> Assumed {
     let is_dynamic = program.shared_names.iter().any(|(_, bytes, _)| *bytes == u64::MAX);
     let most = u64::from(MOST_SHARED).saturating_sub(program.shared) as u32;
@@ -492,7 +495,7 @@ fn start(program: &Program, kernel: &str, given: &Given) -> Assumed {
         zeros: false,
     };
     for (parameter, own) in program.parameters.iter().enumerate() {
-        // The size says so.
+        // A parameter of 128 bytes is a tensor map.
         if own.bytes == 128 {
             let value = Value::Map(Box::new(map_of(2, BOX)));
             launch.fields.push(Assumption { parameter, offset: 0, bytes: 128, value, is_given: false, is_zero: false });
@@ -504,7 +507,7 @@ fn start(program: &Program, kernel: &str, given: &Given) -> Assumed {
     launch
 }
 
-/// Adds a field, if nothing is there yet.
+/// Adds a field, unless it overlaps an existing field.
 fn add(launch: &mut Assumed, program: &Program, field: Field, number: u64, given: &Given) {
     let Some((parameter, offset)) = Assumed::place(&program.parameters, field.offset) else { return };
     let is_there = |own: &Assumption| {
@@ -529,13 +532,13 @@ fn add(launch: &mut Assumed, program: &Program, field: Field, number: u64, given
     launch.fields.sort_by_key(|field| (field.parameter, field.offset));
 }
 
-/// The field that has a piece of global memory.
+/// The field whose value is the address of a piece of global memory.
 fn field_of(launch: &Assumed, buffers: &[OfField], piece: usize) -> Option<usize> {
     let (at, _) = buffers.iter().find(|(_, buffer)| *buffer == Buffer(piece as u32))?;
     launch.fields.iter().position(|field| (field.parameter, field.offset) == *at)
 }
 
-/// The tensor map that a launch has at a place.
+/// The tensor map of a launch at a place.
 fn map_at<'l>(
     launch: &'l Assumed,
     program: &Program,
@@ -559,7 +562,7 @@ fn map_at<'l>(
     }
 }
 
-/// Puts a tensor map of so many dimensions where it is missed.
+/// Puts a tensor map of `rank` dimensions at the place where a trial lacked it.
 fn put_map(launch: &mut Assumed, program: &Program, buffers: &[OfField], place: Region, rank: usize) {
     let bytes = map_at(launch, program, buffers, place).map_or(BOX, |map| {
         map.box_sizes[..map.rank.min(5) as usize].iter().map(|size| u64::from(*size)).product::<u64>() * 2

@@ -4,7 +4,7 @@ use half::{bf16, f16};
 pub use ptx_isa::MatrixElement as Element;
 use thiserror::Error;
 
-/// An instruction, a form of it or a descriptor for which there are no values here.
+/// An instruction, form or descriptor that is not computed here.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("{0} is not computed")]
 pub struct Unsupported(pub String);
@@ -15,7 +15,7 @@ impl Unsupported {
     }
 }
 
-/// In which numbers a product is computed.
+/// The kind of numbers in which a product is computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Numbers {
     Single,
@@ -25,15 +25,15 @@ pub enum Numbers {
 
 /// The values of elements.
 pub trait Values: Copy {
-    /// The bits from one element to the next in a register or in memory. The floats of 4 and 6 bits stand alone in a byte.
+    /// The distance of elements in a register or in memory, in bits. Floats of 4 and 6 bits have a byte each.
     fn bits(self) -> usize;
     /// The numbers in which products of the elements are computed.
     fn numbers(self) -> Numbers;
-    /// The value of an element that [`Numbers::Integer`] has.
+    /// The value of an element whose `numbers` are [`Numbers::Integer`].
     fn integer(self, bits: u64) -> i64;
-    /// The value of an element that [`Numbers::Single`] has.
+    /// The value of an element whose `numbers` are [`Numbers::Single`].
     fn single(self, bits: u64) -> f32;
-    /// The element that is nearest to a sum, ties to even. Every NaN is the canonical one.
+    /// The element that is nearest to a sum, with ties to even. Every NaN becomes the canonical NaN.
     fn of_single(self, value: f32) -> u64;
 }
 
@@ -76,7 +76,7 @@ impl Values for Element {
             Self::E5m2 => f16::from_bits((bits as u16) << 8).to_f32(),
             Self::E2m3 => small(bits, 2, 3),
             Self::E3m2 => small(bits, 3, 2),
-            // It is in the middle of its byte.
+            // The value is in the middle of its byte.
             Self::E2m1 => small(bits >> 2, 2, 1),
             _ => f32::from_bits(bits as u32),
         }
@@ -92,7 +92,8 @@ impl Values for Element {
     }
 }
 
-/// A float of so many bits of exponent and mantissa, without infinities. Only four bits of exponent have a NaN: all ones.
+/// A float with these numbers of exponent and mantissa bits, without infinities. Only formats with four exponent bits
+/// have a NaN: all ones.
 fn small(bits: u64, exponent: u32, mantissa: u32) -> f32 {
     let field = |at: u32, width: u32| (bits >> at) as u32 & ((1 << width) - 1);
     let (sign, e, m) = (field(exponent + mantissa, 1), field(mantissa, exponent), field(0, mantissa));

@@ -1,9 +1,9 @@
-//! How the elements of a matrix are spread over the registers of a warp.
+//! The distribution of a matrix's elements over the registers of a warp.
 
 /// A register of each lane.
 pub type Lanes = [u64; 32];
 
-/// The place of a fragment's element: which of the products of the warp it belongs to, and where in its matrix it is.
+/// The place of a fragment's element: the product of the warp to which it belongs, and its row and column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Place {
     pub product: usize,
@@ -11,19 +11,20 @@ pub struct Place {
     pub column: usize,
 }
 
-/// The elements that a register has.
+/// The number of elements in a register.
 pub fn packed(bits: usize) -> usize {
     (32 / bits.max(1)).max(1)
 }
 
-/// An element of a lane, counted from the lowest bits of its first register. One that does not exist is 0.
+/// The value of an element of a lane. Elements are counted from the lowest bits of the first register. A missing
+/// element is 0.
 pub fn get(registers: &[Lanes], lane: usize, index: usize, bits: usize) -> u64 {
     let register = registers.get(index / packed(bits)).and_then(|lanes| lanes.get(lane));
     let mask = u64::MAX >> (64 - bits.clamp(1, 64));
     register.map_or(0, |word| word >> (index % packed(bits) * bits) & mask)
 }
 
-/// Writes an element of a lane; one that does not exist stays so.
+/// Writes an element of a lane. A missing element is ignored.
 pub fn set(registers: &mut [Lanes], lane: usize, index: usize, bits: usize, value: u64) {
     let Some(word) = registers.get_mut(index / packed(bits)).and_then(|lanes| lanes.get_mut(lane)) else { return };
     let shift = index % packed(bits) * bits;
@@ -31,11 +32,11 @@ pub fn set(registers: &mut [Lanes], lane: usize, index: usize, bits: usize, valu
     *word = *word & !(mask << shift) | (value & mask) << shift;
 }
 
-/// The fragments that have one rule for all types: a register of a thread has elements that follow each other along K.
-/// Sections 9.7.14.5.2 to 9.7.14.5.13, and 9.7.15.5.1.1 for each of the four warps.
+/// The fragments that follow one rule for all types: a register of a thread has consecutive elements along K. Sections
+/// 9.7.14.5.2 to 9.7.14.5.13, and 9.7.15.5.1.1 for each of the four warps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fragment {
-    /// A, of so many rows.
+    /// A, with `rows` rows.
     A {
         rows: usize,
     },
@@ -47,7 +48,7 @@ pub enum Fragment {
 }
 
 impl Fragment {
-    /// The row and the column of an element, which has so many bits. The rows of B are K.
+    /// The row and the column of an element of `bits` bits. The rows of B are K.
     pub fn place(self, bits: usize, lane: usize, index: usize) -> Place {
         let (group, thread) = (lane / 4, lane % 4);
         let together = packed(bits);

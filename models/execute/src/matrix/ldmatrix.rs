@@ -1,5 +1,5 @@
-//! `ldmatrix`, `stmatrix` and `movmatrix`: 8×8 matrices of 16-bit elements between rows in memory and fragments. Sections
-//! 9.7.14.5.15 to 9.7.14.5.17.
+//! `ldmatrix`, `stmatrix` and `movmatrix`: 8×8 matrices of 16-bit elements between rows in memory and fragments.
+//! Sections 9.7.14.5.15 to 9.7.14.5.17.
 
 use ptx_isa::matrix::{MatrixForm, MatrixShape};
 
@@ -19,31 +19,31 @@ pub struct LdMatrix {
 }
 
 impl LdMatrix {
-    /// The form, unless the matrices have elements of 8 bits or fewer, or PTX has no such form.
+    /// The form. `None` if the matrices have elements of 8 bits or fewer, or PTX has no such form.
     pub fn of(form: &MatrixForm) -> Option<Self> {
         let is_square = form.shape == Some(MatrixShape { m: 8, n: 8, k: None });
         let count = usize::from(form.count.filter(|count| matches!(count, 1 | 2 | 4))?);
         (is_square && form.elements == [Element::B16]).then_some(Self { count, transposed: form.transposes })
     }
 
-    /// How many registers there are, each for one matrix.
+    /// The number of registers, each for one matrix.
     pub fn registers(&self) -> usize {
         self.count
     }
 
-    /// So many lanes, from lane 0 on, give the address of a row of 16 bytes, aligned to 16. The addresses of the others are
-    /// not looked at.
+    /// The number of lanes, from lane 0 on, that give the address of a row of 16 bytes, aligned to 16. The addresses of
+    /// the remaining lanes are ignored.
     pub fn rows(&self) -> usize {
         self.count * 8
     }
 
-    /// The row, as a lane's number, and the 16-bit element of it, for an element of a register.
+    /// The row, as the number of its lane, and the index of the 16-bit element in it, for an element of a register.
     fn place(self, register: usize, lane: usize, element: usize) -> (usize, usize) {
         let (row, column) = (lane / 4, lane % 4 * 2 + element);
         if self.transposed { (register * 8 + column, row) } else { (register * 8 + row, column) }
     }
 
-    /// What the registers get from the rows, which are by the lane that gives their address.
+    /// Loads registers from rows. Each row is at the index of the lane that gives its address.
     pub fn load(self, rows: &[Row]) -> Vec<Lanes> {
         let mut registers = vec![[0; 32]; self.count];
         for register in 0..self.count {
@@ -57,7 +57,7 @@ impl LdMatrix {
         registers
     }
 
-    /// What `stmatrix` writes: the rows, by the lane that gives their address.
+    /// The rows that `stmatrix` writes, by the lane that gives their address.
     pub fn store(self, registers: &[Lanes]) -> Vec<Row> {
         let mut rows = vec![Row::default(); self.rows()];
         for register in 0..self.count.min(registers.len()) {
@@ -71,7 +71,7 @@ impl LdMatrix {
     }
 }
 
-/// What `movmatrix.sync.aligned.m8n8.trans.b16` makes of a register.
+/// The result of `movmatrix.sync.aligned.m8n8.trans.b16`.
 pub fn movmatrix(source: &Lanes) -> Lanes {
     let plain = LdMatrix { count: 1, transposed: false };
     let rows = plain.store(&[*source]);

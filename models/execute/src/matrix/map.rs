@@ -1,8 +1,8 @@
 //! Tensor maps, and `tensormap.replace`. Sections 5.5.8 and 9.7.9.28.
 //!
-//! What is in the 128 bytes of NVIDIA's is not published. Ours begin with a magic number, so that a block that the host did
-//! not make with [`TensorMap::encode`] is known. A block of zeros is a map without a tensor: kernels begin with it when they
-//! make their own with `tensormap.replace`.
+//! The layout of NVIDIA's 128 bytes is not published. The layout here begins with a magic number, so that a block that
+//! was not made with [`TensorMap::encode`] is recognized. A block of zeros is a map without a tensor: kernels that
+//! build a map with `tensormap.replace` begin with it.
 
 use strum::{Display, EnumIter, EnumString};
 
@@ -40,7 +40,7 @@ const ELEMENTS: [TensorElement; 16] = {
 };
 
 impl TensorElement {
-    /// How many elements are in memory together, and in how many bytes.
+    /// The number of elements that are stored as a unit, and the bytes of the unit.
     pub fn unit(self) -> (u64, u64) {
         match self {
             Self::U8 => (1, 1),
@@ -52,7 +52,8 @@ impl TensorElement {
         }
     }
 
-    /// What a load makes of an element of 32 bits: denormals become zeros with `.ftz`, and `.tf32` is rounded to nearest even.
+    /// The conversion of an element of 32 bits by a load: `.ftz` flushes denormals to zero, and `.tf32` rounds to
+    /// nearest even.
     pub fn loaded(self, bits: u32) -> u32 {
         let flushed = match self {
             Self::F32Ftz | Self::Tf32Ftz if bits & 0x7f80_0000 == 0 => bits & 0x8000_0000,
@@ -66,7 +67,7 @@ impl TensorElement {
     }
 }
 
-/// How channels are grouped. Only a map without groups is executed.
+/// The grouping of channels. Only a map without groups is executed.
 #[derive(Clone, Copy, Debug, Default, Display, EnumString, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Interleave {
@@ -79,19 +80,19 @@ pub enum Interleave {
     B32,
 }
 
-/// What an element outside of the tensor is.
+/// The value of an element outside of the tensor.
 #[derive(Clone, Copy, Debug, Default, EnumString, PartialEq, Eq)]
 #[strum(serialize_all = "lowercase")]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Fill {
     #[default]
     Zero,
-    /// A NaN; which one is not documented. Here it is the canonical one.
+    /// A NaN. The manual does not specify its bits; here it is the canonical NaN.
     Nan,
 }
 
 impl Fill {
-    /// The bytes of an element that is filled in.
+    /// The bytes of an element outside of the tensor.
     pub fn bytes(self, element: TensorElement) -> [u8; 8] {
         use TensorElement::*;
         match (self, element) {
@@ -103,34 +104,34 @@ impl Fill {
     }
 }
 
-/// What a map says. Dimensions are in the order of `cuTensorMapEncodeTiled`: the first is the one whose elements are
-/// contiguous.
+/// The contents of a tensor map. Dimensions are in the order of `cuTensorMapEncodeTiled`: the elements of the first
+/// dimension are contiguous.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct TensorMap {
     pub address: u64,
     pub element: TensorElement,
-    /// 1 to 5; 0 is a map without a tensor.
+    /// 1 to 5, or 0 for a map without a tensor.
     pub rank: u32,
     /// In elements.
     pub sizes: [u32; 5],
-    /// In bytes, of every dimension but the first.
+    /// In bytes, of every dimension except the first.
     pub strides: [u64; 4],
     /// In elements. For im2col, the first is the channels per pixel, and the second the pixels per column.
     pub box_sizes: [u32; 5],
     /// Traversal strides, in elements.
     pub element_strides: [u32; 5],
     pub interleave: Interleave,
-    /// The number of the swizzle mode, and that of its atomicity, of `tensormap.replace`.
+    /// The numbers of the swizzle mode and its atomicity in `tensormap.replace`.
     pub swizzle_mode: u8,
     pub swizzle_atomicity: u8,
     pub fill: Fill,
-    /// The corners of the bounding box of im2col, of the dimensions between the first and the last.
+    /// The corners of the bounding box of im2col, in the dimensions between the first and the last.
     pub lower: [i16; 3],
     pub upper: [i16; 3],
 }
 
-/// A field that `tensormap.replace` has, with the dimension, which the instruction calls `ord`.
+/// A field of `tensormap.replace`, with the dimension, which the instruction calls `ord`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Field {
     GlobalAddress,
@@ -147,7 +148,7 @@ pub enum Field {
 }
 
 impl Field {
-    /// By PTX's word.
+    /// The field with this name in PTX.
     pub fn of(word: &str, ord: usize) -> Option<Self> {
         Some(match word {
             "global_address" => Self::GlobalAddress,
@@ -166,7 +167,7 @@ impl Field {
     }
 }
 
-/// The one of a list that has a number.
+/// The entry of a list with a number.
 fn numbered<T: Copy>(list: &[T], number: u64, what: &str) -> Result<T, Unsupported> {
     let found = usize::try_from(number).ok().and_then(|number| list.get(number));
     found.copied().ok_or_else(|| Unsupported::new(format!("the {what} {number} of a tensor map")))
@@ -175,7 +176,7 @@ fn numbered<T: Copy>(list: &[T], number: u64, what: &str) -> Result<T, Unsupport
 impl TensorMap {
     /// # Errors
     ///
-    /// The mode and the atomicity do not belong together.
+    /// If the mode and the atomicity cannot be combined.
     pub fn swizzle(&self) -> Result<Swizzle, Unsupported> {
         Ok(match (self.swizzle_mode, self.swizzle_atomicity) {
             (0, _) => Swizzle::None,
@@ -196,7 +197,7 @@ impl TensorMap {
     ///
     /// # Errors
     ///
-    /// There is no such dimension or value.
+    /// If the map has no such dimension, or the field no such value.
     pub fn replace(&mut self, field: Field, value: u64) -> Result<(), Unsupported> {
         let small = value as u32;
         let place = |list: &mut [u32], ord: usize| {
@@ -226,7 +227,7 @@ impl TensorMap {
         Ok(())
     }
 
-    /// The block of 128 bytes. It is ours: no GPU reads it.
+    /// The block of 128 bytes in the layout of this module, which no GPU reads.
     pub fn encode(&self) -> [u8; 128] {
         let mut bytes = MAGIC.to_vec();
         bytes.extend(self.address.to_le_bytes());
@@ -241,7 +242,7 @@ impl TensorMap {
         ]);
         self.strides.iter().for_each(|stride| bytes.extend(stride.to_le_bytes()));
         self.sizes.iter().for_each(|size| bytes.extend(size.to_le_bytes()));
-        // Boxes have at most 1024 elements in a dimension, traversal strides are at most 8.
+        // Boxes have at most 1024 elements in a dimension, and traversal strides are at most 8.
         self.box_sizes.iter().for_each(|size| bytes.extend((*size as u16).to_le_bytes()));
         bytes.extend(self.element_strides.map(|stride| stride as u8));
         self.lower.iter().chain(&self.upper).for_each(|corner| bytes.extend(corner.to_le_bytes()));
@@ -252,7 +253,7 @@ impl TensorMap {
 
     /// # Errors
     ///
-    /// The block has neither our magic number nor only zeros, or fields that none of ours has.
+    /// If the block has neither the magic number nor only zeros, or has an invalid field.
     pub fn decode(block: &[u8; 128]) -> Result<Self, Unsupported> {
         if block.iter().all(|byte| *byte == 0) {
             return Ok(Self::default());

@@ -8,7 +8,7 @@ use super::{
     product::{Bits, Product, Shape},
 };
 
-/// The shapes, whether A is sparse, and the types that each multiplies.
+/// The shapes, whether A is sparse, and the multiplicand types of each.
 #[rustfmt::skip]
 const FORMS: [([usize; 3], bool, &[Element]); 21] = {
     use Element::*;
@@ -49,14 +49,14 @@ pub enum Role {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mma {
     product: Product,
-    /// A is stored without half of its elements, which are zeros.
+    /// Whether half of the elements of A are zeros that are not stored.
     sparse: bool,
-    /// The rows of A, and those of B, are what is contiguous. Only `m8n8k4` of `.f16` has a choice.
+    /// Whether the rows of A, and the rows of B, are contiguous. Only `m8n8k4` of `.f16` has a choice.
     rows: [bool; 2],
 }
 
 impl Mma {
-    /// The form, unless it is block-scaled, or PTX has no such form.
+    /// The form. `None` if it is block-scaled, or PTX has no such form.
     pub fn of(form: &MatrixForm) -> Option<Self> {
         let &[d, a, b, c] = &form.elements[..] else { return None };
         let shape = Shape::of(form.shape?)?;
@@ -64,7 +64,8 @@ impl Mma {
         let known = FORMS.iter().any(|(own, is_sparse, types)| {
             [shape.m, shape.n, shape.k] == *own && *is_sparse == sparse && types.contains(&a) && types.contains(&b)
         });
-        // Types mix within their numbers and width: a signed multiplicand with an unsigned one, one small float with another.
+        // Multiplicand types of the same kind and width mix: signed with unsigned integers, and small floats with each
+        // other.
         let mixes = a == b || a.bits() == b.bits() && a.bits() <= 8;
         let accumulates = match a.numbers() {
             Numbers::Double => [c, d] == [Element::F64; 2],
@@ -82,7 +83,7 @@ impl Mma {
         Some(Self { product, sparse, rows: [layout(0) != Some(false), layout(1) == Some(true)] })
     }
 
-    /// Whether A is stored without half of its elements.
+    /// Whether half of the elements of A are not stored.
     pub fn is_sparse(&self) -> bool {
         self.sparse
     }
@@ -101,7 +102,7 @@ impl Mma {
         }
     }
 
-    /// Quarters of a warp multiply each for themselves.
+    /// Whether each quarter of the warp computes a separate product.
     fn is_of_quarters(&self) -> bool {
         self.product.a == Element::F16 && self.product.shape.m == 8
     }
@@ -110,7 +111,7 @@ impl Mma {
         if self.is_of_quarters() { 4 } else { 1 }
     }
 
-    /// The elements of a matrix that each lane has.
+    /// The number of a matrix's elements in each lane.
     pub fn elements(&self, role: Role) -> usize {
         let Shape { m, n, k } = self.product.shape;
         let count = match role {
@@ -127,7 +128,7 @@ impl Mma {
         [Role::D, Role::A, Role::B, Role::C].map(|role| self.elements(role).div_ceil(packed(self.element(role).bits())))
     }
 
-    /// Where an element is. The rows of B are K. For a sparse A, columns are those of what is stored.
+    /// The place of an element. The rows of B are K. The columns of a sparse A are the columns of the stored elements.
     pub fn place(&self, role: Role, lane: usize, index: usize) -> Place {
         if self.is_of_quarters() {
             return self.quarter(role, lane, index);
@@ -181,15 +182,15 @@ impl Mma {
         matrix
     }
 
-    /// Computes D. Registers are in the order of the instruction; what a list lacks is 0, and is not written.
+    /// Computes D. Registers are in the order of the instruction. Missing registers are 0, and are not written.
     pub fn compute(&self, a: &[Lanes], b: &[Lanes], c: &[Lanes], d: &mut [Lanes]) {
         for product in 0..self.products() {
             self.finish(product, &self.gather(Role::A, product, a), b, c, d);
         }
     }
 
-    /// Computes D of a sparse A, for which the metadata says which elements there are. Metadata that PTX calls invalid is
-    /// taken by its bits: of two elements for the same column, the last one is used.
+    /// Computes D of a sparse A, whose stored elements are placed by the metadata. Metadata that PTX calls invalid is
+    /// interpreted by its bits: of two elements for the same column, the last one is used.
     pub fn compute_sparse(
         &self,
         a: &[Lanes],
@@ -203,11 +204,11 @@ impl Mma {
         self.finish(0, &a, b, c, d);
     }
 
-    /// The whole A. Each thread of a group that the selector chooses has 16 bits of metadata for a row, and 16 for the row
-    /// eight further on. Section 9.7.14.6.1.
+    /// Expands A. Each thread of a group that the selector chooses has 16 bits of metadata for a row, and 16 bits for
+    /// the row eight further on. Section 9.7.14.6.1.
     fn spread(&self, stored: &[u64], metadata: &Lanes, selector: usize) -> Vec<u64> {
         let Shape { m, k, .. } = self.product.shape;
-        // Elements that one index stands for, and its bits.
+        // The number of elements for one index, and the bits of the index.
         let (unit, width) = match self.product.a {
             Element::S4 | Element::U4 => (2, 2),
             Element::Tf32 => (1, 4),

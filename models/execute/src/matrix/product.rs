@@ -1,4 +1,4 @@
-//! The product itself, of matrices that are plain lists of elements.
+//! The product of matrices that are plain lists of elements.
 
 use ptx_isa::matrix::MatrixShape;
 
@@ -13,19 +13,20 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// The shape of a product; a matrix alone has none.
+    /// The shape of a product. `None` for the shape of a single matrix.
     pub fn of(MatrixShape { m, n, k }: MatrixShape) -> Option<Self> {
         Some(Self { m: m.into(), n: n.into(), k: k?.into() })
     }
 }
 
-/// A number instead of an element of a product that is not computed: different numbers for different elements, each from 1 to 2 as `f32`.
+/// A stand-in for an element of a product that is not computed. Elements get different numbers, each from 1 to 2 as
+/// `f32`.
 pub fn stand_in(step: u64, element: u64) -> u64 {
     let mixed = (step ^ element.wrapping_mul(0x9e37_79b9_7f4a_7c15)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     0x3f80_0000 | mixed >> 41
 }
 
-/// How single bits are combined before they are counted.
+/// The operation that combines single bits before they are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bits {
     And,
@@ -34,9 +35,9 @@ pub enum Bits {
 
 /// D = A × B + C·2⁻ˢ.
 ///
-/// Sums are of `f32` (of `f64` for `.f64`), start with C and go through K upwards, each step rounded once; the result is
-/// rounded once more to D's type. The order in which tensor cores add is not documented, so the last bits may differ there.
-/// Integers are exact; a result that does not fit is clamped with `.satfinite`, and wraps without it.
+/// Sums are of `f32` (of `f64` for `.f64`), start with C and proceed upwards through K, and each step is rounded once.
+/// The result is rounded once more to D's type. The order in which tensor cores add is not documented, so the last bits
+/// may differ there. Integers are exact; a result that does not fit is clamped with `.satfinite`, and wraps without it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Product {
     pub shape: Shape,
@@ -57,8 +58,8 @@ impl Product {
         Self { shape, a, b, c, d, negate_a: false, negate_b: false, saturate: false, scale: 0, bits: Bits::And }
     }
 
-    /// A has M rows of K elements, B has N columns of K elements, C and the result have M rows of N elements. What a list
-    /// lacks is 0.
+    /// A has M rows of K elements, B has N columns of K elements, C and the result have M rows of N elements. Missing
+    /// elements are 0.
     pub fn multiply(&self, a: &[u64], b: &[u64], c: Option<&[u64]>) -> Vec<u64> {
         match self.d.numbers() {
             Numbers::Single => self.single(a, b, c),
@@ -99,7 +100,7 @@ impl Product {
         sums.into_iter().map(|sum| u64::from(fit(sum) as u32)).collect()
     }
 
-    /// The rows of B lie together, so that the inner loop goes through memory in order.
+    /// The rows of B are contiguous, so that the inner loop accesses memory in order.
     fn sums<T: Copy>(
         &self,
         a: impl Iterator<Item = T>,

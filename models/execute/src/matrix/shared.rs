@@ -1,9 +1,9 @@
-//! Matrices in shared memory, as the descriptors of `wgmma` and `tcgen05` describe them. Sections 9.7.15.5.1.2, 9.7.16.3 and
-//! 9.7.16.4.1.
+//! Matrices in shared memory, as the descriptors of `wgmma` and `tcgen05` define them. Sections 9.7.15.5.1.2, 9.7.16.3
+//! and 9.7.16.4.1.
 
 use super::element::Unsupported;
 
-/// Which bits of an address are exchanged, so that rows lie in different banks. Section 5.5.7.
+/// The swizzle mode: the bits of an address that are permuted, so that rows lie in different banks. Section 5.5.7.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Swizzle {
     None,
@@ -11,17 +11,17 @@ pub enum Swizzle {
     B64,
     B96,
     B128,
-    /// 128 bytes, of which 32 stay together.
+    /// A pattern of 128 bytes, in which groups of 32 bytes are contiguous.
     B128Atom32,
-    /// So, and in every other line of 128 bytes the halves of 16 bytes change places.
+    /// Like `B128Atom32`, and the halves of each 16 bytes are swapped in every other line of 128 bytes.
     B128Atom32Flip8,
-    /// 128 bytes, of which 64 stay together.
+    /// A pattern of 128 bytes, in which groups of 64 bytes are contiguous.
     B128Atom64,
 }
 
 impl Swizzle {
-    /// The bits of a line's number that count, to which bit of the address they are added modulo 2, and the width of the
-    /// pattern in bytes.
+    /// The mask of a line's number, the bit of the address at which the masked number is added modulo 2, and the width
+    /// of the pattern in bytes.
     fn parts(self) -> (u32, u32, u32) {
         match self {
             Self::None => (0, 0, 16),
@@ -34,8 +34,8 @@ impl Swizzle {
         }
     }
 
-    /// Where the byte of an address really is. Lines of 128 bytes are counted from the one that `base` says; 0 is right where
-    /// patterns begin at multiples of their size.
+    /// The swizzled address of a byte. Lines of 128 bytes are counted from line `base`, which is 0 if patterns begin at
+    /// multiples of their size.
     pub fn apply(self, address: u32, base: u32) -> u32 {
         let (mask, to, _) = self.parts();
         let line = (address >> 7).wrapping_sub(base);
@@ -43,20 +43,20 @@ impl Swizzle {
         address ^ ((line & mask) << to) ^ flip
     }
 
-    /// The bytes of a row of the pattern.
+    /// The width of a row of the pattern in bytes.
     pub fn width(self) -> u32 {
         self.parts().2
     }
 }
 
-/// Bytes of shared memory that an instruction touches.
+/// Bytes of shared memory that an instruction accesses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Bytes {
     pub address: u32,
     pub bytes: u32,
 }
 
-/// The same bytes in as few ranges as can be, in order.
+/// Merges ranges. Returns the same bytes in as few ranges as possible, in order.
 pub fn merge(mut ranges: Vec<Bytes>) -> Vec<Bytes> {
     ranges.sort_unstable();
     let mut merged: Vec<Bytes> = Vec::new();
@@ -73,8 +73,8 @@ pub fn merge(mut ranges: Vec<Bytes>) -> Vec<Bytes> {
     merged
 }
 
-/// 16 bytes of a matrix, which lie together in every layout: the elements from a row and a column on, along what is
-/// contiguous.
+/// 16 bytes of a matrix that are contiguous in every layout: the elements from a row and a column on, in the direction
+/// of contiguous elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unit {
     pub address: u32,
@@ -82,11 +82,11 @@ pub struct Unit {
     pub column: usize,
 }
 
-/// What is read through a descriptor: A with its M rows, or the transpose of B with N rows, and K columns.
+/// The matrix of a descriptor: A with its M rows, or the transpose of B with N rows, and K columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SharedMatrix {
     pub start: u32,
-    /// The byte offsets; what they are between depends on the layout.
+    /// The byte offsets. Their meaning depends on the layout.
     pub leading: u32,
     pub stride: u32,
     /// The line of 128 bytes in which the swizzle's pattern begins, modulo 8.
@@ -96,7 +96,7 @@ pub struct SharedMatrix {
     pub columns: usize,
     /// The bits of an element.
     pub bits: usize,
-    /// M or N is contiguous, not K.
+    /// Whether M or N is contiguous instead of K.
     pub across: bool,
 }
 
@@ -118,7 +118,7 @@ impl SharedMatrix {
     ///
     /// # Errors
     ///
-    /// It has a swizzle that is none, bits that are not those of a descriptor, or the leading dimension as an address.
+    /// If the descriptor has an invalid swizzle, fixed bits with other values, or the leading dimension as an address.
     pub fn of_tcgen05(descriptor: u64, size: [usize; 3], across: bool) -> Result<Self, Unsupported> {
         let swizzle = match descriptor >> 61 {
             0 => Swizzle::None,
@@ -137,7 +137,7 @@ impl SharedMatrix {
         Ok(Self::new(descriptor, swizzle, size, across))
     }
 
-    /// The elements in 16 bytes.
+    /// The number of elements in 16 bytes.
     fn together(&self) -> usize {
         (128 / self.bits.max(1)).max(1)
     }
@@ -160,7 +160,7 @@ impl SharedMatrix {
         parts.into_iter().fold(0, u32::wrapping_add)
     }
 
-    /// Where everything is.
+    /// The units of the matrix, with their addresses.
     pub fn units(&self) -> impl Iterator<Item = Unit> {
         let (rows, columns) = if self.across { (self.together(), 1) } else { (1, self.together()) };
         let places = (0..self.rows)
@@ -172,12 +172,12 @@ impl SharedMatrix {
         })
     }
 
-    /// What is touched.
+    /// The bytes of the matrix.
     pub fn ranges(&self) -> Vec<Bytes> {
         merge(self.units().map(|unit| Bytes { address: unit.address, bytes: 16 }).collect())
     }
 
-    /// The elements, row by row, each in the low bits. The closure reads 16 bytes at an address, which may be any.
+    /// The elements, row by row, each in the low bits. The closure reads 16 bytes at any address.
     pub fn load(&self, read: &dyn Fn(u32) -> [u8; 16]) -> Vec<u64> {
         let mut elements = vec![0; self.rows * self.columns];
         let mask = u128::MAX >> (128 - self.bits.clamp(1, 64));

@@ -10,7 +10,7 @@ use super::{
 /// Types by their number in the instruction descriptor.
 type Numbered = &'static [Option<Element>];
 
-/// The kinds that are computed: the types of A and B by their number in the instruction descriptor, and those of D.
+/// The kinds that are computed: the types of A and B by their number in the instruction descriptor, and the types of D.
 #[rustfmt::skip]
 const KINDS: [(&str, Numbered, Numbered); 4] = {
     use Element::*;
@@ -22,15 +22,15 @@ const KINDS: [(&str, Numbered, Numbered); 4] = {
     ]
 };
 
-/// How D lies in tensor memory: section 9.7.16.10.5.
+/// The layout of D in tensor memory: section 9.7.16.10.5.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Layout {
     m: usize,
     ctas: usize,
     weight_stationary: bool,
-    /// The columns of D are in so many parts, one below the other.
+    /// The number of parts into which the columns of D are split, one below the other.
     parts: usize,
-    /// Rows lie in the first 16 of every 32 lanes, from the address's lane on.
+    /// Whether rows use only the first 16 of every 32 lanes, from the address's lane on.
     half: bool,
 }
 
@@ -53,7 +53,7 @@ pub struct Output {
     pub accumulate: bool,
     /// `scale-input-d`: D is divided by two to this power before the sums are added.
     pub scale: u32,
-    /// `disable-output-lane`: 128 bits for the lanes of the first CTA, and 128 for those of the second.
+    /// `disable-output-lane`: 128 bits for the lanes of the first CTA, and 128 bits for the lanes of the second CTA.
     pub disabled: [u32; 8],
 }
 
@@ -66,11 +66,11 @@ pub struct TensorMma {
 }
 
 impl TensorMma {
-    /// Reads the words of the instruction: `cta_group::1`, `kind::f16`; and its instruction descriptor.
+    /// Reads the modifiers of the instruction, such as `cta_group::1`, `kind::f16`, and its instruction descriptor.
     ///
     /// # Errors
     ///
-    /// It is sparse, block-scaled, shifts A, has elements of 4 or 6 bits, or is malformed.
+    /// If the form is sparse, block-scaled, shifts A, has elements of 4 or 6 bits, or is malformed.
     pub fn of(modifiers: &[&str], descriptor: u32) -> Result<Self, Unsupported> {
         let refused =
             || Unsupported::new(format!("tcgen05.{} with the descriptor {descriptor:#x}", modifiers.join(".")));
@@ -104,26 +104,26 @@ impl TensorMma {
         self.product.shape
     }
 
-    /// The CTAs that take part, each with its own shared memory and its own tensor memory.
+    /// The number of CTAs that take part, each with its own shared memory and its own tensor memory.
     pub fn ctas(&self) -> usize {
         self.layout.ctas
     }
 
-    /// What each CTA has of A in its shared memory: the first one the upper rows.
+    /// The part of A in the shared memory of each CTA. The first CTA has the upper rows.
     ///
     /// # Errors
     ///
-    /// The descriptor is malformed.
+    /// If the descriptor is malformed.
     pub fn a(&self, descriptor: u64) -> Result<SharedMatrix, Unsupported> {
         let Shape { m, k, .. } = self.product.shape;
         SharedMatrix::of_tcgen05(descriptor, [m / self.ctas(), k, self.product.a.bits()], self.transpose[0])
     }
 
-    /// What each CTA has of B, with N rows: the first one the first of them.
+    /// The part of B, with N rows, in the shared memory of each CTA. The first CTA has the first rows.
     ///
     /// # Errors
     ///
-    /// The descriptor is malformed.
+    /// If the descriptor is malformed.
     pub fn b(&self, descriptor: u64) -> Result<SharedMatrix, Unsupported> {
         let Shape { n, k, .. } = self.product.shape;
         SharedMatrix::of_tcgen05(descriptor, [n / self.ctas(), k, self.product.b.bits()], self.transpose[1])
@@ -141,7 +141,7 @@ impl TensorMma {
         LANES / self.layout.parts * part
     }
 
-    /// Where an element of D is: its CTA and its cell. An element of 16 bits is in the lower half.
+    /// The CTA and the cell of an element of D. An element of 16 bits is in the lower half.
     pub fn d_cell(&self, address: u32, row: usize, column: usize) -> (usize, Cell) {
         let (cta, lane) = self.row(row);
         let columns = self.product.shape.n / self.layout.parts;
@@ -159,24 +159,24 @@ impl TensorMma {
         })
     }
 
-    /// Everything of D that is written, and read before where the instruction accumulates.
+    /// The cells of D that are written, and are read before if the instruction accumulates.
     pub fn d_touched(&self, address: u32, output: &Output) -> Vec<(usize, Cell)> {
         self.d_cells(address).filter(|(cta, cell)| is_enabled(output, *cta, *cell)).collect()
     }
 
-    /// Where 4 bytes of a row of A are, for each part of the columns: each has the whole of A.
+    /// The cells of 4 bytes of a row of A. Each part of the columns has a copy of the whole A.
     fn a_cells(&self, address: u32, row: usize, word: usize) -> impl Iterator<Item = (usize, Cell)> {
         let (cta, lane) = self.row(row);
         (0..self.layout.parts).map(move |part| (cta, Cell::of(address).after(lane + self.part(part), word)))
     }
 
-    /// Everything of an A in tensor memory.
+    /// The cells of an A in tensor memory.
     pub fn a_touched(&self, address: u32) -> Vec<(usize, Cell)> {
         let places = (0..self.product.shape.m).flat_map(|row| (0..8).map(move |word| (row, word)));
         places.flat_map(|(row, word)| self.a_cells(address, row, word)).collect()
     }
 
-    /// A from tensor memory. Where each part of the columns has its own, the first one counts.
+    /// A from tensor memory. If each part of the columns has a copy, the first copy is used.
     pub fn a_of_tensor(&self, memories: &[&TensorMemory], address: u32) -> Vec<u64> {
         let Shape { m, k, .. } = self.product.shape;
         let bits = self.product.a.bits();
@@ -189,7 +189,7 @@ impl TensorMma {
         (0..m * k).map(element).collect()
     }
 
-    /// Writes other numbers to D, without a product.
+    /// Writes stand-ins to D instead of a product.
     pub fn stand_in(&self, step: u64, memories: &mut [&mut TensorMemory], address: u32, output: &Output) {
         self.d_cells(address).enumerate().for_each(|(element, (cta, cell))| {
             if let Some(memory) = memories.get_mut(cta)
@@ -200,8 +200,8 @@ impl TensorMma {
         });
     }
 
-    /// Writes D. A has M rows and B has N rows, of K elements; with two CTAs, those of the second follow those of the first.
-    /// The memories are by CTA.
+    /// Writes D. A has M rows and B has N rows, of K elements. With two CTAs, the rows of the second follow the rows of
+    /// the first. The memories are indexed by CTA.
     pub fn compute(&self, a: &[u64], b: &[u64], memories: &mut [&mut TensorMemory], address: u32, output: &Output) {
         let product = Product { scale: output.scale, ..self.product };
         let old: Option<Vec<u64>> = output.accumulate.then(|| {

@@ -1,5 +1,5 @@
-//! Tensor memory, and what moves data to and from it: `tcgen05.ld`, `.st`, `.cp` and `.shift`. Sections 9.7.16.1, 9.7.16.2.3,
-//! 9.7.16.8 and 9.7.16.9.
+//! Tensor memory, and the instructions that move data to and from it: `tcgen05.ld`, `.st`, `.cp` and `.shift`. Sections
+//! 9.7.16.1, 9.7.16.2.3, 9.7.16.8 and 9.7.16.9.
 
 use super::{
     element::Unsupported,
@@ -23,18 +23,18 @@ impl Cell {
         Self { lane: (address >> 16) as usize, column: (address & 0xffff) as usize }
     }
 
-    /// The cell so much further on. It may be one that does not exist.
+    /// The cell at an offset from this cell. It may not exist.
     pub fn after(self, lanes: usize, columns: usize) -> Self {
         Self { lane: self.lane + lanes, column: self.column + columns }
     }
 
-    /// Tensor memory has it.
+    /// Whether tensor memory has the cell.
     pub fn exists(self) -> bool {
         self.lane < LANES && self.column < COLUMNS
     }
 }
 
-/// The tensor memory of a CTA. A cell that does not exist is 0, and is not written.
+/// The tensor memory of a CTA. A read of a cell that does not exist is 0, and a write is ignored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TensorMemory(Vec<u32>);
 
@@ -61,7 +61,7 @@ impl TensorMemory {
 pub struct Transfer {
     shape: &'static str,
     repeat: usize,
-    /// Two columns share a register, 16 bits of each: `.pack::16b` or `.unpack::16b`.
+    /// Whether two columns share a register, 16 bits of each: `.pack::16b` or `.unpack::16b`.
     packed: bool,
     split: usize,
 }
@@ -70,12 +70,12 @@ pub struct Transfer {
 const SHAPES: [(&str, usize); 5] = [("32x32b", 1), ("16x64b", 1), ("16x128b", 2), ("16x256b", 4), ("16x32bx2", 1)];
 
 impl Transfer {
-    /// Reads the words of the instruction: `sync`, `aligned`, `16x256b`, `x8`, `pack::16b`, `b32`. The split is the
+    /// Reads the modifiers of the instruction: `sync`, `aligned`, `16x256b`, `x8`, `pack::16b`, `b32`. The split is the
     /// immediate of `16x32bx2`, in columns.
     ///
     /// # Errors
     ///
-    /// There is no such form, or it reduces.
+    /// If PTX has no such form, or the form reduces.
     pub fn of(modifiers: &[&str], split: u32) -> Result<Self, Unsupported> {
         let refused = || Unsupported::new(format!("tcgen05.{}", modifiers.join(".")));
         let (shape, registers) = SHAPES.into_iter().find(|(word, _)| modifiers.contains(word)).ok_or_else(refused)?;
@@ -93,7 +93,7 @@ impl Transfer {
         SHAPES.iter().find(|(word, _)| *word == self.shape).map_or(0, |(_, registers)| registers * self.repeat)
     }
 
-    /// The lane and the column of a register, without packing, from the address on. Section 9.7.16.2.3.
+    /// The lane and the column of a register relative to the address, without packing. Section 9.7.16.2.3.
     fn place(self, lane: usize, register: usize) -> (usize, usize) {
         let (group, thread) = (lane / 4, lane % 4);
         match self.shape {
@@ -113,7 +113,7 @@ impl Transfer {
         (0..count).map(move |half| Cell::of(address).after(down, split + along * count + half))
     }
 
-    /// Everything that a warp touches.
+    /// The cells that a warp accesses.
     pub fn touched(self, address: u32) -> Vec<Cell> {
         let places = (0..32).flat_map(|lane| (0..self.registers()).map(move |register| (lane, register)));
         places.flat_map(|(lane, register)| self.cells(address, lane, register)).collect()
@@ -133,7 +133,7 @@ impl Transfer {
         registers
     }
 
-    /// `tcgen05.st`. What is unpacked has zeros in the upper half of each cell.
+    /// `tcgen05.st`. Unpacking writes zeros to the upper half of each cell.
     pub fn store(self, memory: &mut TensorMemory, address: u32, registers: &[Lanes]) {
         for (register, lanes) in registers.iter().enumerate().take(self.registers()) {
             for (lane, value) in lanes.iter().enumerate() {
@@ -146,22 +146,22 @@ impl Transfer {
     }
 }
 
-/// A form of `tcgen05.cp`. With `.cta_group::2`, each CTA of the pair copies from its own shared memory into its own tensor
-/// memory.
+/// A form of `tcgen05.cp`. With `.cta_group::2`, each CTA of the pair copies from its own shared memory into its own
+/// tensor memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Copy {
     rows: usize,
     /// The bytes of a row.
     bytes: usize,
-    /// So many rows at a time go to the lanes that follow.
+    /// The number of consecutive rows that are copied to consecutive lanes.
     group: usize,
-    /// The lanes from where one group begins to where the next does.
+    /// The distance in lanes between the beginnings of two groups.
     apart: usize,
-    /// The lanes at which copies begin.
+    /// The lanes at which the copies begin.
     starts: &'static [usize],
 }
 
-/// Section 9.7.16.9.2: the words, rows, bytes, and where they go. `.4x256b` has one row for each warp's lanes.
+/// Section 9.7.16.9.2: the modifiers, rows, bytes, and destinations. `.4x256b` has one row for each warp's lanes.
 #[rustfmt::skip]
 const COPIES: [(&str, &str, Copy); 6] = [
     ("128x256b", "",              Copy { rows: 128, bytes: 32, group: 128, apart: 128, starts: &[0] }),
@@ -173,11 +173,11 @@ const COPIES: [(&str, &str, Copy); 6] = [
 ];
 
 impl Copy {
-    /// Reads the words of the instruction: `cta_group::1`, `64x128b`, `warpx2::02_13`.
+    /// Reads the modifiers of the instruction: `cta_group::1`, `64x128b`, `warpx2::02_13`.
     ///
     /// # Errors
     ///
-    /// There is no such form, or it decompresses.
+    /// If PTX has no such form, or the form decompresses.
     pub fn of(modifiers: &[&str]) -> Result<Self, Unsupported> {
         let multicast = modifiers.iter().find(|word| word.starts_with("warpx")).copied().unwrap_or_default();
         let decompresses = modifiers.iter().any(|word| word.contains("x16"));
@@ -188,22 +188,22 @@ impl Copy {
         }
     }
 
-    /// What is read.
+    /// The source matrix.
     ///
     /// # Errors
     ///
-    /// The descriptor is malformed.
+    /// If the descriptor is malformed.
     pub fn source(self, descriptor: u64) -> Result<SharedMatrix, Unsupported> {
         SharedMatrix::of_tcgen05(descriptor, [self.rows, self.bytes, 8], false)
     }
 
-    /// The cells that 4 bytes of a unit, counted from its start, are copied to.
+    /// The destination cells of 4 bytes of a unit, counted from its start.
     pub fn cells(self, address: u32, unit: Unit, word: usize) -> impl Iterator<Item = Cell> {
         let lane = unit.row / self.group * self.apart + unit.row % self.group;
         self.starts.iter().map(move |start| Cell::of(address).after(start + lane, unit.column / 4 + word))
     }
 
-    /// Everything that is written.
+    /// The cells that are written.
     pub fn touched(self, address: u32, source: &SharedMatrix) -> Vec<Cell> {
         source.units().flat_map(|unit| (0..4).flat_map(move |word| self.cells(address, unit, word))).collect()
     }
@@ -226,8 +226,9 @@ pub fn shifted(address: u32) -> impl Iterator<Item = Cell> {
     (0..32).flat_map(move |lane| (0..8).map(move |column| Cell::of(address).after(lane, column)))
 }
 
-/// `tcgen05.shift.down`: every row of the 32 lanes becomes the one behind it; the last stays, for `tcgen05.cp.4x256b` to
-/// refresh. The manual does not say in numbers which way is down; this is the way in which that copy makes sense.
+/// `tcgen05.shift.down`: each of the 32 lanes gets the row of the next lane. The last lane keeps its row, which
+/// `tcgen05.cp.4x256b` refreshes. The manual does not define the direction of down in numbers; this is the direction in
+/// which that copy makes sense.
 pub fn shift(memory: &mut TensorMemory, address: u32) {
     for cell in shifted(address) {
         if cell.lane != Cell::of(address).lane + 31 {

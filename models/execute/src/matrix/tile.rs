@@ -1,5 +1,5 @@
-//! What a copy through a tensor map touches: `cp.async.bulk.tensor`, `cp.reduce.async.bulk.tensor` and the prefetch. Sections
-//! 5.5.3, 5.5.4, 5.5.7 and 9.7.9.27.1.
+//! The memory that a copy through a tensor map accesses: `cp.async.bulk.tensor`, `cp.reduce.async.bulk.tensor` and the
+//! prefetch. Sections 5.5.3, 5.5.4, 5.5.7 and 9.7.9.27.1.
 
 use super::{
     element::Unsupported,
@@ -7,19 +7,19 @@ use super::{
     shared::Swizzle,
 };
 
-/// Bytes that lie together in shared memory, and in global memory.
+/// Bytes that are contiguous in shared memory and in global memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Chunk {
-    /// `None` is outside of the tensor: a load fills it, a store leaves it out.
+    /// `None` is outside of the tensor: a load writes the fill value, and a store skips the bytes.
     pub global: Option<u64>,
     pub shared: u32,
     pub bytes: u32,
 }
 
-/// The most bytes that a box may have: shared memory has no more.
+/// The maximum number of bytes of a box. Shared memory is not larger.
 const LARGEST: u64 = 256 << 10;
 
-/// The parts of a copy, as they come.
+/// The parts of a copy, in the order in which they are made.
 struct Copy<'a> {
     map: &'a TensorMap,
     swizzle: Swizzle,
@@ -28,7 +28,7 @@ struct Copy<'a> {
 }
 
 impl TensorMap {
-    /// How many elements of a dimension a box has.
+    /// The number of elements of a box in a dimension.
     fn count(&self, dimension: usize) -> u64 {
         let stride = if dimension == 0 { 1 } else { self.element_strides[dimension].max(1) };
         u64::from(self.box_sizes[dimension].div_ceil(stride))
@@ -63,17 +63,19 @@ impl TensorMap {
         Ok(Copy { map: self, swizzle, shared, chunks: Vec::new() })
     }
 
-    /// The bytes that a box has in shared memory, all of which `complete_tx` counts, outside of the tensor or not.
+    /// The size of a box in shared memory in bytes. `complete_tx` counts all of them, including bytes outside of the
+    /// tensor.
     pub fn tile_bytes(&self) -> u64 {
         (1..(self.rank as usize).min(5))
             .fold(self.row(), |bytes, dimension| bytes.saturating_mul(self.count(dimension)))
     }
 
-    /// A box in the mode `.tile`, from coordinates in the order of the instruction, where shared memory begins at an address.
+    /// The parts of a box in the mode `.tile`. Coordinates are in the order of the instruction; `shared` is the address
+    /// in shared memory.
     ///
     /// # Errors
     ///
-    /// The map has no such box, or one that is not executed.
+    /// If the map has no such box, or a box that is not executed.
     pub fn tile(&self, coordinates: &[i32], shared: u32) -> Result<Vec<Chunk>, Unsupported> {
         let mut copy = self.checked(coordinates, shared)?;
         if self.tile_bytes() > LARGEST {
@@ -101,11 +103,12 @@ impl TensorMap {
         self.row().saturating_mul(4)
     }
 
-    /// Four rows of a matrix, in the modes `.tile::gather4` and `.tile::scatter4`: the column, then each row.
+    /// The parts of four rows of a matrix, in the modes `.tile::gather4` and `.tile::scatter4`. The coordinates are the
+    /// column and the four rows.
     ///
     /// # Errors
     ///
-    /// The map has another rank, or a box that is not executed.
+    /// If the map has another rank, or a box that is not executed.
     pub fn gather(&self, coordinates: [i32; 5], shared: u32) -> Result<Vec<Chunk>, Unsupported> {
         let mut copy = self.checked(&coordinates[..2], shared)?;
         for row in &coordinates[1..] {
@@ -119,13 +122,13 @@ impl TensorMap {
         self.row().saturating_mul(u64::from(self.box_sizes[1]))
     }
 
-    /// Pixels in the mode `.im2col`, from coordinates and offsets in the order of the instruction. The filter's base goes
-    /// through the bounding box, its first dimension first, and starts again at the lower corner of each; then follows the
-    /// next image.
+    /// The parts of pixels in the mode `.im2col`, from coordinates and offsets in the order of the instruction. The
+    /// filter's base moves through the bounding box, along its first dimension first, and restarts at the lower corner
+    /// of each dimension; the next image follows.
     ///
     /// # Errors
     ///
-    /// The map has less than three dimensions, or what is not executed.
+    /// If the map has fewer than three dimensions, or a feature that is not executed.
     pub fn im2col(&self, coordinates: &[i32], offsets: &[u16], shared: u32) -> Result<Vec<Chunk>, Unsupported> {
         let mut copy = self.checked(coordinates, shared)?;
         let rank = self.rank as usize;
@@ -143,7 +146,7 @@ impl TensorMap {
         Ok(copy.chunks)
     }
 
-    /// Moves the filter's base on.
+    /// Moves the filter's base to the next pixel.
     fn next_pixel(&self, base: &mut [i64; 5]) {
         let last = (self.rank as usize).clamp(2, 5) - 1;
         for (i, base) in base[1..last].iter_mut().enumerate() {
@@ -158,7 +161,7 @@ impl TensorMap {
 }
 
 impl Copy<'_> {
-    /// A row of a box, which begins at a place. Shared memory goes on behind the row before it.
+    /// Adds a row of a box, which begins at the coordinates `at`. In shared memory it follows the previous row.
     fn row(&mut self, at: &[i64; 5]) {
         let map = self.map;
         let outer =
@@ -168,7 +171,7 @@ impl Copy<'_> {
         });
         let (elements, bytes) = map.element.unit();
         let units = map.count(0) / elements;
-        // The units before the tensor, and those in it.
+        // The number of units before the tensor, and the range of units in it.
         let before = (-at[0]).clamp(0, (units * elements) as i64) as u64 / elements;
         let end = (i64::from(map.sizes[0]) - at[0]).clamp(0, (units * elements) as i64) as u64 / elements;
         let inside = if outer { before..end.max(before) } else { 0..0 };
@@ -179,7 +182,7 @@ impl Copy<'_> {
         }
     }
 
-    /// Bytes that lie together before the swizzle.
+    /// Adds bytes that are contiguous before the swizzle.
     fn part(&mut self, mut global: Option<u64>, mut bytes: u32) {
         let atom = if self.swizzle == Swizzle::B128Atom32Flip8 { 8 } else { 16 };
         while bytes > 0 {
@@ -191,7 +194,7 @@ impl Copy<'_> {
         }
     }
 
-    /// What goes on where the last chunk ends is a part of it.
+    /// Adds a chunk. A chunk that continues the last chunk is merged with it.
     fn push(&mut self, chunk: Chunk) {
         if let Some(last) = self.chunks.last_mut() {
             let after = last.global.map(|global| global.wrapping_add(last.bytes.into()));

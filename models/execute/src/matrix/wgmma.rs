@@ -11,10 +11,10 @@ use super::{
     shared::SharedMatrix,
 };
 
-/// The immediate operands of the instruction. Where it has none, these are its defaults.
+/// The immediate operands of the instruction. Missing operands have these defaults.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Immediates {
-    /// `imm-scale-a` is -1.
+    /// Whether `imm-scale-a` is -1.
     pub negate_a: bool,
     pub negate_b: bool,
     pub transpose_a: bool,
@@ -28,7 +28,7 @@ pub struct Wgmma {
     transpose: [bool; 2],
 }
 
-/// K, what is multiplied, and the accumulators.
+/// K, the multiplicand types, and the accumulator types.
 #[rustfmt::skip]
 const FORMS: [(usize, &[Element], &[Element]); 6] = {
     use Element::*;
@@ -43,11 +43,12 @@ const FORMS: [(usize, &[Element], &[Element]); 6] = {
 };
 
 impl Wgmma {
-    /// Reads the words of the instruction behind `wgmma`: `mma_async`, `sync`, `aligned`, `m64n128k16`, `f32`, `f16`, `f16`.
+    /// Reads the modifiers of the instruction after `wgmma`: `mma_async`, `sync`, `aligned`, `m64n128k16`, `f32`,
+    /// `f16`, `f16`.
     ///
     /// # Errors
     ///
-    /// It is sparse, or there is no such form.
+    /// If the form is sparse, or PTX has no such form.
     pub fn of(modifiers: &[&str], immediates: Immediates) -> Result<Self, Unsupported> {
         let refused = || Unsupported::new(format!("wgmma.{}", modifiers.join(".")));
         let shape = modifiers.iter().find_map(|word| Shape::of(MatrixShape::of(word)?)).ok_or_else(refused)?;
@@ -72,7 +73,7 @@ impl Wgmma {
         self.product.shape
     }
 
-    /// The number of registers of D, and of A where it is in registers.
+    /// The number of registers of D, and of an A in registers.
     pub fn registers(&self) -> [usize; 2] {
         let Shape { n, k, .. } = self.product.shape;
         [n / 2 / packed(self.product.d.bits()), k / 2 / packed(self.product.a.bits())]
@@ -104,7 +105,7 @@ impl Wgmma {
         a
     }
 
-    /// The registers of D of one warp: `a` has its sixteen rows, where they do not come from its registers.
+    /// The registers of D of one warp. `a` has the warp's sixteen rows, unless they are in its registers.
     pub fn compute_warp(&self, a: Option<&[u64]>, a_registers: &[Lanes], b: &[u64], d: Option<&[Lanes]>) -> Vec<Lanes> {
         let Shape { n, k, .. } = self.product.shape;
         let gather = |registers: &[Lanes], fragment: Fragment, bits: usize, count: usize, columns: usize| {
@@ -130,7 +131,8 @@ impl Wgmma {
         registers
     }
 
-    /// The registers of D by warp. `a` and `b` are lists of M and N rows with K columns; without `d`, `scale-d` is false.
+    /// The registers of D by warp. `a` and `b` are lists of M and N rows with K columns; without `d`, `scale-d` is
+    /// false.
     pub fn compute(&self, a: &[u64], b: &[u64], d: Option<&[Vec<Lanes>; 4]>) -> [Vec<Lanes>; 4] {
         let Shape { m, n, .. } = self.product.shape;
         let bits = self.product.d.bits();
@@ -154,7 +156,7 @@ impl Wgmma {
     }
 }
 
-/// So many elements of each thread of a warpgroup.
+/// The elements of a warpgroup, `count` per thread: the warp, the lane and the index.
 fn places(count: usize) -> impl Iterator<Item = (usize, usize, usize)> {
     (0..4 * 32 * count).map(move |i| (i / count / 32, i / count % 32, i % count))
 }

@@ -1,8 +1,9 @@
 //! `wmma.load`, `wmma.store` and `wmma.mma`. Section 9.7.14.4.
 //!
-//! PTX leaves open which element a lane has, so programs do not know it. Here the elements of a matrix follow each other, A
-//! and D by rows and B by columns, an equal number in each lane; fragments of `.f16` that have more places than the matrix has
-//! elements begin again. One matrix has one layout, whatever its type: what a program does to each element of C is right for D.
+//! PTX does not specify which element a lane has, so programs cannot depend on it. Here the elements of a matrix are
+//! distributed in order, A and D by rows and B by columns, with an equal number in each lane. Fragments of `.f16` that
+//! have more slots than the matrix has elements repeat the elements. A matrix has one layout for all types, so an
+//! operation that a program applies to each element of C is also right for D.
 
 use ptx_isa::matrix::{Fragment, MatrixForm};
 
@@ -12,7 +13,7 @@ use super::{
     product::{Bits, Product, Shape},
 };
 
-/// Which matrix a fragment is of. C and D are alike.
+/// The matrix of a fragment. C and D are alike.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     A,
@@ -28,7 +29,7 @@ pub struct WmmaFragment {
     pub element: Element,
 }
 
-/// Bytes of memory that belong to a register of a lane, from a bit of it on.
+/// Bytes of memory that a register of a lane holds, from a bit of the register on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Access {
     pub lane: usize,
@@ -38,7 +39,7 @@ pub struct Access {
     pub bytes: usize,
 }
 
-/// The shapes, and what each multiplies.
+/// The shapes, and the multiplicand types of each.
 #[rustfmt::skip]
 const FORMS: [([usize; 3], &[Element]); 7] = {
     use Element::*;
@@ -53,7 +54,7 @@ const FORMS: [([usize; 3], &[Element]); 7] = {
     ]
 };
 
-/// The accumulators that a type has.
+/// The accumulator types for a multiplicand type.
 fn accumulators(element: Element) -> &'static [Element] {
     match element {
         Element::F16 => &[Element::F16, Element::F32],
@@ -63,7 +64,7 @@ fn accumulators(element: Element) -> &'static [Element] {
     }
 }
 
-/// The shape of a form, and the types that it multiplies.
+/// The shape of a form, and its multiplicand types.
 fn shape(form: &MatrixForm) -> Option<(Shape, &'static [Element])> {
     let shape = Shape::of(form.shape?)?;
     let (_, multiplied) = FORMS.iter().find(|(own, _)| [shape.m, shape.n, shape.k] == *own)?;
@@ -71,7 +72,7 @@ fn shape(form: &MatrixForm) -> Option<(Shape, &'static [Element])> {
 }
 
 impl WmmaFragment {
-    /// The fragment that a load or a store has, if there is such a form.
+    /// The fragment of a load or a store, if PTX has such a form.
     pub fn of(form: &MatrixForm, fragment: Fragment) -> Option<Self> {
         let (shape, multiplied) = shape(form)?;
         let role = match fragment {
@@ -106,7 +107,7 @@ impl WmmaFragment {
         }
     }
 
-    /// The elements of a lane.
+    /// The number of elements of a lane.
     fn elements(&self) -> usize {
         self.registers() * packed(self.element.bits())
     }
@@ -118,8 +119,9 @@ impl WmmaFragment {
         if self.role == Role::B { (at % rows, at / rows) } else { (at / columns, at % columns) }
     }
 
-    /// What a load or store moves: `by_rows` is the layout, the stride is from one row (or column) to the next, in elements.
-    /// Without a stride, they follow each other. Elements below a byte come by registers, as their layouts allow no other.
+    /// The accesses of a load or store. `by_rows` is the layout; the stride is the distance between rows (or columns)
+    /// in elements. Without a stride, rows (or columns) are contiguous. Elements smaller than a byte are accessed by
+    /// registers, because their layouts allow nothing else.
     pub fn accesses(&self, address: u64, stride: Option<u64>, by_rows: bool) -> Vec<Access> {
         let (rows, columns) = self.size();
         let stride = stride.unwrap_or(if by_rows { columns } else { rows } as u64);
@@ -150,8 +152,8 @@ impl WmmaFragment {
 pub struct Wmma(Product);
 
 impl Wmma {
-    /// The form, if there is such: two types for `.f16`, D and C, with the types of A and B between them for other products. The layouts
-    /// of A and B do not matter to registers.
+    /// The form, if PTX has it. `.f16` has two types, D and C. Other products also have the types of A and B, between D
+    /// and C. The layouts of A and B do not affect registers.
     pub fn of(form: &MatrixForm) -> Option<Self> {
         let (shape, multiplied) = shape(form)?;
         let types = match form.elements[..] {

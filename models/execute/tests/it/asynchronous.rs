@@ -1,4 +1,5 @@
-//! Asynchronous operations: what they compute, what is found without each line that orders them, and the bugs that others reported.
+//! Asynchronous operations: their results, the findings without each line that orders them, and reported bugs of other
+//! projects.
 
 mod orders;
 mod reported;
@@ -7,7 +8,8 @@ mod values;
 use ptx_execute::{Argument, Buffer, Contents, Device, Fault, FaultKind, Launch, Options};
 use ptx_isa::Module;
 
-/// What a kernel of one CTA writes to its first parameter, and what is found. Others get these bytes.
+/// The bytes that a kernel of one CTA writes to its first parameter, and the findings. `inputs` are the contents of its
+/// further parameters.
 pub fn outcome(text: &str, launch: &Launch, inputs: &[&[u8]], options: Options) -> (Vec<u8>, Vec<Fault>) {
     let module: Module = text.parse().unwrap_or_else(|error| panic!("{error}"));
     let mut device = Device::new(&module, options).expect("a device");
@@ -15,7 +17,7 @@ pub fn outcome(text: &str, launch: &Launch, inputs: &[&[u8]], options: Options) 
     let buffers: Vec<Buffer> =
         inputs.iter().map(|bytes| device.allocate("in", Contents::Bytes(bytes.to_vec()))).collect();
     let arguments = launch.arguments.iter().map(|argument| match argument {
-        // Buffers are given by their places.
+        // An argument of one byte is the index of a buffer.
         Argument::Bytes(bytes) if bytes.len() == 1 => match bytes[0] {
             0 => Argument::Buffer(out, 0),
             index => Argument::Buffer(buffers[index as usize - 1], 0),
@@ -28,13 +30,13 @@ pub fn outcome(text: &str, launch: &Launch, inputs: &[&[u8]], options: Options) 
     (device.contents(out).to_vec(), report.findings)
 }
 
-/// A buffer that stands for one.
+/// A placeholder for a buffer.
 pub fn any_buffer() -> Buffer {
     let module: Module = ".version 8.0\n.target sm_90\n.address_size 64\n".parse().expect("PTX");
     Device::new(&module, Options::default()).expect("a device").allocate("any", Contents::Bytes(Vec::new()))
 }
 
-/// The worst that is found, in a word.
+/// The most severe finding, in a word.
 pub fn verdict(findings: &[Fault]) -> &'static str {
     let has = |kind: FaultKind| findings.iter().any(|finding| finding.kind == kind);
     match () {
@@ -47,7 +49,7 @@ pub fn verdict(findings: &[Fault]) -> &'static str {
     }
 }
 
-/// What is read, and not run: each is said by its name.
+/// Instructions that are parsed but not supported. A finding names each of them.
 #[test]
 fn refused() {
     for instruction in [

@@ -3,7 +3,7 @@
 use ptx_execute::{Argument, Contents, Device, Launch, Options};
 use ptx_isa::{FullSize, Module};
 
-/// The kinds of what is found in a cluster of two CTAs with two warps each, with several orders of threads.
+/// Checks the kinds of findings in a cluster of two CTAs with two warps each, with several orders of threads.
 fn check(body: &str, expected: &[&str]) {
     let text = format!(
         ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry kernel(.param .u64 .ptr .global .align 4 x)\n{{\n\
@@ -23,7 +23,8 @@ fn check(body: &str, expected: &[&str]) {
     }
 }
 
-/// One warp of each CTA arrives and ends. The other one of the second CTA writes late, and that of the first reads.
+/// One warp of each CTA arrives and ends. The other warp of the second CTA writes late, and the other warp of the first
+/// CTA reads.
 #[test]
 fn a_thread_that_has_arrived_and_ended_counts_once() {
     let of = |arrive: &str| {
@@ -37,7 +38,8 @@ fn a_thread_that_has_arrived_and_ended_counts_once() {
     check(&of("barrier.cluster.arrive.relaxed;"), &["race"]);
 }
 
-/// Half of a warp arrives at once and ends, the other half writes first. The second warp of the CTA reads what was written.
+/// Half of a warp arrives at once and ends, and the other half writes first. The second warp of the CTA reads the
+/// written value.
 #[test]
 fn threads_of_a_warp_that_have_ended_do_not_count_for_those_that_are_still_to_come() {
     let of = |count: u32| {
@@ -51,7 +53,7 @@ fn threads_of_a_warp_that_have_ended_do_not_count_for_those_that_are_still_to_co
     check(&of(64), &[]);
 }
 
-/// All threads of a CTA arrive and go on, and one of their two warps then waits besides.
+/// All threads of a CTA arrive and continue, and one of their two warps then also waits.
 #[test]
 fn a_warp_that_arrives_and_waits_counts_twice() {
     let of =

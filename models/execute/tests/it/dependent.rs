@@ -1,4 +1,4 @@
-//! Launches that may start before those in front of them have ended: what is found, and what they read.
+//! Launches that may start before the preceding launches have ended: their findings, and the values that they read.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,8 @@ use ptx_isa::{Dim3, FullSize, Module};
 /// Threads of a CTA. Thread 0 has the predicate `%first`.
 const THREADS: u32 = 64;
 
-/// A launch: whether it is dependent, how many CTAs it has and each of its clusters, and what its kernel does with the address `%p`.
+/// A launch: whether it is dependent, the number of its CTAs and of the CTAs of each cluster, and its code, which uses
+/// the address `%p`.
 #[derive(Clone, Copy)]
 struct Of(bool, [u32; 2], &'static str);
 
@@ -34,7 +35,8 @@ fn module(launches: &[Of]) -> Module {
         .unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Runs launches one behind the other, and what the host does in between: the findings, and the words of the buffer.
+/// Runs launches one after the other, with the host's actions in between. Returns the findings, and the words of the
+/// buffer.
 fn run(launches: &[Of], options: Options, between: impl Fn(&mut Device<'_>, Buffer)) -> (Vec<Fault>, [u32; 4]) {
     let module = module(launches);
     let mut device = Device::new(&module, options).expect("a device");
@@ -72,10 +74,10 @@ setp.eq.u32 %q, %r, 0;
 ld.global.u32 %r, [%p];
 end:";
 
-const WRITE_READ: &str = "a write by the grid of 'grid0' in front and a read of `p` have no order";
-const READ_WRITE: &str = "a read by the grid of 'grid0' in front and a write of `p` have no order";
-const WRITE_WRITE: &str = "a write by the grid of 'grid0' in front and a write of `p` have no order";
-const SAME: &str = "a write by the grid of 'grid0' in front and a write of the same value to `p` have no order";
+const WRITE_READ: &str = "a write by the earlier grid of 'grid0' and a read of `p` have no order";
+const READ_WRITE: &str = "a read by the earlier grid of 'grid0' and a write of `p` have no order";
+const WRITE_WRITE: &str = "a write by the earlier grid of 'grid0' and a write of `p` have no order";
+const SAME: &str = "a write by the earlier grid of 'grid0' and a write of the same value to `p` have no order";
 
 #[test]
 fn two_grids() {
@@ -84,12 +86,12 @@ fn two_grids() {
         ("no wait", WRITE, dependent(READ), &[WRITE_READ]),
         ("a wait", WRITE, dependent(WAIT_READ), &[]),
         (
-            "a wait behind the read",
+            "a wait after the read",
             WRITE,
             dependent("@%first ld.global.u32 %r, [%p];\ngriddepcontrol.wait;"),
             &[WRITE_READ],
         ),
-        ("a read in front", READ, dependent("@%first st.global.u32 [%p], 2;"), &[READ_WRITE]),
+        ("an earlier read", READ, dependent("@%first st.global.u32 [%p], 2;"), &[READ_WRITE]),
         ("two writes", WRITE, dependent("@%first st.global.u32 [%p], 2;"), &[WRITE_WRITE]),
         ("two equal writes", WRITE, dependent("@%first st.global.u32 [%p], 1;"), &[SAME]),
         ("two reads", READ, dependent(READ), &[]),
@@ -103,7 +105,7 @@ fn two_grids() {
             "the scope of a CTA",
             "@%first red.relaxed.cta.global.add.u32 [%p], 1;",
             dependent("@%first red.relaxed.cta.global.add.u32 [%p], 1;"),
-            &["an atomic operation by the grid of 'grid0' in front and an atomic operation of `p` have no order"],
+            &["an atomic operation by the earlier grid of 'grid0' and an atomic operation of `p` have no order"],
         ),
         (
             "the wait of another thread, and a barrier",
@@ -118,7 +120,7 @@ fn two_grids() {
             &[WRITE_READ],
         ),
         (
-            "a write behind the start of dependents",
+            "a write after the start of dependents",
             "griddepcontrol.launch_dependents;\n@%first st.global.u32 [%p], 1;",
             dependent(WAIT_READ),
             &[],
@@ -137,13 +139,13 @@ fn two_grids() {
     }
 }
 
-/// The same where only CTA 0 does something.
+/// Restricts a launch's code to CTA 0.
 fn of_one_cta(Of(is, sizes, body): Of) -> Of {
     let body = body.replace("end:", "over:").replace("bra end", "bra over");
     Of(is, sizes, format!("setp.ne.u32 %q, %c, 0;\n@%q bra end;\n{body}\nend:").leak())
 }
 
-/// CTA 1 of three releases within its cluster, and a CTA of the first cluster of four behind them acquires.
+/// CTA 1 of three releases within its cluster, and a CTA of the first cluster of the next four CTAs acquires.
 #[test]
 fn clusters_of_other_sizes() {
     let release = "\
@@ -195,13 +197,14 @@ fn sites_and_help() {
     let help = |launches: &[Of]| {
         run(launches, Options::default(), |_, _| ()).0[0].help.as_ref().map(ToString::to_string).unwrap_or_default()
     };
-    let wait = "`griddepcontrol.wait` before the access, by its thread or by one that a barrier orders before it";
+    let wait =
+        "add `griddepcontrol.wait` before the access, in its thread or in a thread that a barrier orders before it";
     assert_eq!(help(&[first(WRITE), dependent(READ)]), wait);
-    let both = format!("{wait}, and one in the grid in between, which has not waited either");
+    let both = format!("{wait}, and in the grid in between, which has not waited either");
     assert_eq!(help(&[first(WRITE), dependent(""), dependent(READ)]), both);
 }
 
-/// What a dependent grid copies from the first word to the second one.
+/// A dependent grid copies a word from the first place to the second place.
 #[test]
 fn older_values() {
     let copy = "@%first ld.relaxed.gpu.global.u32 %r, [%p];\n@%first st.global.u32 [%p+4], %r;";
@@ -215,7 +218,7 @@ fn older_values() {
     assert_eq!(values(first(copy)), [7].into());
 }
 
-/// A host that writes has waited for the end of all grids.
+/// A write of the host waits for the end of all grids.
 #[test]
 fn writes_of_the_host() {
     let launches = [first(WRITE), dependent(READ)];

@@ -1,4 +1,4 @@
-//! What a program that runs kernels asks of a device, beside launching them.
+//! The interface of a device apart from launches.
 
 use std::ops::ControlFlow;
 
@@ -35,7 +35,7 @@ fn progress_is_told_and_stops() {
             if all.len() as u64 == stop { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
         let report = report.expect("a launch");
-        // 240,000 instructions of warps.
+        // The run executes 240,000 warp instructions.
         let told = if stop == u64::MAX { 3 } else { stop };
         assert_eq!(all.len() as u64, told);
         assert!(all.windows(2).all(|two| two[0].steps < two[1].steps && two[0].ended <= two[1].ended), "{all:?}");
@@ -63,7 +63,8 @@ fn buffers_that_grow() {
     assert_eq!(report.findings[0].kind, FaultKind::OutOfBounds);
 }
 
-/// An update of 8 bits is one of the word around them, and the word may be larger than a buffer. A plain access of it is a mistake.
+/// An update of 8 bits accesses the enclosing word, and the word may be larger than a buffer. A plain access of the
+/// word is an error.
 #[test]
 fn words_around_bytes() {
     for (body, length, expected, found) in [
@@ -106,9 +107,9 @@ fn what_is_lacking() {
     let all: Vec<_> = lacks.iter().map(|lack| (lack.line, &*lack.instruction, lack.ends)).collect();
     let block = "mma.sync.aligned.m16n8k64.row.col.kind::mxf4.block_scale.scale_vec::2X.f32.e2m1.e2m1.f32.ue8m0";
     assert_eq!(all, [(13, "vadd.u32.u32.u32", true), (14, "call", true), (15, block, false)], "{lacks:?}");
-    assert!(lacks[1].reason.contains("`elsewhere` is called"), "{lacks:?}");
+    assert!(lacks[1].reason.contains("the kernel calls `elsewhere`"), "{lacks:?}");
     assert!(device.lacks("none").is_err());
-    // None of them is reached.
+    // No thread reaches any of them.
     let buffer = device.allocate("p", Contents::Bytes(vec![0; 4]));
     let report = device.launch(&Launch::new("k", [32, 1, 1], vec![Argument::Buffer(buffer, 0)])).expect("a launch");
     assert_eq!((report.findings, report.notes), (vec![], vec![]));
@@ -129,7 +130,7 @@ fn clusters_of_older_gpus_are_refused() {
     }
 }
 
-/// The messages and the help of each finding of a launch.
+/// The message and the remedy of each finding of a launch.
 fn said(body: &str, block: u32) -> Vec<(String, String)> {
     let module = module(body);
     let mut device = Device::new(&module, Options::default()).expect("a device");
@@ -145,9 +146,9 @@ fn said(body: &str, block: u32) -> Vec<(String, String)> {
 #[test]
 fn an_address_outside_of_all_memory_is_named() {
     for (address, expected) in [
-        ("0x7f3a00001000", "address 0x7f3a00001000 is in no memory"),
-        ("0xdeadbeef12345678", "address 0xdeadbeef12345678 is in no memory"),
-        ("64", "address 0x40 is in no memory"),
+        ("0x7f3a00001000", "address 0x7f3a00001000 is outside of all memory"),
+        ("0xdeadbeef12345678", "address 0xdeadbeef12345678 is outside of all memory"),
+        ("64", "address 0x40 is outside of all memory"),
     ] {
         let found = said(&format!("mov.u64 %p, {address};\nst.global.u32 [%p], 1;"), 1);
         assert_eq!(found, [(expected.to_owned(), String::new())]);
@@ -162,6 +163,6 @@ fn the_help_for_a_hang_is_about_the_barrier_where_the_thread_waits() {
         64,
     );
     let help: Vec<&str> = found.iter().map(|(_, help)| &**help).collect();
-    let barrier = "all threads of the CTA at the barrier, or the number of threads as its second operand";
-    assert_eq!(help, ["an arrival at the barrier of the cluster by all its threads", barrier], "{found:?}");
+    let barrier = "let all threads of the CTA reach the barrier, or give the number of threads as its second operand";
+    assert_eq!(help, ["let all threads of the cluster arrive at its barrier", barrier], "{found:?}");
 }

@@ -3,7 +3,7 @@
 use ptx_execute::{Contents, Device, FaultKind, Launch, Options, Report};
 use ptx_isa::{FullSize, Module};
 
-/// Runs one warp, or one thread of each of two CTAs, which have a buffer as `%rd1`.
+/// Runs one warp, or one thread of each of two CTAs, with the address of a buffer in `%rd1`.
 fn run(body: &str, ctas: u32, threads: u32) -> Report {
     let text = format!(
         ".version 8.6\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 p) {{\n.reg .b32 %r<4>;\n.reg .pred %p<2>;\n\
@@ -18,7 +18,7 @@ fn run(body: &str, ctas: u32, threads: u32) -> Report {
     device.launch(&launch).expect("a launch")
 }
 
-/// Instructions of warps, and the count of each: a fence counts for each of its threads, and a message once for each thread.
+/// The work in warp instructions. A fence counts for each of its threads, and a message counts once for each thread.
 #[test]
 fn work_of_fences() {
     let check = |body: &str, expected: std::ops::Range<u64>| {
@@ -29,12 +29,12 @@ fn work_of_fences() {
     check("add.u32 %r1, %r1, 1;", 1..2);
     check("fence.release.cta;", 16..18);
     check("fence.acquire.sys;", 16..18);
-    // Each thread acquires the message of its own last update, not those of all before it.
+    // Each thread acquires the message of its own last update, and not the messages of all earlier updates.
     check("atom.release.cta.shared.add.u32 %r2, [s], 1; fence.acquire.sys;", 30..36);
     check("atom.release.cta.shared.add.u32 %r2, [s], 1; ld.acquire.gpu.shared.u32 %r2, [s];", 20..30);
 }
 
-/// A fence of a wider scope acquires still after one of a narrower scope has acquired less.
+/// After a fence of a narrower scope has acquired less, a fence of a wider scope still acquires more.
 #[test]
 fn fences_of_two_scopes() {
     let check = |fences: &str, races: bool| {

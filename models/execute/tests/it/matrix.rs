@@ -1,4 +1,4 @@
-//! The matrix instructions against naive products and against the manual's formulae, written down once more.
+//! The matrix instructions, compared with naive products and with the formulae of the manual.
 
 mod mma;
 mod random;

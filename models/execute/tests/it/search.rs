@@ -1,4 +1,4 @@
-//! Launches that are found for kernels that nobody described.
+//! The launches that the search finds for kernels without a description.
 
 use ptx_execute::{End, Given, SearchBudget, Tried, search};
 use ptx_isa::{Module, Stop};
@@ -18,7 +18,8 @@ fn best_for(gpu: &str, body: &str) -> Tried {
     found.into_iter().next().expect("one")
 }
 
-/// The upper part of a wide number is a number of its own where it is loaded alone, and is not zero because the whole one is small.
+/// The upper part of a wide number that is also loaded separately is a separate number. It is not zero just because the
+/// whole number is small.
 #[test]
 fn numbers_that_are_loaded_together() {
     let tried = best("ld.param.b64 %d, [p];\nld.param.b32 %r, [p+4];\nsetp.eq.u32 %p, %r, 0;\n@%p trap;");
@@ -27,7 +28,7 @@ fn numbers_that_are_loaded_together() {
     assert_eq!((tried.end, tried.launch.arguments()), (End::Ended, vec!["p+0=256".into()]));
 }
 
-/// A lock, a counter or a flag begins with zero, as a program makes it. Data begins with numbers.
+/// Memory of a lock, a counter or a flag begins with zero, as in a real program. Data begins with numbers.
 #[test]
 fn buffers_of_strong_accesses_begin_with_zeros() {
     for access in [
@@ -41,7 +42,7 @@ fn buffers_of_strong_accesses_begin_with_zeros() {
     }
 }
 
-/// The kernel stops itself where its CTA is alone in a cluster.
+/// The kernel stops itself if its cluster has a single CTA.
 #[test]
 fn clusters_where_the_gpu_has_them() {
     let body = "mov.u32 %r, %cluster_nctarank;\nsetp.eq.u32 %p, %r, 1;\n@%p trap;";

@@ -1,9 +1,9 @@
-//! The instructions that findings name, of PTX with several instructions on a line.
+//! The instructions that findings name in PTX with several instructions on a line.
 
 use ptx_execute::{Argument, Contents, Device, FaultKind, Launch, Options, Site};
 use ptx_isa::Module;
 
-/// The instructions of the first race of two threads, where the body is one line.
+/// Checks the instructions of the first race of two threads. The body is one line.
 fn check(body: &str, expected: [&str; 2]) {
     let text = format!(
         ".version 8.0\n.target sm_80\n.address_size 64\n.func f(.reg .b32 %a)\n{{\n.reg .pred %p<2>; setp.gt.u32 %p1, %a, 7; @%p1 exit; ret;\n}}\n\
@@ -19,7 +19,7 @@ fn check(body: &str, expected: [&str; 2]) {
     let line = text.lines().nth(race.site.at.line as usize - 1).expect("a line");
     let sites = [race.other.as_ref().expect("two sites"), &race.site];
     assert_eq!(sites.map(|site| &*site.instruction), expected, "{body}");
-    // The column is where the mnemonic begins.
+    // The column is the beginning of the mnemonic.
     let at = |site: &Site| line[site.at.column as usize - 1..].starts_with(&site.instruction);
     assert!(sites.into_iter().all(at), "{body}: {sites:?}");
 }

@@ -3,7 +3,8 @@
 use ptx_execute::{Argument, Contents, Device, Launch, Options};
 use ptx_isa::{Module, Type};
 
-/// The values that a kernel of one thread stores, in a buffer that begins so. It has the parameters `p` and `n`, of which `%p` is the first.
+/// The contents of a buffer after a kernel of one thread, with the initial contents `buffer`. The kernel has the
+/// parameters `p` and `n`, and `%p` holds `p`.
 fn stored(head: &str, body: &str, buffer: &[u64], n: u64) -> Vec<u64> {
     let text = format!(
         ".version 8.6\n.target sm_90\n.address_size 64\n{head}\n.visible .entry k(.param .u64 p, .param .u64 n)\n{{\n\
@@ -22,10 +23,11 @@ fn stored(head: &str, body: &str, buffer: &[u64], n: u64) -> Vec<u64> {
     words.iter().map(|word| u64::from_le_bytes(*word)).collect()
 }
 
-/// Section 9.4.1: where a register is wider than the type of a result, a signed type fills it with its sign, and any other with zeros.
+/// Section 9.4.1: if a register is wider than the type of a result, a signed type is sign-extended, and any other type
+/// is zero-extended.
 #[test]
 fn registers_wider_than_the_type() {
-    // Each of its lowest 8, 16 and 32 bits is negative.
+    // The values of its lowest 8, 16 and 32 bits are negative.
     const NUMBER: u64 = 0x0180_8382_8584_8786;
     const INTEGERS: [Type; 6] = [Type::S8, Type::U8, Type::S16, Type::U16, Type::S32, Type::U32];
     const BITS: [Type; 3] = [Type::B8, Type::B16, Type::B32];
@@ -56,10 +58,10 @@ fn registers_wider_than_the_type() {
     for ty in INTEGERS {
         check("cvt.TYPE.s64 REGISTER, %d2;", ty, NUMBER);
         check("cvt.TYPE.u64 REGISTER, %d2;", ty, NUMBER);
-        // Minus two: an unsigned type has 0 in its place.
+        // The result is -2. An unsigned type has 0 instead.
         check("cvt.rzi.TYPE.f32 REGISTER, %f1;", ty, if ty.is_signed() { -2i64 as u64 } else { 0 });
     }
-    // Limited to the least number of the type.
+    // Clamped to the minimum of the type.
     check("cvt.sat.TYPE.s32 REGISTER, %d2;", Type::S8, 0x80);
     check("cvt.sat.TYPE.s32 REGISTER, %d2;", Type::S16, 0x8000);
     // A half float.
@@ -88,7 +90,7 @@ fn a_restored_stack_is_allocated_again() {
     check("stackrestore.u64 %d1;", 0);
 }
 
-/// As ptxas has it, an access without a state space whose address names a variable is in the state space of the variable.
+/// As in ptxas, an access without a state space whose address names a variable is in the variable's state space.
 #[test]
 fn names_of_variables_as_addresses() {
     let check = |head: &str, body: &str, expected: u64| {

@@ -1,4 +1,4 @@
-//! Programs with names: known litmus tests, and what the machine once had wrong.
+//! Named programs: known litmus tests, and programs for which the machine was once wrong.
 
 use ptx_memory_model::{
     place::Scope,
@@ -8,10 +8,11 @@ use ptx_memory_model::{
 
 use crate::program::{Case, Home, Op, Order, Spot, Thread, Val};
 
-/// What a case shows, its threads, and how many of a hundred allowed outcomes have to be seen.
+/// A case: its name, its threads, and the percentage of the allowed outcomes that the machine must show.
 ///
-/// A thread is the digits of its cluster, CTA and warp, and its instructions: `W` writes, `R` reads, `A` adds, `D` does so by `red`, `C` is a `cas`, each with
-/// semantics, scope, a variable and values, `F` is a fence, `B` the barrier of the CTA, and `=` goes on only if the last value is this one.
+/// A thread is the digits of its cluster, CTA and warp, and its instructions: `W` writes, `R` reads, `A` adds, `D` adds
+/// by `red`, `C` is a `cas`, each with semantics, scope, a variable and values; `F` is a fence, `B` the barrier of the
+/// CTA, and `=` ends the thread unless the last value is this value.
 #[rustfmt::skip]
 pub const CASES: [(&str, &str, usize); 46] = [
     ("MP, weak", "000 W weak x 1; W weak y 1 | 100 R weak y; R weak x", 100),
@@ -49,21 +50,21 @@ pub const CASES: [(&str, &str, usize); 46] = [
     ("RMW chain, broken", "000 W weak x 1; W release gpu y 1; W release gpu z 1 | 100 R acquire gpu z; = 1; A relaxed cta y 2 | 100 R acquire gpu y; = 3; R weak x", 60),
     ("a barrier", "000 W weak x 1; B | 001 B; R weak x", 100),
     ("last block", "000 W weak x 1; F sc gpu; A relaxed gpu y 1 | 100 A relaxed gpu y 1; = 1; F sc gpu; R weak x; W weak y 0", 80),
-    // What was wrong.
+    // Former errors.
     ("a cas that fails has read the newest value", "000 C acquire gpu x 2 2; R relaxed gpu x | 100 W relaxed gpu x 3", 80),
     ("a cas that fails does not write", "000 C relaxed gpu x 2 3; W weak y 1 | 100 R relaxed gpu x; R weak x", 100),
     ("a write is observed, and then overwritten", "000 W relaxed sys x 5 | 001 R relaxed sys x; = 5; W relaxed sys x 2; W weak x 3", 80),
-    ("an access comes behind what it acquires", "000 W weak x 2; W release gpu x 4 | 100 R acquire gpu x", 66),
-    ("what is observed is what is read", "000 W relaxed cluster x 2 | 100 R relaxed gpu x; W weak x 1", 60),
+    ("an access comes after the write that it acquires", "000 W weak x 2; W release gpu x 4 | 100 R acquire gpu x", 66),
+    ("a read returns the value that it observes", "000 W relaxed cluster x 2 | 100 R relaxed gpu x; W weak x 1", 60),
     ("a read does not observe for itself", "000 W relaxed gpu x 2 | 100 A relaxed gpu x 1 | 100 R relaxed cluster x", 80),
     ("an atomic operation hides no other scope", "000 W release gpu y 2 | 100 A acquire gpu y 3 | 100 R relaxed cluster y", 80),
-    ("who observes one write has not observed those in front of it", "000 W relaxed gpu x 1; W relaxed gpu x 2 | 100 R relaxed gpu x; = 2; W weak x 3", 60),
+    ("a read that observes a write has not observed earlier writes", "000 W relaxed gpu x 1; W relaxed gpu x 2 | 100 R relaxed gpu x; = 2; W weak x 3", 60),
     ("a chain is not released again", "000 W weak z 1; W release gpu y 1 | 100 A release gpu y 1; W relaxed gpu y 7 | 010 R acquire gpu y; = 7; R weak z", 60),
     ("a value that is read again was read before", "000 W relaxed cta x 2 | 001 R relaxed cta x; B; R relaxed cta x | 001 B; R weak x", 100),
-    ("a weak read behind one of another scope", "000 W relaxed sys x 1 | 010 R acquire cluster x; R weak x", 100),
+    ("a weak read after a read of another scope", "000 W relaxed sys x 1 | 010 R acquire cluster x; R weak x", 100),
 ];
 
-/// A program as it stands in the table.
+/// Reads a program in the syntax of the table.
 pub fn read(name: &str, text: &str) -> Case {
     let variable = |word: &str| ["x", "y", "z"].iter().position(|name| *name == word).expect("a variable");
     let mut threads: Vec<Thread> = Vec::new();

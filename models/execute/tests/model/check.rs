@@ -1,4 +1,4 @@
-//! A program by the model and by the machine.
+//! The comparison of the model with the machine on a program.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,22 +15,22 @@ use testing::random::Random;
 
 use crate::program::{Case, REGISTERS};
 
-/// What came of a program.
+/// The results of a comparison.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Seen {
-    /// How many outcomes the model has, and how many of them the machine had.
+    /// The number of outcomes that the model allows, and how many of them the machine showed.
     pub allowed: usize,
     pub had: usize,
-    /// Outcomes with a race, and without one.
+    /// The number of outcomes with a race, and without a race.
     pub racy: usize,
     pub free: usize,
     pub runs: usize,
 }
 
-/// The values of an outcome that are seen from outside: the registers, and what is in global memory at last.
+/// The observable values of an outcome: the registers, and the final contents of global memory.
 type Values = Vec<u64>;
 
-/// A device with a program, and its buffers.
+/// A device with a program, and the program's buffers.
 struct Prepared<'m> {
     device: Device<'m>,
     x: Buffer,
@@ -50,7 +50,7 @@ fn said(errors: Vec<ptx_execute::LaunchError>) -> String {
     format!("{errors:?}")
 }
 
-/// One run: what it ended with, and a race. Nothing, if it has no end.
+/// One run: its final values, and its race if it has one. `None` if the run does not end.
 fn run(case: &Case, prepared: &mut Prepared<'_>, seed: u64) -> Result<Option<(Values, Option<String>)>, String> {
     let Prepared { device, x, results } = prepared;
     let (x, results) = (*x, *results);
@@ -60,7 +60,7 @@ fn run(case: &Case, prepared: &mut Prepared<'_>, seed: u64) -> Result<Option<(Va
     device.set_options(options);
     device.write(x, 0, &[0; 128]);
     let mut arguments = vec![Argument::Buffer(x, 0), Argument::Buffer(results, 0)];
-    // Some runs have a thread that is far behind.
+    // In some runs, one thread runs much later than the rest.
     let most = [1, 4, 12][seed as usize % 3];
     arguments.extend(case.threads.iter().map(|_| Argument::u32(random.below(most) as u32)));
     let (ctas, clusters) = case.sizes();
@@ -89,7 +89,7 @@ fn run(case: &Case, prepared: &mut Prepared<'_>, seed: u64) -> Result<Option<(Va
     Ok(Some((values, race)))
 }
 
-/// The outcomes of the model as they are seen from outside.
+/// The outcomes of the model as observable values.
 fn outcomes(case: &Case) -> Option<[BTreeSet<Values>; 2]> {
     let limits = Limits { choices: 40_000, ..Limits::default() };
     let Races { racy, free } = races(&case.model(), Conventions::MANUAL, limits).ok()?;
@@ -101,7 +101,7 @@ fn outcomes(case: &Case) -> Option<[BTreeSet<Values>; 2]> {
     Some([racy, free].map(|states| states.iter().map(seen).collect()))
 }
 
-/// Runs a program so often, and compares with the model. Nothing, if the model has no answer in time.
+/// Runs a program `runs` times, and compares the outcomes with the model. `None` if the model has no answer in time.
 pub fn check(case: &Case, runs: u64) -> Result<Option<Seen>, String> {
     let Some([racy, free]) = outcomes(case) else { return Ok(None) };
     let text = case.ptx();
@@ -131,7 +131,7 @@ pub fn check(case: &Case, runs: u64) -> Result<Option<Seen>, String> {
     }))
 }
 
-/// The program with fewer instructions of which something is still wrong, and what.
+/// Minimizes a program with an error. Returns the error of the smallest program.
 pub fn smallest(case: &Case, runs: u64) -> Result<(), String> {
     let mut case = case.clone();
     let Err(mut what) = check(&case, runs) else { return Ok(()) };
@@ -151,7 +151,7 @@ pub fn smallest(case: &Case, runs: u64) -> Result<(), String> {
 }
 
 impl Seen {
-    /// What came of another program, too.
+    /// Adds the results of another program.
     pub fn add(&mut self, other: Self) {
         let Self { allowed, had, racy, free, runs } = other;
         self.allowed += allowed;

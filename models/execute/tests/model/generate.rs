@@ -1,4 +1,4 @@
-//! Programs from a seed: the shapes of known litmus tests with all ways to order them, and programs without a shape.
+//! Random programs by seed: the shapes of known litmus tests with random orderings, and programs without a shape.
 
 use ptx_memory_model::{
     place::Scope,
@@ -9,7 +9,7 @@ use testing::random::Random;
 
 use crate::program::{Case, Home, Op, Order, REGISTERS, Spot, Thread, Val};
 
-/// A write or a read of a variable in each place of each thread; `U` is an update, and `D` a `red`.
+/// The accesses of each thread: `W` is a write and `R` a read of a variable, `U` is an update, and `D` a `red`.
 pub const SHAPES: [(&str, &str); 29] = [
     ("MP", "W0 W1|R1 R0"),
     ("MP", "W0 W1|R1 R0"),
@@ -47,9 +47,9 @@ const SCOPES: [Scope; 4] = [Scope::Cta, Scope::Cluster, Scope::Gpu, Scope::Sys];
 struct Generator {
     random: Random,
     places: Vec<Home>,
-    /// For each variable, whether it is for data: most accesses are weak then.
+    /// For each variable, whether it is data. Most accesses of data are weak.
     data: Vec<bool>,
-    /// Scopes that reach everybody, and how many of ten are chosen so.
+    /// A scope that includes all threads, and in how many of ten cases it is chosen.
     wide_enough: Scope,
     care: usize,
     written: u64,
@@ -76,7 +76,7 @@ impl Generator {
         Order { sem, scope: if mmio { Scope::Sys } else { scope }, mmio }
     }
 
-    /// A value that is written nowhere else, mostly.
+    /// A value that usually no other instruction writes.
     fn value(&mut self) -> u64 {
         self.written += 1;
         if self.random.chance(10) { 1 } else { self.written }
@@ -90,7 +90,7 @@ impl Generator {
         thread.registers += 1;
         let order = self.order(at, false);
         thread.code.push(Op::Load { d, at, order, wide: false });
-        // A branch makes what follows depend on the value.
+        // A branch makes the following instructions depend on the value.
         let chance = if self.data[at] { 16 } else { 3 };
         if self.random.chance(chance) {
             let value =
@@ -111,7 +111,7 @@ impl Generator {
         thread.code.push(Op::Store { at, value, order, wide: false });
     }
 
-    /// An update; one that adds nothing is a read.
+    /// An update. An update that adds nothing is a read.
     fn update(&mut self, thread: &mut Thread, at: usize, adds: Option<Val>) {
         let narrow = self.places[at].bytes == 2;
         let ops = [AtomOp::Add, AtomOp::Exch, AtomOp::Cas, AtomOp::Or, AtomOp::Max, AtomOp::Cas];
@@ -136,7 +136,7 @@ impl Generator {
         thread.code.push(Op::Rmw { op, d, at, b, c, order });
     }
 
-    /// A `red`, of which the last value says what it read.
+    /// A `red`. The final value shows the value that it read.
     fn reduce(&mut self, thread: &mut Thread, at: usize) {
         let order = Order { sem: self.random.one(&[Sem::Relaxed, Sem::Release]), scope: self.scope(), mmio: false };
         let b = Val::Number(16 + self.value());
@@ -147,7 +147,7 @@ impl Generator {
     }
 
     fn fence(&mut self) -> Op {
-        // A fence may have another scope than what it stands at.
+        // A fence may have another scope than the accesses near it.
         let scope = if self.random.chance(3) { self.random.one(&SCOPES) } else { self.scope() };
         match self.random.below(8) {
             0 => Op::Membar(if scope == Scope::Cluster { Scope::Gpu } else { scope }),
@@ -158,7 +158,7 @@ impl Generator {
         }
     }
 
-    /// An access of a variable and the one behind it.
+    /// An access of a variable and the next variable.
     fn wide(&mut self, thread: &mut Thread, may_be_strong: bool) {
         let writes = self.random.chance(2);
         let order = match may_be_strong {
@@ -175,7 +175,7 @@ impl Generator {
     }
 }
 
-/// Where threads are: all in one warp, in one CTA, in one cluster, or anywhere.
+/// The positions of threads: all in one warp, in one CTA, in one cluster, or anywhere.
 fn spots(random: &mut Random, count: usize) -> Vec<Spot> {
     let kind = random.below(6);
     let mut spots: Vec<Spot> = Vec::new();
@@ -189,7 +189,7 @@ fn spots(random: &mut Random, count: usize) -> Vec<Spot> {
         }
         spots.push(spot);
     }
-    // Lower clusters and CTAs are there.
+    // Cluster and CTA numbers have no gaps.
     for at in 0..count {
         let all = spots.clone();
         let spot = &mut spots[at];
@@ -203,7 +203,7 @@ fn spots(random: &mut Random, count: usize) -> Vec<Spot> {
     spots
 }
 
-/// The narrowest scope that has all of them.
+/// The narrowest scope that contains all threads.
 fn reach(spots: &[Spot]) -> Scope {
     let all = |same: &dyn Fn(Spot, Spot) -> bool| spots.iter().all(|other| same(spots[0], *other));
     match () {
@@ -246,7 +246,7 @@ pub fn program(seed: u64) -> Case {
     let variables = if shape > 0 { 3 } else { 1 + random.below(4) }.max(if wide { 2 } else { 1 });
     let mut places = places(&mut random, &spots, variables, wide);
     if wide {
-        // Two halves of what is accessed as a whole.
+        // The two variables are the halves of a wide access.
         places[1] = Home { offset: u32::from(places[0].bytes), ..places[0] };
     }
     let data = (0..variables).map(|index| if shape > 0 { index == 0 } else { index % 2 == 1 } && !random.chance(4));
@@ -292,7 +292,7 @@ pub fn program(seed: u64) -> Case {
     case
 }
 
-/// Puts a barrier into the threads that can meet there, at random places.
+/// Adds a barrier, at random positions, to threads that can execute it together.
 fn barriers(random: &mut Random, case: &mut Case) {
     if !random.chance(3) {
         return;
@@ -313,7 +313,7 @@ fn barriers(random: &mut Random, case: &mut Case) {
     let apart = spots.iter().all(|a| spots.iter().filter(|b| b.warp == a.warp).count() == 1);
     let is_relaxed = random.chance(4);
     let (ctas, _) = case.sizes();
-    // Somebody has to wait at a counted barrier.
+    // At least one thread must wait at a counted barrier.
     let waiter = random.one(&members);
     for index in members {
         let code = &mut case.threads[index].code;

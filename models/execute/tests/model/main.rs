@@ -1,5 +1,5 @@
-//! The machine and the memory model of PTX agree: of small programs, the machine has no outcome that the model forbids, and tells of
-//! a race if and only if the model has one in an execution with the same values.
+//! Tests that the machine agrees with the memory model of PTX on small programs: the machine has no outcome that the
+//! model forbids, and it reports a race if and only if the model has a race in an execution with the same values.
 
 mod asynchronous;
 mod cases;
@@ -12,10 +12,10 @@ use std::{collections::BTreeMap, time::Instant};
 use check::Seen;
 use libtest_mimic::{Arguments, Failed, Trial};
 
-/// How many runs a program gets.
+/// The number of runs of a program.
 const RUNS: u64 = 48;
 
-/// Checks the programs of some seeds. What is wrong with several is said together.
+/// Checks the programs of a range of seeds, and reports all errors together.
 fn programs(seeds: std::ops::Range<u64>) -> Result<(), Failed> {
     let start = Instant::now();
     let mut all: BTreeMap<String, (usize, Seen)> = BTreeMap::new();
@@ -24,7 +24,7 @@ fn programs(seeds: std::ops::Range<u64>) -> Result<(), Failed> {
         let case = generate::program(seed);
         match check::check(&case, RUNS) {
             Err(what) => wrong.push(match wrong.len() {
-                // The first ones are made small.
+                // The first failing programs are minimized.
                 0..6 => check::smallest(&case, 4 * RUNS).err().unwrap_or(what),
                 _ => what,
             }),
@@ -40,7 +40,7 @@ fn programs(seeds: std::ops::Range<u64>) -> Result<(), Failed> {
     }
     let mut total = Seen::default();
     for (shape, (programs, seen)) in &all {
-        // It is said on demand, and where many programs stand behind it.
+        // The result of a shape is printed on request, or if the shape has many programs.
         if *programs >= 100 || std::env::var_os("MODEL_COUNT").is_some() {
             eprintln!("{shape}: {programs} programs, {seen}");
         }
@@ -56,7 +56,7 @@ fn programs(seeds: std::ops::Range<u64>) -> Result<(), Failed> {
     }
 }
 
-/// A program with a name, of which so many of a hundred outcomes are seen.
+/// Checks a named program, which must show the given percentage of its outcomes.
 fn case((name, text, share): (&str, &str, usize)) -> Result<(), Failed> {
     let seen = check::check(&cases::read(name, text), 8 * RUNS)?.ok_or("the model has no answer")?;
     eprintln!("{name}: {seen}");

@@ -1,4 +1,4 @@
-//! Small programs, as PTX and as the model has them.
+//! Small programs, with their translations to PTX and to the model.
 
 use std::fmt::Write;
 
@@ -11,7 +11,7 @@ use ptx_memory_model::{
     ptx::{Fence, FenceSem, Instruction, Program, Sem, Semantics, Thread as ModelThread},
 };
 
-/// Where a thread is. CTAs are counted in their cluster.
+/// The position of a thread. CTAs are counted in their cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Spot {
     pub cluster: u32,
@@ -26,23 +26,23 @@ impl Spot {
     }
 }
 
-/// A variable of so many bytes, in global memory or in the shared memory of a CTA: its cluster, and its rank there.
+/// A variable of the given size, in global memory or in the shared memory of a CTA, given by its cluster and its rank.
 #[derive(Clone, Copy, Debug)]
 pub struct Home {
     pub bytes: u8,
     pub shared: Option<(u32, u32)>,
-    /// Where it stands in its memory.
+    /// The offset in the memory.
     pub offset: u32,
 }
 
-/// A value that is written.
+/// A value to write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Val {
     Number(u64),
     Reg(usize),
 }
 
-/// What an access carries: `mmio` is as without, and `volatile` is `relaxed.sys`.
+/// The ordering of an access. `mmio` does not change the ordering, and `volatile` is `relaxed.sys`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Order {
     pub sem: Sem,
@@ -50,7 +50,7 @@ pub struct Order {
     pub mmio: bool,
 }
 
-/// An instruction. A wide access is of a variable and the one behind it, and fills two registers.
+/// An instruction. A wide access is of a variable and the next variable, and fills two registers.
 #[derive(Clone, Copy, Debug)]
 pub enum Op {
     Load {
@@ -75,13 +75,13 @@ pub enum Op {
     },
     Fence(FenceSem, Scope),
     Membar(Scope),
-    /// `bar.sync 0` of all threads of the CTA.
+    /// `bar.sync 0` for all threads of the CTA.
     Bar,
     /// `barrier` 1 with a number of threads.
     Counted {
         waits: bool,
     },
-    /// `bar.warp.sync` of the threads of the warp.
+    /// `bar.warp.sync` for the threads of the warp.
     Warp,
     ClusterArrive {
         relaxed: bool,
@@ -105,7 +105,7 @@ pub struct Case {
     pub places: Vec<Home>,
 }
 
-/// How many registers a thread has at most.
+/// The maximum number of registers of a thread.
 pub const REGISTERS: usize = 12;
 
 fn integer(bytes: u8) -> Type {
@@ -122,13 +122,13 @@ fn low(value: u64, bytes: u8) -> u64 {
 }
 
 impl Case {
-    /// The CTAs of a cluster, and the clusters.
+    /// The number of CTAs of a cluster, and of clusters.
     pub fn sizes(&self) -> (u32, u32) {
         let spots = || self.threads.iter().map(|thread| thread.spot);
         (spots().map(|spot| spot.cta).max().unwrap_or(0) + 1, spots().map(|spot| spot.cluster).max().unwrap_or(0) + 1)
     }
 
-    /// The threads of a CTA.
+    /// The number of threads of a CTA.
     pub fn block(&self) -> u32 {
         let index = |thread: &Thread| thread.spot.warp * 32 + thread.spot.lane + 1;
         self.threads.iter().map(index).max().unwrap_or(1)
@@ -139,7 +139,7 @@ impl Case {
         self.threads.iter().filter(same).fold(0, |all, other| all | 1 << other.spot.lane)
     }
 
-    /// How many threads of the CTA there are.
+    /// The number of the program's threads in the CTA.
     fn mates(&self, spot: Spot) -> u64 {
         self.threads.iter().filter(|other| other.spot.same_cta(spot)).count() as u64
     }
@@ -172,7 +172,8 @@ impl Case {
         let barrier = |part, of| Instruction::Barrier(Barrier { part, of });
         let cta = |instance, id, quorum| BarrierName::Cta { instance, id: Operand::Immediate(id), quorum };
         match *op {
-            // The two halves of what overlaps in part are as weak accesses: with no other one they are morally strong.
+            // A wide access overlaps other accesses only partly, so it is morally strong with none of them. The model
+            // has two weak accesses instead.
             Op::Load { d, at, wide: true, .. } => {
                 let half = |by: usize| Instruction::Load {
                     d: register(d + by),
@@ -231,7 +232,8 @@ impl Case {
         }
     }
 
-    /// The program as a kernel: a thread waits for as long as its parameter says, and writes its registers at its end.
+    /// The program as a kernel. A thread first waits for as long as its parameter says, and writes its registers at its
+    /// end.
     pub fn ptx(&self) -> String {
         let mut text = String::from(".version 8.6\n.target sm_90\n.address_size 64\n");
         text += ".visible .entry kernel(.param .u64 x, .param .u64 results";
@@ -247,7 +249,7 @@ impl Case {
         for (index, thread) in self.threads.iter().enumerate() {
             writeln!(text, "T{index}:\nld.param.u64 %x0, [x];\nld.param.u32 %t2, [d{index}];").expect("text");
             (0..thread.registers).for_each(|r| writeln!(text, "mov.u64 %q{r}, 0;").expect("text"));
-            // Threads that only take up room end first. Nothing is ordered by a barrier in front of everything.
+            // Threads that only fill the CTA end first. A barrier before all instructions orders none of them.
             if self.block() > 32 {
                 text += "barrier.sync 15;\n";
             }
@@ -372,7 +374,7 @@ impl std::fmt::Display for Case {
             for op in code {
                 let mut text = String::new();
                 self.line(&mut text, 0, *spot, op);
-                // Moves from and to registers say nothing.
+                // Moves from and to registers are omitted.
                 let says = |line: &&str| !line.starts_with("mov") && !line.starts_with("cvt");
                 text.lines().filter(says).try_for_each(|line| writeln!(f, "    {line}"))?;
                 match op {

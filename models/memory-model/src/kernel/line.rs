@@ -1,28 +1,28 @@
-//! Where the code of a thread comes from.
+//! The origin of a thread's code.
 
 pub use ptx_isa::SourceLine;
 
-/// Where a statement of a thread comes from.
+/// The origin of a statement of a thread.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Line {
-    /// The line of the PTX, from 1; 0 for what is in no text.
+    /// The line of the PTX, from 1; 0 if the statement is in no text.
     pub number: u32,
     /// The PTX.
     pub text: String,
-    /// Where the code stands, then where it was inlined or called, from within outwards, as far as the compiler said it. The
-    /// last one is in the function that the thread runs.
+    /// The source line of the code, then the lines at which it was inlined or called, from the innermost outwards, as
+    /// far as the compiler recorded them. The last line is in the function that the thread runs.
     pub places: Vec<SourceLine>,
-    /// Why the model does not have it.
+    /// The reason why the model does not have the instruction.
     pub wrong: Option<String>,
 }
 
 impl Line {
-    /// The place in the file of the function that the thread runs.
+    /// The line in the file of the function that the thread runs.
     pub fn source(&self) -> Option<&SourceLine> {
         ptx_isa::own(&self.places)
     }
 
-    /// Where the code stands itself, if that is in another file.
+    /// The innermost source line, if it is in another file.
     pub fn within(&self) -> Option<&SourceLine> {
         self.places.first().filter(|first| self.source() != Some(first))
     }

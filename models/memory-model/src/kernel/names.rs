@@ -1,8 +1,8 @@
-//! What people call the symbols of compilers.
+//! The readable names of a compiler's symbols.
 
-/// The name of a symbol as its source has it, without what its parameters are.
+/// The name of a symbol in its source, without parameter types.
 pub fn shown(symbol: &str) -> String {
-    // NVPTX spells the `.` of LLVM's own suffixes like this, and it stands behind the mangled name.
+    // NVPTX spells the `.` of LLVM's own suffixes like this; the suffixes follow the mangled name.
     let mangled = symbol.split("_$_").next().unwrap_or(symbol);
     if let Ok(rust) = rustc_demangle::try_demangle(mangled) {
         return format!("{rust:#}");
@@ -29,7 +29,7 @@ fn without_parameters(name: &str) -> String {
     kept.collect()
 }
 
-/// Whether a symbol is what a person calls by this name: the symbol itself, its source's name, or the end of its path.
+/// Whether a name denotes a symbol: it is the symbol itself, its name in the source, or the end of its path.
 pub(super) fn is_called(symbol: &str, name: &str) -> bool {
     let shown = shown(symbol);
     symbol == name || shown == name || shown.strip_suffix(name).is_some_and(|path| path.ends_with("::"))

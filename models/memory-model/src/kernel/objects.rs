@@ -1,4 +1,5 @@
-//! The objects in memory: variables of the module, those that a test declares, and what each CTA and each thread has of its own.
+//! The objects in memory: variables of the module, variables that a test declares, and the objects of each CTA and each
+//! thread.
 
 use std::collections::HashMap;
 
@@ -19,14 +20,14 @@ use crate::{
 #[derive(Clone, Debug)]
 struct Declaration {
     space: Space,
-    /// Of one element.
+    /// The type of one element.
     ty: Type,
-    /// 0 where the length is left to whoever launches the kernel.
+    /// The number of elements; 0 if the launch decides it.
     elements: u64,
     initial: Vec<Initial>,
 }
 
-/// Who has an object.
+/// The owner of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Owner {
     All,
@@ -38,28 +39,28 @@ enum Owner {
 /// An object in memory.
 #[derive(Clone, Debug)]
 pub(super) struct Object {
-    /// As conditions name it, and pictures.
+    /// The name in conditions and pictures.
     pub name: String,
     symbol: String,
     owner: Owner,
     pub base: Value,
     pub bytes: u64,
-    /// Of one element, in bytes.
+    /// The size of one element, in bytes.
     element: u64,
-    /// Whether it is known what it holds at first.
+    /// The known initial contents.
     initial: Vec<(Value, Value)>,
 }
 
-/// The objects of a test, made when they are first named.
+/// The objects of a test, created when they are first named.
 pub(super) struct Objects<'m> {
     module: HashMap<String, Declaration>,
     declared: &'m [Declared],
     pub all: Vec<Object>,
-    /// The CTAs that threads are in, in their order.
+    /// The CTAs with threads, in order.
     ctas: Vec<Place>,
 }
 
-/// The most bytes that all objects have together.
+/// The maximum number of bytes of all objects together.
 const MAX_BYTES: u64 = 8 * 60_000;
 
 impl<'m> Objects<'m> {
@@ -71,7 +72,7 @@ impl<'m> Objects<'m> {
         Self { module: items.flatten().collect(), declared, all: Vec::new(), ctas }
     }
 
-    /// The CTAs of a CTA's cluster that threads are in, by their ranks. A CTA without a cluster is one by itself.
+    /// The CTAs with threads in a CTA's cluster, with their ranks. A CTA without a cluster is a cluster by itself.
     fn cluster(&self, of: Place) -> Vec<(u32, Place)> {
         if of.cluster.is_none() {
             return vec![(0, of)];
@@ -80,7 +81,7 @@ impl<'m> Objects<'m> {
         self.ctas.iter().filter(is_peer).map(|place| (place.cta, *place)).collect()
     }
 
-    /// Makes a variable that each CTA has its own of an object of each CTA of the thread's cluster.
+    /// Creates the object of a per-CTA variable in each CTA of the thread's cluster.
     pub fn map(&mut self, symbol: &SymbolName, thread: usize, place: Place) {
         if symbol.variable.space.is_some_and(Space::is_shared_cta) {
             for (_, peer) in self.cluster(place) {
@@ -89,8 +90,8 @@ impl<'m> Objects<'m> {
         }
     }
 
-    /// What `mapa` gives in a CTA: where a variable begins in its own shared memory, the rank of a CTA of the cluster, and where the
-    /// variable begins there.
+    /// The results of `mapa` in a CTA: the address of a variable in its own shared memory, the rank of a CTA of the
+    /// cluster, and the address of the variable in that CTA.
     pub fn mapped(&self, place: Place) -> Vec<(Value, u32, Value)> {
         let own = self.all.iter().filter(|object| object.owner == Owner::Cta(place));
         let peers = self.cluster(place);
@@ -103,7 +104,7 @@ impl<'m> Objects<'m> {
         of_peers.collect()
     }
 
-    /// The object that a symbol of a thread's code names; nothing if it is in no memory that the model has.
+    /// The object that a symbol of a thread's code names; `None` if the model does not have its memory.
     pub fn symbol(&mut self, of: &SymbolName, thread: usize, place: Place) -> Option<Result<usize, String>> {
         let (symbol, declaration) = (&*of.variable.name, Declaration::of(&of.variable)?);
         let owner = match declaration.space {
@@ -136,7 +137,7 @@ impl<'m> Objects<'m> {
             (size(declaration.ty), size(declaration.ty).saturating_mul(declaration.elements));
         if let Some(words) = words {
             element = size(words.ty);
-            // Whoever launches a kernel says how much shared memory it has.
+            // The launch decides the size of dynamic shared memory.
             if declaration.elements == 0 {
                 bytes = element * words.elements;
             }
@@ -196,10 +197,12 @@ impl<'m> Objects<'m> {
         }
         let own = self.own(name);
         if !own.is_empty() {
-            return Err(format!("there is more than one `{name}`: {own}"));
+            return Err(format!("the test has several `{name}`: {own}"));
         }
         let Some(declared) = self.declared.iter().find(|declared| declared.name == name) else {
-            return Err(format!("there is no `{name}`: declare it, as in `litmus: u32 {name}`, or `u32 {name}[4]`"));
+            return Err(format!(
+                "the test has no `{name}`: declare it, as in `litmus: u32 {name}`, or `u32 {name}[4]`"
+            ));
         };
         let element = size(declared.ty);
         let bytes = element * declared.elements;
@@ -208,7 +211,7 @@ impl<'m> Objects<'m> {
         Ok(number)
     }
 
-    /// The objects that CTAs or threads have of this name.
+    /// The names of the objects that CTAs or threads have for this variable.
     fn own(&self, name: &str) -> String {
         let own = self.all.iter().map(|object| &object.name).filter(|own| own.starts_with(&format!("{name}$")));
         own.map(|own| format!("`{own}`")).collect::<Vec<_>>().join(", ")
@@ -230,14 +233,14 @@ impl<'m> Objects<'m> {
         let region = region(space).unwrap_or_default();
         let before = self.all.iter().filter(|object| object.base / (ARRAY * REGION) == region).count() as Value + 1;
         if before >= REGION {
-            return Err(format!("a test has less than {REGION} objects"));
+            return Err(format!("a test has fewer than {REGION} objects"));
         }
         let base = (region * REGION + before) * ARRAY;
         self.all.push(Object { name, symbol, owner, base, bytes, element, initial: Vec::new() });
         Ok(self.all.len() - 1)
     }
 
-    /// How the thread's code spells an object.
+    /// The name of an object in the thread's code.
     pub fn spelled(object: usize) -> String {
         format!("$object{object}")
     }
@@ -256,27 +259,27 @@ impl<'m> Objects<'m> {
         }
     }
 
-    /// The object around an address.
+    /// The object that contains an address.
     pub fn at(&self, address: Value) -> Option<&Object> {
         self.all.iter().find(|object| (object.base..object.base + object.bytes).contains(&address))
     }
 }
 
 impl Object {
-    /// What 8 bytes of it hold at first.
+    /// The initial value of 8 bytes.
     fn holds(&self, offset: u64) -> Value {
         let within = |(at, _): &&(Value, Value)| (offset..offset + 8).contains(at);
         let initial = self.initial.iter().filter(within);
         initial.fold(0, |all, (at, value)| all | value << (8 * (at - offset)))
     }
 
-    /// What some bytes of it hold at first.
+    /// The initial value of some bytes.
     pub fn initial(&self, offset: u64, bytes: u64) -> Value {
         let whole = self.holds(offset & !7) >> (8 * (offset & 7));
         if bytes >= 8 { whole } else { whole & ((1 << (8 * bytes)) - 1) }
     }
 
-    /// Which bytes an offset names, from the start: that element, or all of an object of at most 8 bytes.
+    /// The start and the size of the bytes that an offset names: the element, or all of an object of at most 8 bytes.
     pub fn part(&self, offset: Offset) -> (u64, u64) {
         match offset {
             Offset::Element(index) => (index.saturating_mul(self.element), self.element),
@@ -285,12 +288,12 @@ impl Object {
         }
     }
 
-    /// Whether it has all of these bytes.
+    /// Whether the object contains all of these bytes.
     pub fn has(&self, start: u64, bytes: u64) -> bool {
         start.saturating_add(bytes) <= self.bytes
     }
 
-    /// The name of some bytes of it.
+    /// The name of some bytes.
     pub fn name_of(&self, offset: u64, bytes: u64) -> String {
         match offset {
             0 if bytes == self.bytes => self.name.clone(),
@@ -303,10 +306,10 @@ impl Object {
     }
 }
 
-/// How many objects each state space has room for, so that all addresses have 32 bits.
+/// The maximum number of objects in each state space, so that all addresses have 32 bits.
 pub(super) const REGION: Value = 1 << 10;
 
-/// Which part of the addresses a state space has.
+/// The region of the address space for a state space.
 pub(super) fn region(space: Space) -> Option<Value> {
     Some(match space {
         Space::Global => 0,

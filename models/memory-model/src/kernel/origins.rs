@@ -1,4 +1,4 @@
-//! Where the instructions of a thread come from: their text, and the lines of the source.
+//! The origin of the instructions of a thread: their text, and the lines of the source.
 
 use std::collections::HashMap;
 
@@ -18,7 +18,7 @@ pub(super) struct Origins<'m>(HashMap<InstPlace, Origin<'m>>);
 
 struct Origin<'m> {
     text: &'m str,
-    /// What the `.loc` in front of it names, from within outwards.
+    /// The lines of the preceding `.loc`, from the innermost outwards.
     places: &'m [SourceLine],
 }
 
@@ -38,7 +38,7 @@ impl<'m> Origins<'m> {
         Self(origins)
     }
 
-    /// Where an instruction of a thread stands, and its calls.
+    /// The line of an instruction of a thread, and the lines of its calls.
     pub fn line(&self, flat: &Flat, step: &Step) -> Line {
         let Some(origin) = self.0.get(&step.at) else { return Line::default() };
         let mut places = origin.places.to_vec();

@@ -1,4 +1,5 @@
-//! A program of compiled code, made small: memory that threads share apart from what each has for itself, and few registers.
+//! The reduction of compiled code to a small program: shared memory is separated from each thread's private memory, and
+//! few registers remain.
 
 use std::collections::BTreeMap;
 
@@ -14,9 +15,9 @@ use crate::{
 
 use super::objects::Objects;
 
-/// What the threads access, at the most, and what conditions name.
+/// The parts of memory that the threads may access, and the parts that conditions name.
 pub(super) struct Accessed {
-    /// By the first byte: the number of bytes, the threads, and whether it is written.
+    /// The parts, by their first byte.
     parts: BTreeMap<Value, Part>,
 }
 
@@ -29,14 +30,14 @@ struct Part {
 }
 
 impl Part {
-    /// Whether what one thread does there may be seen by another.
+    /// Whether another thread may observe the accesses of one thread.
     fn is_shared(&self) -> bool {
         self.threads.len() > 1 && (self.written || self.strong)
     }
 }
 
-/// Finds out what the threads access. Memory that one thread writes and another one accesses becomes shared, until nothing
-/// changes: a thread may come to more of its code where it sees what others write.
+/// Finds the memory that the threads may access. Memory that one thread writes and another one accesses becomes shared,
+/// until a fixed point: a thread may reach more of its code if it reads values of other threads.
 pub(super) fn accessed(program: &mut Program, unfolding: Unfolding) -> Result<Accessed, Limit> {
     loop {
         let mut parts: BTreeMap<Value, Part> = BTreeMap::new();
@@ -84,7 +85,7 @@ fn merge(part: &mut Part, other: &Part) {
     part.strong |= other.strong;
 }
 
-/// Adds an access; parts that overlap become one.
+/// Adds an access; overlapping parts are merged.
 fn add(parts: &mut BTreeMap<Value, Part>, mut at: Value, mut part: Part) {
     let overlapping: Vec<Value> = parts
         .range(at.saturating_sub(8)..at + part.bytes)
@@ -102,7 +103,7 @@ fn add(parts: &mut BTreeMap<Value, Part>, mut at: Value, mut part: Part) {
 }
 
 impl Accessed {
-    /// Puts a variable for each part that is accessed in the place of the cells of objects.
+    /// Replaces the cells of objects by a variable for each accessed part.
     pub fn rebuild(&self, program: &mut Program, objects: &Objects<'_>) {
         let addresses: Vec<Value> =
             (0..program.locations.len()).map(|index| program.address_of(Location(index as u16))).collect();
@@ -125,7 +126,8 @@ impl Accessed {
         }
     }
 
-    /// Makes one part of bytes that a condition names. Where nobody accesses any of them, it keeps its name and its first value.
+    /// Makes a part of the bytes that a condition names. If they are never accessed, the part keeps its name and its
+    /// initial value.
     pub fn name(&mut self, at: Value, bytes: u64) {
         add(&mut self.parts, at, Part { bytes, threads: Vec::new(), written: false, strong: false });
     }
@@ -135,14 +137,14 @@ impl Accessed {
         self.parts.get(&at).is_some_and(|part| part.bytes == bytes)
     }
 
-    /// Whether a thread accesses some of the part that these bytes are in.
+    /// Whether a thread accesses the part that contains these bytes.
     pub fn touches(&self, at: Value, bytes: u64) -> bool {
         let mut parts = self.parts.range(at.saturating_sub(8)..at + bytes);
         parts.any(|(other, of)| *other + of.bytes > at && !of.threads.is_empty())
     }
 }
 
-/// Drops the barriers of threads that are alone in their CTA, where nobody waits.
+/// Removes the barriers of threads that are alone in their CTA, where no other thread waits.
 pub(super) fn without_lone_barriers(program: &mut Program) {
     let places: Vec<_> = program.threads.iter().map(|thread| thread.place).collect();
     for thread in &mut program.threads {
@@ -150,14 +152,14 @@ pub(super) fn without_lone_barriers(program: &mut Program) {
         for statement in thread.code.iter_mut().filter(|_| is_alone) {
             let name = BarrierName::Cta { instance: 0, id: Operand::Immediate(0), quorum: None };
             if statement.instruction == Instruction::Barrier(Barrier { part: BarrierPart::Sync, of: name }) {
-                // An index names the same statement afterwards.
+                // The statement is replaced by an empty one, so that indices stay valid.
                 statement.instruction = Instruction::Vector(Vec::new());
             }
         }
     }
 }
 
-/// Gives registers that never hold a value at the same time one place, if there are too many.
+/// Merges registers that never hold a value at the same time, if there are too many.
 pub(super) fn share_registers(thread: &mut Thread<Ptx>) -> Result<(), Limit> {
     let count = thread.registers.len();
     if count <= MAX_REGISTERS {
@@ -180,7 +182,7 @@ pub(super) fn share_registers(thread: &mut Thread<Ptx>) -> Result<(), Limit> {
     }
     for register in 0..count {
         let declared = thread.registers[register].clone();
-        // What is observed holds its value to the end.
+        // An observed register holds its value to the end.
         let free = |place: &(Bits, RegisterDeclaration)| {
             !declared.observed && !place.1.observed && place.0.is_disjoint(&held[register])
         };
@@ -257,7 +259,7 @@ fn uses(instruction: &Instruction<Ptx>) -> (Vec<usize>, Vec<usize>) {
     (read, instruction.results_mut().into_iter().map(|register| usize::from(register.0)).collect())
 }
 
-/// For each statement, the registers whose values are still read when control comes there.
+/// For each statement, the registers whose values may still be read from there on.
 fn live(thread: &Thread<Ptx>) -> Vec<Bits> {
     let end = thread.code.len();
     let target = |label| {

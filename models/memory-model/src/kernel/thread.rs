@@ -1,4 +1,4 @@
-//! A thread's code: the function that it runs, with all that it calls, in instructions of the model.
+//! The code of a thread: the function that it runs, with all calls inlined, in instructions of the model.
 
 use ptx_isa::{
     AluOp, Asynchronous, Cmp, Fence as FenceOfPtx, Runtime, Space, Special, Type, arithmetic,
@@ -30,36 +30,36 @@ use crate::{
     unfold::ARRAY,
 };
 
-/// What a thread runs.
+/// The function that a thread runs, and its parameters.
 pub(super) struct Run<'r> {
     pub thread: usize,
     pub place: Place,
     pub flat: &'r Flat,
-    /// What its parameters hold, by their index.
+    /// The values of the parameters, by index.
     pub arguments: Vec<Option<Value>>,
     /// The values of special registers.
     pub special: &'r dyn Fn(Special) -> Option<Value>,
 }
 
-/// The register that says whether a thread came to a `trap`.
+/// The register that records whether a thread reached a `trap`.
 pub(super) const TRAP: &str = "trap";
-/// The register that holds what a thread returns.
+/// The register that holds the return value of a thread.
 pub(super) const RETURN: &str = "return";
-/// Of calls within calls, whichever function is called.
+/// The maximum depth of nested calls, whichever functions are called.
 const MAX_DEPTH: usize = 32;
-/// Of the instructions of one thread.
+/// The maximum number of instructions of a thread.
 const MAX_STEPS: usize = 1 << 14;
 
-/// How far calls are followed.
+/// The limits on inlining.
 pub(super) const LIMITS: flat::Limits = flat::Limits { depth: MAX_DEPTH, recursion: MAX_DEPTH, lines: MAX_STEPS };
 
 /// Litmus tests have matrices of one element, kernels do not.
 const ASYNCHRONOUS: &str =
-    "asynchronous operations are modelled in litmus tests, not in kernels: write their pattern as one";
+    "asynchronous operations are modelled in litmus tests, not in kernels: write their pattern as a litmus test";
 
 type Instructions = Result<Vec<Instruction>, String>;
 
-/// The object that each symbol names in a thread, where its code names it.
+/// The object for each symbol that the thread's code names.
 pub(super) fn named(
     flat: &Flat,
     thread: usize,
@@ -89,7 +89,7 @@ pub(super) fn named(
     named
 }
 
-/// Adds the code to a thread of the program. Gives where each statement stands.
+/// Adds the code to a thread of the program. Returns the source line of each statement.
 pub(super) fn read(
     program: &mut Program,
     run: &Run<'_>,
@@ -115,7 +115,7 @@ pub(super) fn read(
             reader.wrong("the thread has too many instructions".into());
             break;
         }
-        // Behind the last instruction stands the end.
+        // After the last instruction is the end.
         if at < last {
             reader.step(step);
         }
@@ -132,7 +132,7 @@ struct Reader<'r, 'm> {
     objects: &'r Objects<'m>,
     named: &'r [Option<Result<usize, String>>],
     lines: Vec<Line>,
-    /// Where the instruction stands that is read.
+    /// The source line of the current instruction.
     line: Line,
     guard: Option<Guard>,
 }
@@ -148,13 +148,14 @@ impl Reader<'_, '_> {
         self.lines.push(self.line.clone());
     }
 
-    /// The thread goes on in a way that is not modelled.
+    /// Ends the path at an instruction that is not modelled.
     fn wrong(&mut self, why: String) {
         self.line.wrong = Some(why);
         self.push(Instruction::Stop(Stop::Unmodelled));
     }
 
-    /// Declares registers in the order in which the code names them: it may read them before it writes them.
+    /// Declares registers in the order in which the code names them, because the code may read them before it writes
+    /// them.
     fn declare(&mut self) {
         for step in &self.run.flat.steps {
             step.writes.iter().flatten().for_each(|register| {
@@ -178,7 +179,7 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// A register of a call: each call has its own, and none is named as the end of the thread.
+    /// The register of a call: each call has its own registers, and none has the name of the end of the thread.
     fn register(&mut self, register_of: flat::Register) -> Register {
         let of = &self.run.flat.registers[register_of];
         let is_result = |name: &str| self.run.flat.head.results.iter().any(|result| result.name == name);
@@ -239,12 +240,12 @@ impl Reader<'_, '_> {
                 Ok(results.map(|d| alu(Computation::MOV, Type::B64, d, [NONE; 3])).collect())
             }
             Action::Call(callee, why) => Err(match why {
-                NotInlined::Recursive | NotInlined::TooLong => format!("calls of `{}` within calls", shown(callee)),
-                NotInlined::NotNamed if callee.starts_with('%') => "a call of what is not named".into(),
+                NotInlined::Recursive | NotInlined::TooLong => format!("nested calls of `{}`", shown(callee)),
+                NotInlined::NotNamed if callee.starts_with('%') => "a call through a pointer".into(),
                 _ => format!("a call of `{}`, which the module does not define", shown(callee)),
             }),
             Action::Unknown | Action::Elsewhere(_) => {
-                Err(format!("`{}` is no instruction of a litmus test", step.mnemonic))
+                Err(format!("`{}` is not an instruction of a litmus test", step.mnemonic))
             }
             Action::ParameterAt { .. } => Err("a parameter whose address is in a register".into()),
             Action::Invoke { .. } | Action::Argument { .. } => Err("a call that is not inlined".into()),
@@ -267,15 +268,15 @@ impl Reader<'_, '_> {
                 Some(value) => Operand::Immediate(value),
                 None => {
                     return Err(format!(
-                        "`%{special}` has no value here: say `%{special} = 0` behind the thread's place"
+                        "`%{special}` has no value here: add `%{special} = 0` after the thread's place"
                     ));
                 }
             },
-            _ => return Err(format!("{} is no register and no number", told(operand))),
+            _ => return Err(format!("expected a register or a number, found {}", told(operand))),
         })
     }
 
-    /// A value of a type, in which a constant must fit.
+    /// A value of a type. A constant must fit the type.
     fn fitting(&mut self, operand: &flat::Operand, ty: Type) -> Result<Operand, String> {
         match self.value(operand)? {
             Operand::Immediate(value) if !fits(ty, value) => {
@@ -290,20 +291,20 @@ impl Reader<'_, '_> {
         let object = match &self.named[symbol] {
             Some(Ok(object)) => *object,
             Some(Err(why)) => return Err(why.clone()),
-            None => return Err(format!("`{name}` is in no memory that the model has")),
+            None => return Err(format!("`{name}` is in a state space that the model lacks")),
         };
-        variable(self.program, &Objects::spelled(object)).ok_or_else(|| format!("`{name}` is no object"))
+        variable(self.program, &Objects::spelled(object)).ok_or_else(|| format!("`{name}` is not an object"))
     }
 
     fn address(&mut self, operand: &flat::Operand) -> Result<Address, String> {
         let flat::Operand::Address(base, offset) = operand else { return Err("an access without an address".into()) };
         match self.value(base)? {
-            Operand::Immediate(_) => Err("an access at a number".into()),
+            Operand::Immediate(_) => Err("an access at a constant address".into()),
             base => Ok(Address { base, offset: *offset }),
         }
     }
 
-    /// The register of the only result. What is discarded goes into a register of its own.
+    /// The register of the only result. A discarded result gets a register of its own.
     fn result(&mut self, writes: &[Option<flat::Register>]) -> Result<Register, String> {
         match *writes {
             [Some(register)] => Ok(self.register(register)),
@@ -336,7 +337,7 @@ impl Reader<'_, '_> {
                 Ok(vec![alu(Computation::Alu(AluOp::Add), Type::U64, self.result(writes)?, sources)])
             }
             _ => {
-                let unknown = || format!("`{}` is not what the model computes: it has integers alone", step.mnemonic);
+                let unknown = || format!("the model does not compute `{}`: it has only integers", step.mnemonic);
                 let (computation, ty) = computation(operation).ok_or_else(unknown)?;
                 if !computation.is_known(ty) || sources.len() != computation.arity() {
                     return Err(unknown());
@@ -361,7 +362,7 @@ impl Reader<'_, '_> {
         ])
     }
 
-    /// What a call takes or gives: a load of a signed type extends it.
+    /// The arguments or results of a call: a load of a signed type extends the sign.
     fn passed(&mut self, ty: Type, from: &[flat::Operand], writes: &[Option<flat::Register>]) -> Instructions {
         let mut instructions = Vec::new();
         for (to, from) in writes.iter().zip(from) {
@@ -385,12 +386,12 @@ impl Reader<'_, '_> {
         let index = self.run.flat.head.parameters.iter().position(|parameter| parameter.name == *name);
         let Some(Some(value)) = index.and_then(|index| self.run.arguments.get(index)).copied() else {
             return Err(format!(
-                "`{name}` is not bound: say what the parameter is, as in `thread P0 = {}(data)`",
+                "the parameter `{name}` has no value: give it, as in `thread P0 = {}(data)`",
                 shown(&self.run.flat.calls[0].function)
             ));
         };
         if offset != 0 || writes.len() > 1 {
-            return Err(format!("`{name}` is more than one value"));
+            return Err(format!("`{name}` has more than one value"));
         }
         let d = self.result(writes)?;
         Ok(vec![moved(d, Operand::Immediate(value), ty, true)])
@@ -399,7 +400,7 @@ impl Reader<'_, '_> {
     fn access(&mut self, of: &flat::Access, writes: &[Option<flat::Register>]) -> Instructions {
         let ty = of.ty.unwrap_or(Type::U64);
         if of.kind == AccessKind::Matrix || !(8..=64).contains(&ty.bits()) {
-            return Err(format!("an access has 8 to 64 bits here, not {}", ty.bits()));
+            return Err(format!("expected an access of 8 to 64 bits, found {}", ty.bits()));
         }
         let a = self.address(&of.address)?;
         let scope = of.strong().unwrap_or(ptx_isa::Scope::Sys);
@@ -427,7 +428,7 @@ impl Reader<'_, '_> {
             _ => return Err("a store of several operands".into()),
         };
         if elements.len() != of.elements as usize {
-            return Err(format!("an access of {} elements has {}", of.elements, elements.len()));
+            return Err(format!("expected {} elements in the access, found {}", of.elements, elements.len()));
         }
         Ok(if elements.len() > 1 { vec![Instruction::Vector(elements)] } else { elements })
     }
@@ -440,16 +441,16 @@ impl Reader<'_, '_> {
         access: Semantics,
         writes: &[Option<flat::Register>],
     ) -> Result<Instruction, String> {
-        let op: RmwOp = of.op.ok_or("an atomic operation without one")?.into();
+        let op: RmwOp = of.op.ok_or("an atomic instruction without an operation")?.into();
         if of.elements > 1 || !op.is_known(ty) {
-            return Err(format!("`.{op}.{ty}` is not what the model computes: it has integers alone"));
+            return Err(format!("the model does not compute `.{op}.{ty}`: it has only integers"));
         }
         let d = writes.first().copied().flatten().map(|d| self.register(d));
         let mut value = |index: usize| of.data.get(index).map_or(Ok(NONE), |operand| self.fitting(operand, ty));
         Ok(Instruction::Rmw { op, d, a, b: value(0)?, c: value(1)?, ty, access })
     }
 
-    /// Fences of proxies, and barriers of a cluster.
+    /// Proxy fences, and barriers of a cluster.
     fn asynchronous(&mut self, form: &Asynchronous) -> Instructions {
         let thread = self.run.thread;
         let before = self.program.threads[thread].code.len();
@@ -465,13 +466,13 @@ impl Reader<'_, '_> {
 
     fn barrier(&mut self, of: &flat::Barrier, writes: &[Option<flat::Register>]) -> Instructions {
         if of.warp {
-            return Err("`bar.warp.sync` is no instruction of a litmus test".into());
+            return Err("`bar.warp.sync` is not an instruction of a litmus test".into());
         }
         let id = self.value(&of.id)?;
         let quorum = of.threads.as_ref().map(|threads| self.value(threads)).transpose()?;
         let part = match &of.reduces {
             Some((op, flat::Operand::Not(_))) => {
-                return Err(format!("a barrier that reduces by `.{op}` the opposite of a predicate"));
+                return Err(format!("a barrier that reduces by `.{op}` a negated predicate"));
             }
             Some((op, p)) => BarrierPart::Red { op: *op, d: self.result(writes)?, p: self.value(p)? },
             None if of.waits => BarrierPart::Sync,
@@ -480,8 +481,8 @@ impl Reader<'_, '_> {
         Ok(vec![Instruction::Barrier(Barrier { part, of: BarrierName::Cta { instance: 0, id, quorum } })])
     }
 
-    /// `brx.idx`, which branches to the label that stands at an index of a table: a comparison and a branch for each of them.
-    /// Behind the table, nothing is defined.
+    /// `brx.idx`, which branches to the label at an index of a table: a comparison and a branch for each label. An
+    /// index beyond the table is undefined.
     fn indexed_jump(&mut self, targets: &[flat::Label], index: &flat::Operand) {
         let index = match self.value(index) {
             Ok(index) => index,
@@ -495,11 +496,11 @@ impl Reader<'_, '_> {
             let target = self.label(*target);
             self.guarded(is, Instruction::Branch { when: None, target });
         }
-        self.wrong("an index behind the table of the branch".into());
+        self.wrong("an index beyond the table of the branch".into());
         self.land(not_taken);
     }
 
-    /// Leads around what follows where the guard does not hold. What follows has no guard.
+    /// Branches over the following statements if the guard does not hold. The following statements have no guard.
     fn skip(&mut self, name: &str) -> Option<Label> {
         let guard = self.guard.take()?;
         let target = self.new_label(name);
@@ -509,13 +510,13 @@ impl Reader<'_, '_> {
         Some(target)
     }
 
-    /// A label that the code has not.
+    /// A label that the code does not have yet.
     fn new_label(&mut self, name: &str) -> Label {
         let name = format!("${name}${}", self.lines.len());
         label(self.thread(), &name)
     }
 
-    /// Where [`Self::skip`] leads.
+    /// The target of [`Self::skip`].
     fn land(&mut self, label: Option<Label>) {
         self.line.wrong = None;
         if let Some(label) = label {
@@ -529,8 +530,8 @@ impl Reader<'_, '_> {
         self.guard = None;
     }
 
-    /// `mapa`, the place in the shared memory of a CTA of the cluster that an address names in that of the thread's own: a comparison and
-    /// a sum for each variable and CTA. Of any other address or CTA, nothing is known.
+    /// `mapa`, which maps an address in the thread's own shared memory to the shared memory of another CTA of the
+    /// cluster: a comparison and a sum for each variable and CTA. For any other address or CTA, the result is unknown.
     fn mapped(&mut self, step: &Step, sources: &[flat::Operand]) -> Result<(), String> {
         let [a, rank] = sources else { return Err("`mapa` takes three operands".into()) };
         let (d, a, rank) = (self.result(&step.writes)?, self.value(a)?, self.value(rank)?);
@@ -555,7 +556,7 @@ impl Reader<'_, '_> {
             self.guarded(is, alu(op(AluOp::Add), Type::U64, d, sum));
             self.guarded(is, Instruction::Branch { when: None, target: done });
         }
-        self.wrong("`mapa` of what is no variable in shared memory, or of a CTA that no thread is in".into());
+        self.wrong("`mapa` of an address outside of shared variables, or of a CTA without threads".into());
         self.land(Some(done));
         self.land(skipped);
         Ok(())
@@ -566,14 +567,14 @@ fn alu(computation: Computation, ty: Type, d: Register, sources: [Operand; 3]) -
     Instruction::Alu { computation, ty, d, sources }
 }
 
-/// A copy of as many bits as the type has; with their sign, where the type has one and it is asked for.
+/// A copy of all bits of the type; with sign extension if the type is signed and `extends` is set.
 fn moved(d: Register, value: Operand, ty: Type, extends: bool) -> Instruction {
     let computation =
         if extends && ty.is_signed() && ty.bits() < 64 { Computation::Cvt(Type::S64) } else { Computation::MOV };
     alu(computation, ty, d, [value, NONE, NONE])
 }
 
-/// The computation of the model, and its type.
+/// The computation in the model, and its type.
 fn computation(operation: &Operation) -> Option<(Computation, Type)> {
     Some(match operation.computation()? {
         arithmetic::Computation::Alu(op, ty) => (Computation::Alu(op), ty),
@@ -583,16 +584,16 @@ fn computation(operation: &Operation) -> Option<(Computation, Type)> {
     })
 }
 
-/// A name in a call, where each call has registers and labels of its own, and none is the end of the thread.
+/// A name in a call: each call has its own registers and labels, and none has the name of the end of the thread.
 fn own_name(name: &str, call: usize) -> String {
     if call == 0 && name != END { name.to_owned() } else { format!("{name}$c{call}") }
 }
 
 fn told(operand: &flat::Operand) -> &'static str {
     match operand {
-        flat::Operand::Not(_) => "the opposite of a predicate",
+        flat::Operand::Not(_) => "a negated predicate",
         flat::Operand::Vector(_) => "a vector",
         flat::Operand::Address(..) | flat::Operand::Tensor(..) => "an address",
-        _ => "an operand that is not read",
+        _ => "an unsupported operand",
     }
 }

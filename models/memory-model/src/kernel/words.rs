@@ -1,4 +1,5 @@
-//! What a test of kernels says: which functions run where, what they share, and what must hold.
+//! The test language for kernels: the functions that run and their threads, the objects that they share, and the
+//! conditions that must hold.
 //!
 //! ```text
 //! // litmus: test message
@@ -10,7 +11,7 @@
 //! // litmus: forall P1:return == 42 /\ words[1] == 0
 //! ```
 //!
-//! Each line stands in a comment, of any language. What stands before the first `test` is part of every test of the text.
+//! Each line is in a comment, of any language. The lines before the first `test` are part of every test of the text.
 
 use ptx_isa::{Special, Type, syntax::TokenKind};
 
@@ -25,13 +26,13 @@ use crate::{
     program::Value,
 };
 
-/// What begins a line of a test, in a comment.
+/// The mark at the beginning of a line of a test, in a comment.
 pub const MARK: &str = "litmus:";
 
 /// A test of functions.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Test {
-    /// What `test` says; empty in a text with one test.
+    /// The name after `test`; empty in a text with one test.
     pub name: String,
     pub(super) threads: Vec<ThreadWords>,
     pub(super) bound: Vec<Bound>,
@@ -39,7 +40,7 @@ pub struct Test {
     pub(super) conditions: Vec<Condition<AtomWords>>,
 }
 
-/// Where something stands, both from 1; both 0 where it stands in no file.
+/// A position, line and column from 1; both are 0 if the words are not from a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct At {
     pub line: usize,
@@ -60,16 +61,16 @@ pub(super) struct ThreadWords {
     pub place: Place,
     /// The index in its CTA; `None` if that follows from the order.
     pub tid: Option<Value>,
-    /// Special registers that were given a value.
+    /// The special registers with a given value.
     pub special: Vec<(Special, Value)>,
     pub at: At,
 }
 
-/// What a parameter holds.
+/// The value of a parameter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Argument {
     Number(Value),
-    /// An address: of an object, and so many bytes or elements behind it.
+    /// An address: an object, and an offset in bytes or elements.
     Address {
         name: String,
         offset: Offset,
@@ -77,7 +78,7 @@ pub(super) enum Argument {
     },
 }
 
-/// Where in an object.
+/// An offset in an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Offset {
     Bytes(Value),
@@ -93,18 +94,18 @@ pub(super) struct Bound {
     pub at: At,
 }
 
-/// `u32 words[2] = {7, 0}`: an object that several threads may share, or what is known of a variable of the module.
+/// `u32 words[2] = {7, 0}`: an object that several threads may share, or a declaration about a variable of the module.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Declared {
     pub name: String,
     pub ty: Type,
     pub elements: u64,
-    /// The first elements; empty if nothing is said.
+    /// The first elements; empty if the declaration has none.
     pub initial: Vec<Value>,
     pub at: At,
 }
 
-/// What a condition compares, whose variables are not known yet.
+/// An operand of a comparison in a condition, before its variables are resolved.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum AtomWords {
     /// `P1:return`
@@ -121,19 +122,19 @@ pub(super) enum AtomWords {
     Value(Value),
 }
 
-/// Of the elements of an object.
+/// The maximum number of elements of an object.
 const MAX_ELEMENTS: u64 = 1 << 16;
 
 impl Test {
-    /// Reads the tests in the comments of a text; none where there are no words of a test.
+    /// Reads the tests in the comments of a text; an empty list if there are none.
     ///
     /// # Errors
-    /// Every line that is wrong.
+    /// All invalid lines.
     pub fn read(text: &str) -> Result<Vec<Self>, Errors> {
         let lines = text.match_indices(MARK).filter_map(|(at, _)| {
             let begin = text[..at].rfind('\n').map_or(0, |newline| newline + 1);
             let end = text[at..].find('\n').map_or(text.len(), |newline| at + newline);
-            // Only what opens or continues a comment stands before it.
+            // Only characters that open or continue a comment precede the mark.
             let before = text[begin..at].trim();
             let comment = !before.is_empty() && before.chars().all(|c| "/*;#!-".contains(c));
             let end = begin + text[begin..end].trim_end().trim_end_matches("*/").len();
@@ -142,10 +143,10 @@ impl Test {
         Self::of(text, true, lines)
     }
 
-    /// Reads the words of tests, a line each, without comments around them.
+    /// Reads the lines of tests, without comments around them.
     ///
     /// # Errors
-    /// Every line that is wrong.
+    /// All invalid lines.
     pub fn of_words(words: &str) -> Result<Vec<Self>, Errors> {
         let line = |(at, _): (usize, &str)| {
             let end = words[at..].find('\n').map_or(words.len(), |newline| at + newline);
@@ -179,7 +180,7 @@ impl Test {
         Ok(tests)
     }
 
-    /// Adds what another text says, such as the command line.
+    /// Adds the lines of another text, such as the command line.
     pub fn extend(&mut self, other: Self) {
         self.threads.extend(other.threads);
         self.bound.extend(other.bound);
@@ -187,14 +188,14 @@ impl Test {
         self.conditions.extend(other.conditions);
     }
 
-    /// Whether it says which functions run.
+    /// Whether the test names functions that run.
     pub fn has_threads(&self) -> bool {
         !self.threads.is_empty()
     }
 }
 
 struct Reader<'t> {
-    /// Nothing for words that stand in no file.
+    /// `None` if the words are not from a file.
     text: Option<&'t str>,
     tokens: Tokens<'t>,
 }
@@ -211,7 +212,7 @@ impl Reader<'_> {
     fn end(&self) -> Result<(), Error> {
         match self.tokens.peek() {
             token if token.kind == TokenKind::End => Ok(()),
-            token => self.tokens.error(format!("the end of the line expected, not {}", shown(token))),
+            token => self.tokens.error(format!("expected the end of the line, found {}", shown(token))),
         }
     }
 
@@ -236,7 +237,7 @@ impl Reader<'_> {
         let word = self.tokens.word(EXPECTED)?;
         let known = word.text.parse::<Type>().ok();
         let Some(ty) = known.filter(|ty| ty.element().is_none() && (8..=64).contains(&ty.bits())) else {
-            return self.tokens.error_at(word.start, format!("{EXPECTED} expected, not `{}`", word.text));
+            return self.tokens.error_at(word.start, format!("expected {EXPECTED}, found `{}`", word.text));
         };
         loop {
             test.declared.push(self.declared(ty)?);
@@ -252,7 +253,7 @@ impl Reader<'_> {
         let expected = format!("P{}", test.threads.len());
         let name = self.tokens.word(&format!("`{expected}`"))?;
         if name.text != expected {
-            return self.tokens.error_at(name.start, format!("`{expected}` expected, not `{}`", name.text));
+            return self.tokens.error_at(name.start, format!("expected `{expected}`, found `{}`", name.text));
         }
         self.tokens.expect("=")?;
         let function = path(&mut self.tokens, "the name of a function")?;
@@ -261,7 +262,7 @@ impl Reader<'_> {
             while !self.tokens.accept(")") {
                 arguments.push(self.argument()?);
                 if !self.tokens.accept(",") && !self.tokens.is(0, ")") {
-                    return self.tokens.error(format!("`,` or `)` expected, not {}", shown(self.tokens.peek())));
+                    return self.tokens.error(format!("expected `,` or `)`, found {}", shown(self.tokens.peek())));
                 }
             }
         }
@@ -306,7 +307,7 @@ impl Reader<'_> {
             "cluster" => thread.place.cluster = Some(small()?),
             "gpu" => thread.place.gpu = small()?,
             "tid" => thread.tid = Some(number),
-            _ => return self.tokens.error_at(word.start, format!("{EXPECTED} expected, not `{}`", word.text)),
+            _ => return self.tokens.error_at(word.start, format!("expected {EXPECTED}, found `{}`", word.text)),
         }
         Ok(())
     }
@@ -328,14 +329,14 @@ impl Reader<'_> {
         let token = self.tokens.peek();
         let parameter = (token.kind == TokenKind::Dotted).then(|| token.text.text.parse().ok()).flatten();
         let Some(parameter) = parameter else {
-            return self.tokens.error(format!("a parameter, as in `{function}.0`, expected, not {}", shown(token)));
+            return self.tokens.error(format!("expected a parameter, as in `{function}.0`, found {}", shown(token)));
         };
         self.tokens.take();
         self.tokens.expect("=")?;
         Ok(Bound { function, parameter, argument: self.argument()?, at })
     }
 
-    /// `words[2] = {7, 0}`, behind its type.
+    /// `words[2] = {7, 0}`, after its type.
     fn declared(&mut self, ty: Type) -> Result<Declared, Error> {
         let at = place(self.text, &self.tokens);
         let name = path(&mut self.tokens, "the name of an object")?;
@@ -354,7 +355,7 @@ impl Reader<'_> {
                 while !self.tokens.accept("}") {
                     declared.initial.push(self.tokens.number()?);
                     if !self.tokens.accept(",") && !self.tokens.is(0, "}") {
-                        return self.tokens.error(format!("`,` or `}}` expected, not {}", shown(self.tokens.peek())));
+                        return self.tokens.error(format!("expected `,` or `}}`, found {}", shown(self.tokens.peek())));
                     }
                 }
             } else {
@@ -368,13 +369,13 @@ impl Reader<'_> {
     }
 }
 
-/// Where the next token stands, where the text is that of a file.
+/// The position of the next token, if the text is from a file.
 fn place(text: Option<&str>, tokens: &Tokens<'_>) -> At {
     let error = text.map(|text| Error::at(text, tokens.here(), ""));
     error.map_or_else(At::default, |Error { line, column, .. }| At { line, column })
 }
 
-/// A name, with what stands before it in Rust and C++: `lock::FLAG`.
+/// A name with its path, as in Rust and C++: `lock::FLAG`.
 fn path(tokens: &mut Tokens<'_>, what: &str) -> Result<String, Error> {
     let mut name = tokens.word(what)?.text.to_owned();
     while tokens.accept("::") {
@@ -392,7 +393,7 @@ fn offset(tokens: &mut Tokens<'_>) -> Result<Offset, Error> {
     Ok(Offset::Bytes(if tokens.accept("+") { tokens.number()? } else { 0 }))
 }
 
-/// A thread's register, memory or a number.
+/// A register of a thread, a memory object, or a number.
 fn atom(text: Option<&str>, tokens: &mut Tokens<'_>) -> Result<AtomWords, Error> {
     let at = place(text, tokens);
     if let Some(named) = tokens.thread_register() {

@@ -35,7 +35,7 @@ impl<'t> Reader<'_, 't> {
             Sem::AcqRel => mnemonic == "atom" || is_atomic && self.dialect == Dialect::Dat3m,
         };
         if !possible {
-            return self.wrong(format!("there is no `{mnemonic}.{sem}`"));
+            return self.wrong(format!("PTX has no `{mnemonic}.{sem}`"));
         }
         let scope = match (sem, found.scope) {
             (Sem::Weak | Sem::Volatile, None) => Scope::Sys,
@@ -54,12 +54,12 @@ impl<'t> Reader<'_, 't> {
         let access = Semantics { mmio: found.mmio, proxy, ..Semantics::new(sem, scope) };
         let ty = found.ty.unwrap_or(self.default);
         if !(8..=64).contains(&ty.bits()) {
-            return self.wrong(format!("an access has 8 to 64 bits here, not {}", ty.bits()));
+            return self.wrong(format!("expected an access of 8 to 64 bits, found {}", ty.bits()));
         }
         if is_atomic {
             return match found.op {
                 Some(RmwOp::Sub) if self.dialect == Dialect::Ptx => {
-                    self.wrong(format!("there is no `{mnemonic}.{}`: add a negative number", RmwOp::Sub))
+                    self.wrong(format!("PTX has no `{mnemonic}.{}`: add a negative number", RmwOp::Sub))
                 }
                 Some(op) if found.vec.is_none() => {
                     self.check_type(op)?;
@@ -90,7 +90,7 @@ impl<'t> Reader<'_, 't> {
         Ok(Instruction::Store { a, b: self.fitting(b, 2, ty)?, ty, access })
     }
 
-    /// The elements of a vector access stand at one address, or have one each.
+    /// The elements of a vector access are at one address, or at an address each.
     fn vector(
         &mut self,
         vec: VectorSize,
@@ -100,7 +100,7 @@ impl<'t> Reader<'_, 't> {
     ) -> Result<Instruction, Wrong> {
         let elements = vec.elements();
         if elements == 8 && ty.bits() > 32 {
-            return self.wrong(format!("there is no `.{vec}` of {} bits", ty.bits()));
+            return self.wrong(format!("PTX has no `.{vec}` of {} bits", ty.bits()));
         }
         let (values, addresses) = match direction {
             Direction::Load => (0, 1),
@@ -136,12 +136,12 @@ impl<'t> Reader<'_, 't> {
         Ok(Instruction::Vector(instructions))
     }
 
-    /// Each operation has its types.
+    /// Checks the type: each operation has a list of allowed types.
     fn check_type(&self, op: RmwOp) -> Result<(), Wrong> {
         let typed = self.of.modifiers.iter().find_map(|word| Some((*word, word.text.parse::<Type>().ok()?)));
         let Some((word, ty)) = typed else { return Ok(()) };
         if !op.is_known(ty) {
-            return self.wrong_at(word, format!("`.{op}.{ty}` is not what the model computes: it has integers alone"));
+            return self.wrong_at(word, format!("the model does not compute `.{op}.{ty}`: it has only integers"));
         }
         let taken = |ty: &Type| matches!(op, RmwOp::Atom(op) if takes(op, false, None, *ty).is_some());
         if self.dialect == Dialect::Dat3m || taken(&ty) {
@@ -156,12 +156,12 @@ impl<'t> Reader<'_, 't> {
         let results = usize::from(self.mnemonic() == "atom");
         let sources = if op == AtomOp::Cas.into() { 2 } else { 1 };
         if results == 0 && matches!(op, RmwOp::Atom(AtomOp::Cas | AtomOp::Exch)) {
-            return self.wrong(format!("there is no `red.{op}`"));
+            return self.wrong(format!("PTX has no `red.{op}`"));
         }
         self.count(results + 1 + sources)?;
         let operands = &self.of.operands;
         let a = self.address(results)?;
-        // An `atom` whose result is discarded may be a `red` (section 9.7.13, `atom`).
+        // A discarded result of an `atom` turns it into a `red` (section 9.7.13, `atom`).
         let d = match operands[0].shape {
             _ if results == 0 => None,
             Shape::Sink => None,

@@ -1,6 +1,8 @@
-//! Asynchronous instructions, what waits for them, and their fences: what each family of `ptx_isa` is to the model.
+//! Asynchronous instructions, the waits for them, and their fences: the instruction of the model for each family of
+//! `ptx_isa`.
 //!
-//! Behind the words of the family modifiers may stand in any order, and those that say nothing to the model may be left out.
+//! After the words of the family, modifiers may be in any order, and modifiers without a meaning for the model may be
+//! omitted.
 
 mod form;
 
@@ -24,16 +26,16 @@ use crate::{
     ptx::{Fence, FencedSpace, Instruction, OneSided, Proxy, ProxyFence},
 };
 
-/// Whether a `fence.proxy` is one that the async or the tensormap proxy has for itself.
+/// Whether a `fence.proxy` belongs to the async or the tensormap proxy alone.
 pub(super) fn is_of_async(proxy: &str, rest: &[&str]) -> bool {
     matches!((proxy, rest), ("async", [_]) | ("async::generic" | "tensormap::generic", _))
 }
 
-/// Where the halves of `fence.proxy.async::generic` stand in PTX.
+/// The modifiers of the halves of `fence.proxy.async::generic` in PTX.
 const HALVES: [(OneSided, &str); 2] =
     [(OneSided::Release, "sync_restrict::shared::cta"), (OneSided::Acquire, "sync_restrict::shared::cluster")];
 
-/// Families with effects that are modelled, but with values or operands that are not.
+/// Families whose effects are modelled, but with values or operands that are not.
 const UNMODELLED: [Family; 7] = [
     Family::TensormapCpFenceproxy,
     Family::MbarrierArriveNoComplete,
@@ -45,7 +47,7 @@ const UNMODELLED: [Family; 7] = [
 ];
 
 impl Reader<'_, '_> {
-    /// An instruction that starts operations, waits for them, orders them, or is about an mbarrier.
+    /// An instruction that starts operations, waits for them, orders them, or operates on an mbarrier.
     pub(super) fn asynchronous(&mut self) -> Result<Instruction, Wrong> {
         let mut form = Form::read(self)?;
         let found = form.instruction()?;
@@ -82,7 +84,7 @@ impl Form<'_, '_, '_> {
                 Asynchronous::Commit { cta_group, of, mbarrier: self.shared(Role::Barrier)? }
             }
             Effect::Allocate => {
-                // What is allocated stands where PTX has how many columns it is.
+                // The variable of the allocated memory replaces PTX's number of columns.
                 let cta_group = self.cta_group_of_one()?;
                 let d = self.shared(Role::Destination)?;
                 Asynchronous::Allocate { d, tensor: self.in_memory(Role::Columns, Memory::Tensor)?, cta_group }
@@ -101,14 +103,14 @@ impl Form<'_, '_, '_> {
         Ok(found.into())
     }
 
-    /// The group of an instruction that does not need the other CTA of a pair.
+    /// The CTA group of an instruction that does not need the other CTA of a pair.
     fn cta_group_of_one(&mut self) -> Result<CtaGroup, Wrong> {
         let cta_group = self.cta_group();
         self.reader.cell.of_pair = false;
         cta_group
     }
 
-    /// What starts memory operations.
+    /// The operation that an instruction starts.
     fn operation(&mut self, started: Started) -> Result<Operation, Wrong> {
         Ok(match started {
             Started::TensorLoad => {
@@ -143,7 +145,7 @@ impl Form<'_, '_, '_> {
     }
 
     fn no_instruction<T>(&self) -> Result<T, Wrong> {
-        self.wrong(format!("`{}` is no instruction of a litmus test", self.reader.spelled()))
+        self.wrong(format!("`{}` is not an instruction of a litmus test", self.reader.spelled()))
     }
 
     /// `fence.proxy.async` of one space, or one of its halves.
@@ -167,7 +169,7 @@ impl Form<'_, '_, '_> {
             return Ok(Instruction::Fence(Fence::Proxy(ProxyFence::TensormapRelease(scope))));
         }
         if self.written(Role::Size)?.1.shape != Shape::Number(Number::Integer(128)) {
-            return self.wrong("the acquire half is for 128 bytes: `[a], 128`");
+            return self.wrong("the acquire fence is for 128 bytes: write `[a], 128`");
         }
         let a = self.index(Role::Destination)?;
         Ok(Asynchronous::AcquireTensormap { a: self.reader.address(a)?, scope }.into())
@@ -204,9 +206,7 @@ impl Form<'_, '_, '_> {
     fn arrive(&mut self, drops: bool, relaxed: bool) -> Result<Asynchronous, Wrong> {
         let scope = self.scope();
         if let Some(Shape::Memory { .. }) = self.reader.of.operands.first().map(|first| &first.shape) {
-            return self.wrong(
-                "an arrival is `state, [bar]`, and perhaps a third operand; `_` stands for a state that nothing needs",
-            );
+            return self.wrong("expected `state, [bar]` and an optional third operand; `_` stands for an unused state");
         }
         let d = match self.written(Role::State)?.1.shape {
             Shape::Sink => None,
@@ -219,7 +219,7 @@ impl Form<'_, '_, '_> {
         Ok(Asynchronous::Mbarrier { a, of })
     }
 
-    /// `[d], a, b, idesc, p`, with metadata behind `b` and scales behind `idesc` where it takes them.
+    /// `[d], a, b, idesc, p`, with metadata after `b` and scales after `idesc` if the instruction takes them.
     fn mma(&mut self) -> Result<Operation, Wrong> {
         let ws = matches!(self.outline.family, Family::Tcgen05MmaWs | Family::Tcgen05MmaWsSp);
         let cta_group = self.cta_group()?;
@@ -237,7 +237,9 @@ impl Form<'_, '_, '_> {
         let further = further.into_iter().map(|role| self.tensor(role)).collect::<Result<Vec<_>, _>>()?;
         let idesc = self.small(Role::Descriptor, "the descriptor of the instruction, the same for the same shape")?;
         if self.constant(Role::Accumulate, "whether the accumulator is read")? == 0 {
-            return self.wrong("the accumulator is read here: let the last operand be 1, or 1 from the start");
+            return self.wrong(
+                "the accumulator is read here: write 1 as the last operand, or a register that is 1 from the start",
+            );
         }
         let kind = OperationKind::Mma { cta_group, shape: MmaShape { idesc, kind, ws }.into() };
         Ok(Operation::mma(kind, d, a, b, further))
@@ -263,10 +265,10 @@ impl Form<'_, '_, '_> {
             return self.wrong("a bulk copy completes at an mbarrier or with its group: `.mbarrier::complete_tx::bytes` or `.bulk_group`");
         };
         let &[to, from] = &self.spaces()[..] else {
-            return self.wrong("a bulk copy names two state spaces, first that of the destination");
+            return self.wrong("a bulk copy names two state spaces: of the destination, then of the source");
         };
         if self.outline.has("relaxed") {
-            return self.wrong("copies in bulk are weak here: leave `.relaxed`, its scope and `.b128` out");
+            return self.wrong("bulk copies are weak here: leave `.relaxed`, its scope and `.b128` out");
         }
         if self.outline.has("cta_group::2") {
             return self.wrong("a copy completes at an mbarrier of its own CTA here: write `.cta_group::1`");
@@ -290,7 +292,7 @@ impl Form<'_, '_, '_> {
         Ok(Operation::bulk(d, s, descriptor, reduction, completion))
     }
 
-    /// What it does, and the type of its elements, if it is a reduction.
+    /// The operation of a reduction, and the type of its elements; `None` if the instruction is not a reduction.
     fn reduction(&mut self) -> Result<Option<(AluOp, Type)>, Wrong> {
         let is_tensor = match self.outline.family {
             Family::CpReduceAsyncBulkTensor => true,
@@ -300,18 +302,17 @@ impl Form<'_, '_, '_> {
         let (op, ty) = (self.modifier::<AluOp>(ModifierKind::Operation), self.modifier::<Type>(ModifierKind::Type));
         if ty.is_none() && !is_tensor && op != Some(AluOp::Add) {
             return self
-                .wrong(format!("`{}` needs a type: `.add` alone is of 64 bits without one", self.reader.spelled()));
+                .wrong(format!("`{}` needs a type: only `.add` without a type has 64 bits", self.reader.spelled()));
         }
         let ty = ty.unwrap_or(Type::U64);
         match op {
             Some(op) if Computation::Alu(op).is_known(ty) && op.arity() == 2 => Ok(Some((op, ty))),
-            _ => {
-                self.wrong(format!("`{}` is not what the model computes: it has integers alone", self.reader.spelled()))
-            }
+            _ => self.wrong(format!("the model does not compute `{}`: it has only integers", self.reader.spelled())),
         }
     }
 
-    /// `[map, {x}]`: the descriptor, and the data that it describes, whose variable stands where PTX has the first coordinate.
+    /// `[map, {x}]`: the descriptor, and the data that it describes; the variable of the data replaces PTX's first
+    /// coordinate.
     fn described(&mut self, role: Role) -> Result<(Address, Address), Wrong> {
         const FORM: &str =
             "the tensor is `[map, {x}]`: its descriptor, and the variable of its data as first coordinate";
@@ -344,7 +345,7 @@ impl Form<'_, '_, '_> {
             && operands[3..].iter().all(|operand| matches!(operand.shape, Shape::Number(_)));
         if !is_valid {
             return self.wrong(
-                "`wgmma.mma_async` is `_, a, b` here, and numbers: its registers have no values, and `_` stands for them",
+                "expected `_, a, b` and numbers as operands of `wgmma.mma_async`: `_` stands for its registers, which have no values",
             );
         }
         self.unread.clear();

@@ -28,49 +28,49 @@ pub(crate) struct Thread<'p> {
     pub(crate) dialect: Dialect,
 }
 
-/// Directives that say nothing of what a thread does.
+/// Directives without an effect on a thread.
 const WITHOUT_EFFECT: [&str; 4] = ["reg", "loc", "file", "pragma"];
 
-/// Instructions of PTX that have no place in a litmus test: a mnemonic or a modifier, and what to write.
+/// Instructions of PTX that litmus tests do not support: a mnemonic or a modifier, and the replacement.
 const REFUSED: [(&str, &str); 21] = [
     (
         "param",
         "a thread has no parameters: leave the instruction out, and give its register the address of a variable at the \
          start, as in `{ x=0; P0:%rd1=x; }`",
     ),
-    ("cvta", "an address is the same in every state space here: write `mov.u64` in place of `cvta`"),
-    ("call", "a thread calls nothing: write the instructions of the function in place of the call"),
-    ("nc", "`.nc` reads what no thread writes: leave it out"),
-    ("proxy::readonly", "what orders the read-only proxy is not known: leave `.proxy::readonly` out"),
-    ("fabric", "the fabric has no place in the model: write the copy as a store or a load of the other thread"),
-    ("multimem", "a variable has one place here: write an instruction for each copy of it in place of `multimem`"),
+    ("cvta", "an address is the same in every state space here: write `mov.u64` instead of `cvta`"),
+    ("call", "a thread has no calls: write the instructions of the function instead of the call"),
+    ("nc", "`.nc` reads memory that no thread writes: leave it out"),
+    ("proxy::readonly", "the ordering of the read-only proxy is unknown: leave `.proxy::readonly` out"),
+    ("fabric", "the model has no fabric: write the copy as a store or a load of the other thread"),
+    ("multimem", "a variable has one address here: write an instruction for each of its copies instead of `multimem`"),
     (
         "sync_restrict::proxy::async",
-        "what such a wait tells the generic proxy is not known: leave `.sync_restrict::proxy::async` out",
+        "the effect of the wait on the generic proxy is unknown: leave `.sync_restrict::proxy::async` out",
     ),
-    ("check_layout", "the layout of a barrier is not in the model: leave `mbarrier.check_layout` out"),
-    ("local", "no thread sees the local memory of another: write a register in place of it"),
+    ("check_layout", "the model has no layout of a barrier: leave `mbarrier.check_layout` out"),
+    ("local", "no thread accesses the local memory of another thread: write a register instead"),
     (
         "griddepcontrol",
-        "a test is one grid: leave `griddepcontrol` out, and let both grids be threads that a barrier orders",
+        "a test is one grid: leave `griddepcontrol` out, and write both grids as threads that a barrier orders",
     ),
-    ("multicast::cluster", "write one instruction for each CTA in place of `.multicast::cluster`"),
-    ("multicast::cluster::16b", "write one instruction for each CTA in place of `.multicast::cluster::16b`"),
-    ("multicast::cluster::32b", "write one instruction for each CTA in place of `.multicast::cluster::32b`"),
-    ("multicast::cluster::all", "write one instruction for each CTA in place of `.multicast::cluster::all`"),
-    ("override::global_address", "a tensor is a variable here: name it in place of `.override::global_address`"),
+    ("multicast::cluster", "write one instruction for each CTA instead of `.multicast::cluster`"),
+    ("multicast::cluster::16b", "write one instruction for each CTA instead of `.multicast::cluster::16b`"),
+    ("multicast::cluster::32b", "write one instruction for each CTA instead of `.multicast::cluster::32b`"),
+    ("multicast::cluster::all", "write one instruction for each CTA instead of `.multicast::cluster::all`"),
+    ("override::global_address", "a tensor is a variable here: name it instead of `.override::global_address`"),
     ("prefetch", "a prefetch orders nothing: leave it out"),
-    ("noComplete", "leave `.noComplete` out: an arrival that must not complete its phase is one like any other"),
+    ("noComplete", "leave `.noComplete` out: an arrival that must not complete its phase is an ordinary arrival here"),
     ("pending_count", "a state has no number of arrivals here: leave `mbarrier.pending_count` out"),
-    ("cp_fenceproxy", "write a store to the descriptor and `fence.proxy.tensormap::generic.release` in place of it"),
-    ("replace", "write a store to the descriptor, `st.weak`, in place of `tensormap.replace`"),
+    ("cp_fenceproxy", "write a store to the descriptor and `fence.proxy.tensormap::generic.release` instead"),
+    ("replace", "write a store to the descriptor, `st.weak`, instead of `tensormap.replace`"),
 ];
 
 impl Thread<'_> {
-    /// Adds what a cell has to the thread: an instruction, behind labels or alone.
+    /// Adds the content of a cell to the thread: an instruction, after labels or alone.
     pub(crate) fn read(self, text: Text<'_>) -> Result<Vec<Cell>, Wrong> {
         let Self { program, column, dialect } = self;
-        // A label stands alone; everything else ends with a semicolon, which is that of the row.
+        // A label ends without a semicolon; every other statement ends with the semicolon of the row.
         let end = if text.text.ends_with(':') { "" } else { ";" };
         let closed = text.text.to_owned() + end;
         let (statements, errors) = syntax::statements(&closed);
@@ -95,14 +95,14 @@ impl Thread<'_> {
                     return Err((
                         at,
                         format!(
-                            "`.{keyword}` has no place in a thread: leave it out, and declare variables at the start, as in `{{ x=0; }}`"
+                            "a thread has no `.{keyword}`: leave it out, and declare variables at the start, as in `{{ x=0; }}`"
                         ),
                     ));
                 }
                 Syntax::Open(_) | Syntax::Close(_) => {
                     return Err((
                         at,
-                        "a thread has no blocks: leave the brace out, and let each register have its own name".into(),
+                        "a thread has no blocks: leave the brace out, and give each register its own name".into(),
                     ));
                 }
                 Syntax::Instruction(of) => {
@@ -125,7 +125,8 @@ impl Thread<'_> {
     }
 }
 
-/// The type of an access that names none. Beside threads of the host it is that of their `W0` and `EAX`, as herd7's `int`.
+/// The default type of an access. In tests with threads of the host, it is the type of `W0` and `EAX`, like herd7's
+/// `int`.
 pub(super) fn default_type(program: &Program) -> Type {
     let has_host = program.threads.iter().any(|thread| thread.place.processor.is_host());
     if has_host { Type::U32 } else { Type::U64 }
@@ -168,14 +169,14 @@ impl Reader<'_, '_> {
             }
             ("setp", [cmp, ..]) => match cmp.parse::<Cmp>() {
                 Ok(cmp) => self.compute(Computation::Setp(cmp), &of.modifiers[1..]),
-                Err(_) => self.wrong_at(of.modifiers[0], format!("`{cmp}` is no comparison")),
+                Err(_) => self.wrong_at(of.modifiers[0], format!("`{cmp}` is not a comparison")),
             },
             ("cvt", [to, from]) => match (to.parse(), from.parse::<Type>()) {
                 (Ok(to), Ok(_)) => self.compute(Computation::Cvt(to), &of.modifiers[1..]),
                 _ => self.wrong("`cvt` takes the two types of the result and of the operand here"),
             },
             ("sext", _) => self.sext(),
-            // Dat3M's word for `mov`.
+            // The mnemonic of `mov` in Dat3M.
             ("ld", []) if of.operands.len() == 2 && !self.is_address(1) => self.compute(Computation::MOV, &[]),
             ("tcgen05" | "wgmma" | "mbarrier" | "cp" | "clusterlaunchcontrol", _) | ("st" | "red", ["async", ..]) => {
                 self.asynchronous()
@@ -185,21 +186,21 @@ impl Reader<'_, '_> {
             ("fence", ["proxy", "alias"]) => self.fence(Fence::Proxy(ProxyFence::Alias)),
             ("fence", ["proxy", proxy]) => match proxy.parse::<Proxy>() {
                 Ok(Proxy::Generic | Proxy::Tensor | Proxy::Tensormap) | Err(_) => {
-                    self.wrong_at(of.modifiers[1], format!("there is no `fence.proxy.{proxy}`"))
+                    self.wrong_at(of.modifiers[1], format!("PTX has no `fence.proxy.{proxy}`"))
                 }
                 Ok(proxy) => self.fence(Fence::Proxy(ProxyFence::Of(proxy))),
             },
             ("fence", [sem, scope]) => match (sem.parse::<FenceSem>(), scope.parse::<Scope>()) {
                 (Ok(sem), Ok(scope)) => self.fence(Fence::memory(Some(sem), scope)),
-                _ => self.wrong(format!("there is no `fence.{sem}.{scope}`")),
+                _ => self.wrong(format!("PTX has no `fence.{sem}.{scope}`")),
             },
             ("fence", [scope]) => match scope.parse::<Scope>() {
                 Ok(scope) => self.fence(Fence::memory(None, scope)),
-                Err(_) => self.wrong(format!("there is no `fence.{scope}`")),
+                Err(_) => self.wrong(format!("PTX has no `fence.{scope}`")),
             },
             ("membar", [level]) => match level.parse::<MembarLevel>() {
                 Ok(level) => self.fence(Fence::membar(level)),
-                Err(_) => self.wrong(format!("there is no `membar.{level}`")),
+                Err(_) => self.wrong(format!("PTX has no `membar.{level}`")),
             },
             ("bar", ["cta", "red", op]) => match op.parse::<Reduction>() {
                 Ok(op) if of.operands.len() >= 3 => {
@@ -221,7 +222,7 @@ impl Reader<'_, '_> {
                 }
                 match arithmetic(mnemonic, &of.modifiers) {
                     Some((op, rest)) => self.compute(Computation::Alu(op), &rest),
-                    None => self.wrong(format!("`{}` is no instruction of a litmus test", self.spelled())),
+                    None => self.wrong(format!("`{}` is not an instruction of a litmus test", self.spelled())),
                 }
             }
         }
@@ -236,7 +237,7 @@ impl Reader<'_, '_> {
     fn instance(&mut self, part: BarrierPart, first: usize) -> Result<Instruction, Wrong> {
         let operands = &self.of.operands[first..];
         let Some(Written { shape: Shape::Number(Number::Integer(instance)), .. }) = operands.first() else {
-            return self.wrong("a barrier has the number of its instance as first operand");
+            return self.wrong("expected the number of the barrier's instance as first operand");
         };
         let Ok(instance) = u32::try_from(*instance) else { return self.wrong("the barrier's instance is too large") };
         if operands.len() > 3 {
@@ -254,13 +255,13 @@ impl Reader<'_, '_> {
             ["arrive"] | ["arrive", "release"] => (BarrierPart::Arrive, false),
             ["arrive", "relaxed"] => (BarrierPart::Arrive, true),
             ["wait"] | ["wait", "acquire"] => (BarrierPart::Wait, false),
-            _ => return self.wrong(format!("`{}` is no instruction of a litmus test", self.spelled())),
+            _ => return self.wrong(format!("`{}` is not an instruction of a litmus test", self.spelled())),
         };
         self.count(0)?;
         Ok(Instruction::Barrier(Barrier { part, of: BarrierName::Cluster { relaxed } }))
     }
 
-    /// A barrier of the CTA as PTX has it: `bar.sync a[, threads]`.
+    /// A barrier of the CTA in the syntax of PTX: `bar.sync a[, threads]`.
     fn barrier(&mut self, words: &[&str]) -> Result<Instruction, Wrong> {
         let words: Vec<&str> = words.iter().copied().filter(|word| !matches!(*word, "cta" | "aligned")).collect();
         let operands = self.of.operands.len();
@@ -272,14 +273,14 @@ impl Reader<'_, '_> {
                     let (d, p) = (self.register(0)?, self.value(operands - 1, Type::U64)?);
                     (BarrierPart::Red { op, d, p }, 1, operands == 4)
                 }
-                Err(_) => return self.wrong(format!("there is no `{}.red.{op}`", self.mnemonic())),
+                Err(_) => return self.wrong(format!("PTX has no `{}.red.{op}`", self.mnemonic())),
             },
             ["sync" | "arrive" | "red", ..] => {
                 return self.wrong(
-                    "a barrier is `bar.sync a[, threads]`, `bar.arrive a, threads` or `bar.red.op d, a[, threads], p`",
+                    "expected `bar.sync a[, threads]`, `bar.arrive a, threads` or `bar.red.op d, a[, threads], p`",
                 );
             }
-            _ => return self.wrong(format!("`{}` is no instruction of a litmus test", self.spelled())),
+            _ => return self.wrong(format!("`{}` is not an instruction of a litmus test", self.spelled())),
         };
         let quorum = if quorum { Some(self.value(id + 1, Type::U64)?) } else { None };
         let id = self.value(id, Type::U64)?;
@@ -291,7 +292,7 @@ impl Reader<'_, '_> {
         let known =
             |word: &str| word.parse() == Ok(Space::SharedCluster) || matches!(word.parse(), Ok(Type::U32 | Type::U64));
         if let Some(word) = self.of.modifiers.iter().find(|word| !known(word.text)) {
-            return self.wrong_at(*word, format!("`.{}` is no modifier of `mapa`", word.text));
+            return self.wrong_at(*word, format!("`.{}` is not a modifier of `mapa`", word.text));
         }
         self.count(3)?;
         let (d, a) = (self.register(0)?, self.address(1)?);

@@ -23,7 +23,7 @@ impl<'t> Reader<'_, 't> {
         let width = ty.unwrap_or(Type::S64).bits();
         match Type::iter().find(|ty| ty.is_signed() && ty.bits() == width) {
             Some(signed) => self.compute_as(Computation::Cvt(Type::S64), signed),
-            None => self.wrong(format!("there is no `sext` of {width} bits")),
+            None => self.wrong(format!("`sext` has no form of {width} bits")),
         }
     }
 
@@ -35,7 +35,7 @@ impl<'t> Reader<'_, 't> {
 
     fn compute_as(&mut self, computation: Computation, ty: Type) -> Result<Instruction, Wrong> {
         if !computation.is_known(ty) {
-            return self.wrong(format!("`{}` is not what the model computes: it has integers alone", self.spelled()));
+            return self.wrong(format!("the model does not compute `{}`: it has only integers", self.spelled()));
         }
         self.count(computation.arity() + 1)?;
         let mut sources = [NONE; 3];
@@ -73,7 +73,7 @@ impl<'t> Reader<'_, 't> {
     }
 }
 
-/// The type of each of so many elements of a register.
+/// The type of an element of a register with this number of bits and elements.
 fn part(bits: u32, elements: usize) -> Result<Type, String> {
     let width = bits.checked_div(elements as u32).unwrap_or_default();
     let unsigned = Type::iter().find(|ty| ty.bits() == width && Computation::MOV.is_known(*ty));
@@ -85,8 +85,8 @@ fn alu(computation: Computation, ty: Type, d: Register, sources: [Operand; 3]) -
     Instruction::Alu { computation, ty, d, sources }
 }
 
-/// `mov` that unpacks a register of so many bits into several: the first is the lowest. Scratch registers, since one of them may be
-/// the register that is unpacked.
+/// `mov` that unpacks a register of this number of bits into several: the first is the lowest. It uses scratch
+/// registers, because a destination may be the register that is unpacked.
 pub(crate) fn unpacked(
     thread: &mut Thread,
     bits: u32,
@@ -106,7 +106,7 @@ pub(crate) fn unpacked(
     Ok(code)
 }
 
-/// `mov` that packs values into a register of so many bits: the first is the lowest.
+/// `mov` that packs values into a register of this number of bits: the first is the lowest.
 pub(crate) fn packed(
     thread: &mut Thread,
     bits: u32,
@@ -129,8 +129,8 @@ pub(super) fn is_vector(written: &Written<'_>) -> bool {
     matches!(written.shape, Shape::Vector(_))
 }
 
-/// The arithmetic that a mnemonic and its modifiers name, and the modifiers that are left. `mul` and `mad` alone give the low
-/// bits.
+/// The arithmetic that a mnemonic and its modifiers name, and the remaining modifiers. `mul` and `mad` alone give the
+/// low bits.
 pub(super) fn arithmetic<'t>(mnemonic: &str, modifiers: &[Text<'t>]) -> Option<(AluOp, Vec<Text<'t>>)> {
     let words: Vec<&str> = modifiers.iter().map(|word| word.text).collect();
     let op = match AluOp::of(mnemonic, &words) {

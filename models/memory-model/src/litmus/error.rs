@@ -1,6 +1,6 @@
-//! What is wrong with a text, and where.
+//! Errors in a text, with their positions.
 
-/// What is wrong with a text, and where: line and column count from 1, the latter in characters.
+/// An error in a text, with its position: line and column count from 1, the column in characters.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{line}:{column}: {message}")]
 pub struct Error {
@@ -8,11 +8,11 @@ pub struct Error {
     pub line: usize,
     /// The column within the line.
     pub column: usize,
-    /// What is wrong, as a clause without a full stop.
+    /// The message, as a clause without a full stop.
     pub message: String,
 }
 
-/// All that is wrong with a text, in its order; never nothing.
+/// All errors of a text, in the order of their positions; never empty.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
 pub struct Errors(pub Vec<Error>);
@@ -24,7 +24,7 @@ impl From<Error> for Errors {
 }
 
 impl Error {
-    /// An error so many bytes into a text.
+    /// An error at this offset in a text, in bytes.
     pub(crate) fn at(text: &str, offset: usize, message: impl Into<String>) -> Self {
         let before = &text[..offset];
         let column = before.chars().rev().take_while(|&c| c != '\n').count() + 1;

@@ -27,23 +27,24 @@ impl Litmus {
     /// Reads a file's text.
     ///
     /// # Errors
-    /// Every cell that is wrong, with its place. Where the text is not made of rows and columns as expected, the first such place.
+    /// All invalid cells, with their positions. If the text does not consist of rows and columns as expected, the first
+    /// position at which it does not.
     pub fn read(text: &str) -> Result<Self, Errors> {
         Self::read_as(text, Dialect::Ptx).map(|(litmus, _)| litmus)
     }
 
-    /// Reads a file's text in a dialect, and gives warnings: what was taken although it may be a mistake.
+    /// Reads a file's text in a dialect. Also returns warnings about text that is accepted but may be a mistake.
     ///
     /// # Errors
-    /// As of [`Litmus::read`].
+    /// See [`Litmus::read`].
     pub fn read_as(text: &str, dialect: Dialect) -> Result<(Self, Vec<Error>), Errors> {
         Self::read_with_lines(text, dialect).map(|Read { litmus, warnings, .. }| (litmus, warnings))
     }
 
-    /// The same, and where each statement stands.
+    /// Like [`Litmus::read_as`], with the line of each statement.
     ///
     /// # Errors
-    /// As of [`Litmus::read`].
+    /// See [`Litmus::read`].
     pub fn read_with_lines(text: &str, dialect: Dialect) -> Result<Read, Errors> {
         let (name, mut reader) = Reader::new(text, dialect)?;
         let litmus = reader.file(name)?;
@@ -51,10 +52,10 @@ impl Litmus {
         Ok(Read { litmus, warnings, lines })
     }
 
-    /// Where each thread stands with its place, in bytes. The rows are not read.
+    /// The range of each thread's header cell in the text, in bytes. The rows are not read.
     ///
     /// # Errors
-    /// The first place in front of the rows that is not as expected.
+    /// The first position before the rows that is not as expected.
     pub fn threads(text: &str) -> Result<Vec<Range<usize>>, Errors> {
         let (_, mut reader) = Reader::new(text, Dialect::Ptx)?;
         reader.front()?;
@@ -62,16 +63,16 @@ impl Litmus {
     }
 }
 
-/// The first word of a test, and what executes the threads of which nothing else is said. Tests of herd7 for AArch64 are read as
-/// they are.
+/// The first word of a test, and the processor of the threads whose header names none. Tests of herd7 for AArch64 are
+/// read unchanged.
 const HEADERS: [(&str, Processor); 2] = [("PTX", Processor::Gpu), ("AArch64", Processor::AArch64)];
 
-/// What was read.
+/// The result of reading a test.
 #[derive(Clone, Debug)]
 pub struct Read {
     /// The test.
     pub litmus: Litmus,
-    /// What was taken although it may be a mistake.
+    /// The warnings about text that is accepted but may be a mistake.
     pub warnings: Vec<Error>,
     /// The line of each statement of each thread, from 1.
     pub lines: Vec<Vec<usize>>,
@@ -80,29 +81,29 @@ pub struct Read {
 struct Reader<'t> {
     text: &'t str,
     dialect: Dialect,
-    /// What executes the threads of which the text does not say it.
+    /// The processor of the threads whose header names none.
     processor: Processor,
     tokens: Tokens<'t>,
     program: Program,
     columns: Columns,
 }
 
-/// What the cells said that only the whole program shows to be right.
+/// The parts of the cells that can be checked only against the whole program.
 #[derive(Default)]
 struct Columns {
     uses: Vec<Use>,
     mapped: Vec<Mapped>,
-    /// The thread and label of each branch, and where it is.
+    /// The thread and label of each branch, and its position.
     branches: Vec<(usize, Label, usize)>,
     warnings: Vec<Error>,
     errors: Vec<Error>,
-    /// The thread and register of each constant that instructions hang on, and where that is.
+    /// The thread and register of each constant that instructions depend on, and its position.
     constants: Vec<(usize, Register, usize)>,
     /// The line of each statement of each thread.
     lines: Vec<Vec<usize>>,
-    /// Where each thread stands in the header.
+    /// The range of each thread's header cell.
     threads: Vec<Range<usize>>,
-    /// Where the last cell begins, and the line breaks in front of it.
+    /// The start of the last cell, and the number of line breaks before it.
     counted: (usize, usize),
 }
 
@@ -115,7 +116,7 @@ struct Initial<'t> {
 }
 
 impl<'t> Reader<'t> {
-    /// A reader behind the first line, and the name in it.
+    /// The name in the first line, and a reader of the text after that line.
     fn new(text: &'t str, dialect: Dialect) -> Result<(String, Self), Error> {
         let header = text.trim_start();
         let skipped = text.len() - header.len();
@@ -130,7 +131,7 @@ impl<'t> Reader<'t> {
         Ok((name.trim().into(), reader))
     }
 
-    /// All in front of the rows: the comments, and the initial values of registers.
+    /// Reads the text before the rows: the comments, and the initial values of registers.
     fn front(&mut self) -> Result<(Vec<String>, Vec<Initial<'t>>), Error> {
         let mut comments = Vec::new();
         while self.tokens.peek().kind == TokenKind::String {
@@ -154,13 +155,13 @@ impl<'t> Reader<'t> {
         let (comments, initial) = self.front()?;
         for Initial { thread, name, value, at } in initial {
             let Some(thread) = self.program.threads.get_mut(thread) else {
-                return Ok(self.tokens.error_at(at, format!("there is no thread P{thread}"))?);
+                return Ok(self.tokens.error_at(at, format!("the test has no thread P{thread}"))?);
             };
             let register = register(thread, &canonical(thread.place.processor, name.text));
             thread.registers[usize::from(register.0)].initial = value;
         }
         while !is_condition(&self.tokens) {
-            // A row that is none ends the reading, behind what was wrong before it.
+            // An invalid row ends the reading. Errors before it have precedence.
             if let Err(error) = self.row() {
                 self.columns.errors.push(error);
                 break;
@@ -184,13 +185,13 @@ impl<'t> Reader<'t> {
         let condition = condition(&mut self.tokens, &mut self.program)?;
         let other = self.tokens.peek();
         if other.kind != TokenKind::End {
-            return Ok(self.tokens.error(format!("the end of the text expected, not {}", shown(other)))?);
+            return Ok(self.tokens.error(format!("expected the end of the text, found {}", shown(other)))?);
         }
         let program = std::mem::replace(&mut self.program, Program { locations: Vec::new(), threads: Vec::new() });
         Ok(Litmus { name, comments, program, condition })
     }
 
-    /// The initial values: variables are declared, registers are given back.
+    /// Reads the initial values: declares the variables, and returns the values of the registers.
     fn initial(&mut self) -> Result<Vec<Initial<'t>>, Error> {
         let mut registers = Vec::new();
         self.tokens.expect("{")?;
@@ -208,7 +209,7 @@ impl<'t> Reader<'t> {
                 self.columns.uses.extend(of);
             }
             if !self.tokens.accept(";") && !self.tokens.is(0, "}") {
-                return self.tokens.error(format!("`;` or `}}` expected, not {}", shown(self.tokens.peek())));
+                return self.tokens.error(format!("expected `;` or `}}`, found {}", shown(self.tokens.peek())));
             }
         }
         Ok(registers)
@@ -223,7 +224,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// `.shared` in front of a variable, and what else says where it is.
+    /// `.shared` before a variable, or another state space.
     fn memory(&mut self) -> Result<Option<Memory>, Error> {
         let token = self.tokens.peek();
         if token.kind != TokenKind::Dotted {
@@ -235,12 +236,12 @@ impl<'t> Reader<'t> {
                 Ok(Some(memory))
             }
             Err(_) => {
-                self.tokens.error(format!("`.global`, `.shared` or `.tensor` expected, not `.{}`", token.text.text))
+                self.tokens.error(format!("expected `.global`, `.shared` or `.tensor`, found `.{}`", token.text.text))
             }
         }
     }
 
-    /// Registers that instructions hang on keep their values.
+    /// Checks that registers that instructions depend on keep their values.
     fn constants(&self) -> Result<(), Error> {
         for &(thread, register, at) in &self.columns.constants {
             let Thread { code, registers, .. } = &self.program.threads[thread];
@@ -263,11 +264,11 @@ impl<'t> Reader<'t> {
         }
         if self.tokens.accept("@") {
             let word = self.tokens.word("a proxy")?;
-            let no_proxy = |_| self.tokens.error_at(word.start, format!("`{}` is no proxy", word.text));
+            let no_proxy = |_| self.tokens.error_at(word.start, format!("`{}` is not a proxy", word.text));
             let proxy: Proxy = word.text.parse().or_else(no_proxy)?;
             let aliases = self.tokens.word("`aliases`")?;
             if aliases.text != "aliases" {
-                return self.tokens.error_at(aliases.start, "`aliases` expected");
+                return self.tokens.error_at(aliases.start, "expected `aliases`");
             }
             let of = self.tokens.word("a variable")?;
             let Some(location) = variable(&self.program, of.text) else {
@@ -288,7 +289,7 @@ impl<'t> Reader<'t> {
         let name = self.tokens.word("a thread")?;
         let expected = format!("P{}", self.program.threads.len());
         if name.text != expected {
-            return self.tokens.error_at(name.start, format!("`{expected}` expected, not `{}`", name.text));
+            return self.tokens.error_at(name.start, format!("expected `{expected}`, found `{}`", name.text));
         }
         let mut place = Place::host(self.processor);
         if self.tokens.accept("@") {
@@ -308,7 +309,7 @@ impl<'t> Reader<'t> {
                     "cluster" => place.cluster = Some(number),
                     "gpu" => place.gpu = number,
                     other => {
-                        return self.tokens.error_at(level.start, format!("{EXPECTED} expected, not `{other}`"));
+                        return self.tokens.error_at(level.start, format!("expected {EXPECTED}, found `{other}`"));
                     }
                 }
                 if !self.tokens.accept(",") {
@@ -349,7 +350,7 @@ impl<'t> Reader<'t> {
             Err((at, message)) => return self.columns.errors.push(Error::at(self.text, at, message)),
         };
         let (before, breaks) = self.columns.counted;
-        // The first cell of a row begins behind the semicolon of the row before it.
+        // The first cell of a row begins after the semicolon of the row before it.
         let start = text.start + text.text.len() - text.text.trim_start().len();
         let breaks = breaks + self.text[before..start].matches('\n').count();
         self.columns.counted = (start, breaks);
@@ -373,7 +374,7 @@ impl<'t> Reader<'t> {
     }
 }
 
-/// Puts the label behind the code that `ret` branches to.
+/// Puts the label after the code that `ret` branches to.
 fn end(thread: &mut Thread) {
     if !thread.labels.iter().any(|label| label == END) {
         return;

@@ -7,7 +7,7 @@ use crate::{
     ptx::Program,
 };
 
-/// Of the parentheses of a condition.
+/// The maximum nesting of parentheses in a condition.
 const MAX_DEPTH: usize = 100;
 const MAX_COMPARISONS: usize = 1000;
 
@@ -21,10 +21,10 @@ pub(crate) fn condition(tokens: &mut Tokens<'_>, program: &mut Program) -> Resul
     condition_of(tokens, &mut |tokens| atom(tokens, program))
 }
 
-/// What reads one thing that a condition compares.
+/// The reader of an operand of a comparison.
 type ReadAtom<'r, 't, A> = &'r mut dyn FnMut(&mut Tokens<'t>) -> Result<A, Error>;
 
-/// Reads a condition on what `atom` reads.
+/// Reads a condition whose operands `atom` reads.
 pub(crate) fn condition_of<'t, A>(tokens: &mut Tokens<'t>, atom: ReadAtom<'_, 't, A>) -> Result<Condition<A>, Error> {
     const EXPECTED: &str = "`exists`, `~exists` or `forall`";
     let negated = tokens.accept("~");
@@ -33,7 +33,7 @@ pub(crate) fn condition_of<'t, A>(tokens: &mut Tokens<'t>, atom: ReadAtom<'_, 't
         (false, "exists") => Quantifier::Exists,
         (true, "exists") => Quantifier::NotExists,
         (false, "forall") => Quantifier::Forall,
-        (_, other) => return tokens.error_at(word.start, format!("{EXPECTED} expected, not `{other}`")),
+        (_, other) => return tokens.error_at(word.start, format!("expected {EXPECTED}, found `{other}`")),
     };
     let formula = Reader { tokens, atom, comparisons: 0 }.disjunction(0)?;
     Ok(Condition { quantifier, formula })
@@ -42,7 +42,7 @@ pub(crate) fn condition_of<'t, A>(tokens: &mut Tokens<'t>, atom: ReadAtom<'_, 't
 struct Reader<'r, 't, A> {
     tokens: &'r mut Tokens<'t>,
     atom: ReadAtom<'r, 't, A>,
-    /// How many comparisons the condition has so far.
+    /// The number of comparisons so far.
     comparisons: usize,
 }
 
@@ -97,13 +97,13 @@ fn atom(tokens: &mut Tokens<'_>, program: &mut Program) -> Result<Atom, Error> {
     if let Some(named) = tokens.thread_register() {
         let (thread, name) = named?;
         let Some(of) = program.threads.get_mut(thread) else {
-            return tokens.error_at(at, format!("there is no thread P{thread}"));
+            return tokens.error_at(at, format!("the test has no thread P{thread}"));
         };
         let known = canonical(of.place.processor, name.text);
         let Some(index) = of.registers.iter().position(|register| register.name == known) else {
             return tokens.error_at(at, format!("P{thread} has no register `{}`", name.text));
         };
-        // A condition speaks of what it observes.
+        // A register that a condition names is observed.
         of.registers[index].observed = true;
         return Ok(Atom::Register { thread, register: Register(index as u16) });
     }
@@ -115,7 +115,7 @@ fn atom(tokens: &mut Tokens<'_>, program: &mut Program) -> Result<Atom, Error> {
     let own = program.locations.iter().map(|variable| &variable.name).filter(|name| name.starts_with(&own));
     let own: Vec<String> = own.map(|name| format!("`{name}`")).collect();
     let message = match own.is_empty() {
-        true => format!("there is no variable `{}`", name.text),
+        true => format!("the test has no variable `{}`", name.text),
         false => format!("each CTA has its own `{}`: {}", name.text, own.join(", ")),
     };
     tokens.error_at(name.start, message)

@@ -1,7 +1,7 @@
-//! Threads of the host: their cells, with the instructions as herd7 spells them.
+//! Threads of the host: their cells, with the instructions in the syntax of herd7.
 //!
-//! A register has one name, that of its 64 bits: `W0` is the low half of `X0`, and `EAX` of `RAX`. The width of an access is that
-//! of its register.
+//! A register has a single name, the name of its 64 bits: `W0` is the low half of `X0`, and `EAX` of `RAX`. The width
+//! of an access is the width of its register name.
 
 mod aarch64;
 mod cell;
@@ -15,7 +15,7 @@ pub(super) use self::{print::instruction, register::canonical};
 use super::operand::{Cell, Wrong};
 use crate::{place::Processor, ptx::Program};
 
-/// Adds what a cell has to a thread of the host.
+/// Adds the content of a cell to a thread of the host.
 pub(super) fn read(program: &mut Program, column: usize, text: Text<'_>) -> Result<Vec<Cell>, Wrong> {
     let processor = program.threads[column].place.processor;
     let mut reader = cell::Reader::new(program, column, text);

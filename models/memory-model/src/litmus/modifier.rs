@@ -15,14 +15,14 @@ pub(super) struct Modifiers {
     pub(super) op: Option<RmwOp>,
     pub(super) vec: Option<VectorSize>,
     pub(super) cache: Option<CacheOperator>,
-    /// Whether a state space is named, and is shared memory.
+    /// Whether there is a state space, and whether it is shared memory.
     pub(super) is_shared: Option<bool>,
 }
 
 /// Accesses of devices.
 const MMIO: &str = "mmio";
 impl<'t> Reader<'_, 't> {
-    /// Reads modifiers in any order; `allowed` says whether what was found just now may stand there.
+    /// Reads modifiers in any order; `allowed` decides after each modifier whether it is allowed.
     pub(super) fn modifiers(&self, words: &[Text<'t>], allowed: fn(&Modifiers) -> bool) -> Result<Modifiers, Wrong> {
         let mut all = Modifiers::default();
         for &at in words {
@@ -45,7 +45,7 @@ impl<'t> Reader<'_, 't> {
             } else if let Ok(cache) = word.parse() {
                 one.cache = Some(cache);
             } else {
-                return self.wrong_at(at, format!("`.{word}` is no modifier of `{}`", self.mnemonic()));
+                return self.wrong_at(at, format!("`.{word}` is not a modifier of `{}`", self.mnemonic()));
             }
             let twice = one.sem.and(all.sem).is_some()
                 || one.scope.and(all.scope).is_some()

@@ -5,10 +5,10 @@ use crate::{
     ptx::{Program, Ptx, Thread},
 };
 
-/// Registers whose names begin with this are scratch: they are part of no outcome.
+/// The first character of the names of scratch registers, which are not part of an outcome.
 const SCRATCH: char = '%';
 
-/// Whether an outcome has the register of this name.
+/// Whether outcomes contain the register with this name.
 pub(crate) fn is_observed(name: &str) -> bool {
     !name.starts_with(SCRATCH)
 }
@@ -25,7 +25,7 @@ pub fn declare(program: &mut Program, variable: Variable<Ptx>) -> Option<Locatio
     Some(Location(index))
 }
 
-/// The register of this name, which is new if it was not named before.
+/// The register with this name, which is created if necessary.
 pub fn register(thread: &mut Thread, name: &str) -> Register {
     let index = thread.registers.iter().position(|register| register.name == name).unwrap_or_else(|| {
         thread.registers.push(RegisterDeclaration { name: name.into(), initial: 0, observed: is_observed(name) });
@@ -34,7 +34,7 @@ pub fn register(thread: &mut Thread, name: &str) -> Register {
     Register(index as u16)
 }
 
-/// The label of this name, which is new if it was not named before.
+/// The label with this name, which is created if necessary.
 pub fn label(thread: &mut Thread, name: &str) -> Label {
     let index = thread.labels.iter().position(|label| label == name).unwrap_or_else(|| {
         thread.labels.push(name.into());

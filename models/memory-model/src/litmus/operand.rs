@@ -1,4 +1,4 @@
-//! The operands of an instruction, which become those of the model.
+//! The operands of an instruction, converted to operands of the model.
 
 use ptx_isa::{
     Type,
@@ -17,32 +17,32 @@ use crate::{
     ptx::{Program, Thread},
 };
 
-/// What is wrong, and where in the file, in bytes.
+/// A position in the file, in bytes, and an error message.
 pub(crate) type Wrong = (usize, String);
 
-/// What an instruction says beyond itself.
+/// The effects of an instruction on the rest of the test.
 pub(crate) struct Cell {
-    /// Where its mnemonic is in the file, in bytes.
+    /// The position of its mnemonic in the file, in bytes.
     pub(crate) at: usize,
-    /// Whether it names a state space, and that is shared memory.
+    /// Whether it names a state space, and whether that is shared memory.
     pub(crate) is_shared: Option<bool>,
     /// The variables that it accesses.
     pub(crate) uses: Vec<Location>,
-    /// Those of them that were not declared.
+    /// The names of accessed variables that were not declared.
     pub(crate) undeclared: Vec<String>,
-    /// Where asynchronous instructions have their variables.
+    /// The kind of memory of the variables of asynchronous instructions.
     pub(crate) placed: Vec<(Location, Memory)>,
     /// Whether the instruction works for a pair of CTAs.
     pub(crate) of_pair: bool,
-    /// Registers that must keep the value of the start: what the instruction is depends on it.
+    /// Registers that must keep their initial value, because the instruction depends on it.
     pub(crate) constant: Vec<Register>,
     pub(crate) mapped: Option<Mapped>,
-    /// Where it branches.
+    /// The target of a branch.
     pub(crate) branch: Option<Label>,
 }
 
 impl Cell {
-    /// Of an instruction that says nothing yet.
+    /// The empty record of an instruction.
     pub(crate) fn at(at: usize) -> Self {
         Self {
             at,
@@ -58,20 +58,20 @@ impl Cell {
     }
 }
 
-/// One instruction, while its operands are resolved.
+/// An instruction whose operands are being resolved.
 pub(crate) struct Reader<'r, 't> {
     pub(crate) program: &'r mut Program,
     pub(crate) column: usize,
     pub(crate) dialect: Dialect,
-    /// The type of an access that names none.
+    /// The type of an access that does not name one.
     pub(crate) default: Type,
-    /// Where the cell begins in the file, in bytes.
+    /// The start of the cell in the file, in bytes.
     pub(crate) start: usize,
     pub(crate) of: &'r syntax::Instruction<'t>,
     pub(crate) cell: Cell,
 }
 
-/// What stands where an instruction has no operand.
+/// The operand of the model for an operand that the instruction does not have.
 pub(crate) const NONE: Operand = Operand::Immediate(0);
 
 impl<'t> Reader<'_, 't> {
@@ -116,9 +116,9 @@ impl<'t> Reader<'_, 't> {
         }
     }
 
-    /// An error of an operand, which is number `which` from 1.
+    /// An error at an operand, which is number `which` from 1.
     fn no_operand<T>(&self, which: usize, expected: &str) -> Result<T, Wrong> {
-        self.wrong(format!("operand {which} of `{}` is {expected}", self.mnemonic()))
+        self.wrong(format!("expected {expected} as operand {which} of `{}`", self.mnemonic()))
     }
 
     pub(crate) fn register(&mut self, index: usize) -> Result<Register, Wrong> {
@@ -154,22 +154,22 @@ impl<'t> Reader<'_, 't> {
         let text = written.text.text;
         match written.shape {
             Shape::Name { name, suffix: None } => Ok(self.name(name.text)),
-            Shape::Name { .. } => self.wrong(format!("`{text}` has no value here: write a number in place of it")),
+            Shape::Name { .. } => self.wrong(format!("`{text}` has no value here: write a number instead")),
             Shape::Number(number) => match constant(number, text, ty) {
                 Some(value) => Ok(Operand::Immediate(value)),
                 None if is_spelled_in_bits(ty) => {
-                    self.wrong_at(written.text, format!("`{text}` is no number of type `.{ty}`"))
+                    self.wrong_at(written.text, format!("`{text}` is not a number of type `.{ty}`"))
                 }
-                None => self.wrong_at(written.text, format!("`{text}` is no number of 64 bits")),
+                None => self.wrong_at(written.text, format!("`{text}` is not a number of 64 bits")),
             },
             Shape::Unknown if text.starts_with(|c: char| c == '-' || c.is_ascii_digit()) => {
-                self.wrong_at(written.text, format!("`{text}` is no number of 64 bits"))
+                self.wrong_at(written.text, format!("`{text}` is not a number of 64 bits"))
             }
             _ => self.no_operand(which, "a register or a number"),
         }
     }
 
-    /// A value of a type, in which a constant must fit.
+    /// A value of a type. A constant must fit the type.
     pub(crate) fn fitting(&mut self, written: &Written<'t>, which: usize, ty: Type) -> Result<Operand, Wrong> {
         match self.value_of(written, which, ty)? {
             Operand::Immediate(value) if !fits(ty, value) => {
@@ -190,7 +190,7 @@ impl<'t> Reader<'_, 't> {
         self.address_of(&self.of.operands[index], index + 1)
     }
 
-    /// An address, with brackets or without. A variable may be new, if nothing speaks for a register.
+    /// An address, with brackets or without. A variable may be new, unless the name looks like a register.
     pub(crate) fn address_of(&mut self, written: &Written<'t>, which: usize) -> Result<Address, Wrong> {
         let of_ptx = written.address().map(|syntax::Address { base, offset }| (base.text, offset));
         let Some((name, offset)) = of_ptx.or_else(|| below(written.text.text)) else {
@@ -214,7 +214,7 @@ impl<'t> Reader<'_, 't> {
     }
 }
 
-/// `[x-4]`, which PTX writes `[x+-4]`: the name and the offset.
+/// The name and the offset in `[x-4]`, which is `[x+-4]` in PTX.
 fn below(text: &str) -> Option<(&str, i64)> {
     let (name, offset) = text.strip_prefix('[')?.strip_suffix(']')?.split_once('-')?;
     let name = Text::of(name).names().next().filter(|found| found.text == name.trim())?;
@@ -224,7 +224,8 @@ fn below(text: &str) -> Option<(&str, i64)> {
     }
 }
 
-/// The bits of a constant of a type; `None` of one that the type has not, and of a negative one of more than 64 bits.
+/// The bits of a constant of a type; `None` if the type does not have the constant, and for a negative constant of more
+/// than 64 bits.
 fn constant(number: Number, text: &str, ty: Type) -> Option<Value> {
     match (number, ty) {
         (Number::Integer(value), _) if !is_spelled_in_bits(ty) => {

@@ -1,4 +1,4 @@
-//! The printer.
+//! The printer of litmus tests.
 
 use std::fmt::{self, Display, Formatter};
 
@@ -88,7 +88,7 @@ fn cells(program: &Program, (index, thread): (usize, &Thread)) -> Vec<String> {
     std::iter::once(header).chain(statements).collect()
 }
 
-/// The statement as text, as it stands in a column.
+/// The statement as text in a column.
 pub fn instruction(program: &Program, thread: &Thread, statement: &Statement<Ptx>) -> String {
     let words = Words { program, thread };
     let guard =
@@ -174,7 +174,7 @@ impl Words<'_> {
         }
     }
 
-    /// The type of an access, unless it is that of one without a type.
+    /// The type of an access, unless it is the default type.
     fn suffix(&self, ty: Type) -> String {
         if ty == default_type(self.program) { String::new() } else { format!(".{ty}") }
     }
@@ -205,12 +205,12 @@ fn modifiers(access: Semantics) -> String {
     }
 }
 
-/// What an access through another proxy than the generic one is called.
+/// The name of an access through a proxy other than the generic one.
 fn mnemonic(proxy: Proxy, direction: Direction) -> Option<&'static str> {
     PROXIES.iter().find(|(_, of, to)| (*of, *to) == (proxy, direction)).map(|(name, ..)| *name)
 }
 
-/// The type, unless it is that of an instruction without one.
+/// The type, unless it is the default type of instructions.
 fn suffix(ty: Type) -> String {
     if ty == Type::U64 { String::new() } else { format!(".{ty}") }
 }
@@ -233,7 +233,7 @@ fn formula(f: &mut dyn fmt::Write, program: &Program, of: &Formula) -> fmt::Resu
             formula(f, program, inner)?;
             write!(f, ")")
         }
-        // Both are left-associative.
+        // Both operators are left-associative.
         Formula::And(a, b) => {
             nested(f, program, a, matches!(**a, Formula::Or(..)))?;
             write!(f, " /\\ ")?;

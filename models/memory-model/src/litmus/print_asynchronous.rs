@@ -1,4 +1,4 @@
-//! The printer of asynchronous instructions, of what waits for them, and of their fences.
+//! The printer of asynchronous instructions, of the waits for them, and of their fences.
 
 use super::{
     shape::{MmaKind, MmaShape},
@@ -171,14 +171,14 @@ impl Words<'_> {
         }
     }
 
-    /// What stands behind the accumulator.
+    /// The operands after the accumulator.
     fn mma_operands(&self, shape: MmaShape, reads: &[Access]) -> String {
         let matrix = |access: &Access| match access.proxy {
             Proxy::Tensor => self.memory(access.a),
             _ => self.address(access.a),
         };
         let mut operands: Vec<String> = reads.iter().map(matrix).collect();
-        // The accumulator is read, too.
+        // The accumulator is also read.
         if operands.len() > 2 {
             operands.remove(2);
         }
@@ -196,7 +196,7 @@ impl Words<'_> {
             None => self.memory(access.a),
         };
         let (reduce, suffix) = match written {
-            // Of a tensor, the descriptor has the type.
+            // For a tensor, the descriptor contains the type.
             Written::Reduced(op, _) if descriptor.is_some() => ("reduce.", format!(".{op}")),
             Written::Reduced(op, _) => ("reduce.", format!(".{op}.{}", destination.ty)),
             _ => ("", String::new()),
@@ -241,7 +241,7 @@ fn group(of: Group) -> &'static str {
     }
 }
 
-/// What `wgmma` has behind its words.
+/// The suffix of `wgmma` instructions.
 fn aligned(of: Group) -> &'static str {
     if of == Group::Wgmma { ".sync.aligned" } else { "" }
 }

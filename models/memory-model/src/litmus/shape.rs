@@ -1,11 +1,11 @@
-//! The number that stands for the kind and the shape of a `tcgen05.mma`.
+//! The number that represents the kind and the shape of a `tcgen05.mma`.
 
 use strum::{Display, EnumIter, EnumString, FromRepr};
 
-/// What tells one `tcgen05.mma` from another, but for its operands.
+/// The properties that distinguish one `tcgen05.mma` from another, except for the operands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct MmaShape {
-    /// The instruction descriptor, which has the shape (section 9.7.16.4.2).
+    /// The instruction descriptor, which contains the shape (section 9.7.16.4.2).
     pub(super) idesc: u32,
     /// `.kind`
     pub(super) kind: MmaKind,

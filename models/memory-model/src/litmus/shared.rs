@@ -1,4 +1,4 @@
-//! Variables in shared memory (section 5.1.6) and in tensor memory (9.7.16.1), of which every CTA has its own.
+//! Variables in shared memory (section 5.1.6) and in tensor memory (9.7.16.1), with a separate instance for every CTA.
 
 use super::names::{declare, variable};
 use crate::{
@@ -8,14 +8,14 @@ use crate::{
     ptx::Program,
 };
 
-/// An instruction that says where a variable is.
+/// An instruction that determines the memory of a variable.
 #[derive(Clone, Copy)]
 pub(crate) struct Use {
     pub(crate) variable: Location,
     pub(crate) memory: Memory,
-    /// Whether the instruction works for a pair of CTAs, of which the variable is one.
+    /// Whether the instruction works for a pair of CTAs that share the variable.
     pub(crate) of_pair: bool,
-    /// Where the instruction is, in bytes.
+    /// The position of the instruction, in bytes.
     pub(crate) at: usize,
 }
 
@@ -27,20 +27,20 @@ pub(crate) struct Mapped {
     pub(crate) statement: usize,
     /// The number of the CTA in the cluster of the thread.
     pub(crate) cta: u32,
-    /// Where the instruction is, in bytes.
+    /// The position of the instruction, in bytes.
     pub(crate) at: usize,
 }
 
-/// What is wrong, and where, in bytes.
+/// A position, in bytes, and an error message.
 type Wrong = (usize, String);
 
-/// In the name of a variable, what stands before the thread whose CTA has it.
+/// The part of a variable's name before the thread whose CTA has the variable.
 const INSTANCE: &str = "$P";
 
-/// Gives each CTA its own shared variables. Where there is more than one, `x` becomes `x$P0`, that of P0's CTA, and so on.
+/// Gives each CTA its own shared variables. If there are several CTAs, `x` becomes `x$P0` in P0's CTA, and so on.
 ///
-/// A variable of tensor memory with which an instruction works for a pair of CTAs stays one. Where there are asynchronous
-/// instructions, the variables say afterwards where they are.
+/// A variable of tensor memory with which an instruction works for a pair of CTAs is not divided. If there are
+/// asynchronous instructions, the variables record their memory afterwards.
 pub(crate) fn give_each_cta_its_own(program: &mut Program, uses: &[Use], mapped: &[Mapped]) -> Result<(), Wrong> {
     let instructions = program.threads.iter().flat_map(|thread| &thread.code).map(|statement| &statement.instruction);
     let is_asynchronous =
@@ -67,7 +67,7 @@ pub(crate) fn give_each_cta_its_own(program: &mut Program, uses: &[Use], mapped:
     Ok(())
 }
 
-/// Makes one variable one for each CTA that has it.
+/// Divides a variable into one for each CTA that has it.
 fn divide(program: &mut Program, used: Use, mapped: &[Mapped]) -> Result<(), Wrong> {
     let Use { variable: divided, at, .. } = used;
     let Variable { name, initial, memory, .. } = program.locations[usize::from(divided.0)].clone();
@@ -118,12 +118,12 @@ fn divide(program: &mut Program, used: Use, mapped: &[Mapped]) -> Result<(), Wro
     Ok(())
 }
 
-/// The CTA whose variable a `mapa` gives.
+/// The CTA whose variable a `mapa` returns.
 fn target(program: &Program, mapa: &Mapped) -> Result<Place, Wrong> {
     let own = program.threads[mapa.thread].place;
     let place = match own.cluster {
         Some(_) => Place { cta: mapa.cta, ..own },
-        // A CTA without a cluster is one by itself, of rank 0.
+        // A CTA without a cluster is a cluster by itself, with rank 0.
         None => own,
     };
     let is_there = program.threads.iter().any(|thread| thread.place == place);

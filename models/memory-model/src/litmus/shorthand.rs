@@ -1,4 +1,4 @@
-//! Words of litmus tests that PTX has not.
+//! The shorthands of litmus tests, which PTX does not have.
 
 use crate::{program::Cmp, ptx::Proxy};
 
@@ -8,16 +8,16 @@ pub(crate) const BRANCHES: [(&str, Cmp); 6] = [
     ("beq", Cmp::Eq), ("bne", Cmp::Ne), ("blt", Cmp::Lt), ("ble", Cmp::Le), ("bgt", Cmp::Gt), ("bge", Cmp::Ge),
 ];
 
-/// Where the values of an access go.
+/// The direction of an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Direction {
-    /// From memory into registers, as of `ld`.
+    /// From memory into registers, like `ld`.
     Load,
-    /// Into memory, as of `st`, `atom` and `red`.
+    /// Into memory, like `st`, `atom` and `red`.
     Store,
 }
 
-/// Accesses through other proxies than the generic one: what they are called.
+/// The names of accesses through proxies other than the generic one.
 pub(crate) const PROXIES: [(&str, Proxy, Direction); 4] = [
     ("sust", Proxy::Surface, Direction::Store),
     ("suld", Proxy::Surface, Direction::Load),
@@ -25,5 +25,5 @@ pub(crate) const PROXIES: [(&str, Proxy, Direction); 4] = [
     ("cold", Proxy::Constant, Direction::Load),
 ];
 
-/// The label behind a thread's code, to which `ret` branches.
+/// The label after a thread's code, to which `ret` branches.
 pub(crate) const END: &str = "$end";

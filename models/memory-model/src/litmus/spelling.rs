@@ -1,11 +1,11 @@
-//! How numbers and operands are written.
+//! The text of numbers and operands.
 
 use crate::{
     program::{Address, Label, Location, Operand, Register, Type, Value},
     ptx::{Program, Thread},
 };
 
-/// A value as text. Small negative numbers look like what was written; they are the same bits.
+/// A value as text. A small negative number is printed with its sign; the bits are the same.
 pub fn number(value: Value) -> String {
     if value > Value::MAX - (1 << 32) { (value as i64).to_string() } else { value.to_string() }
 }
@@ -20,7 +20,7 @@ pub(super) fn name(program: &Program, location: Location) -> &str {
     program.locations.get(usize::from(location.0)).map_or("?", |variable| &variable.name)
 }
 
-/// The names that operands have.
+/// The names that operands refer to.
 pub(super) struct Words<'p> {
     pub(super) program: &'p Program,
     pub(super) thread: &'p Thread,
@@ -43,7 +43,7 @@ impl Words<'_> {
         }
     }
 
-    /// A value that an instruction of this type takes.
+    /// A value as an operand of an instruction of this type.
     pub(super) fn value(&self, operand: Operand, ty: Type) -> String {
         match operand {
             Operand::Immediate(bits) if ty == Type::F32 => format!("0f{:08X}", bits as u32),

@@ -1,4 +1,4 @@
-//! What a litmus test is.
+//! The representation of a litmus test.
 
 use crate::{condition::Condition, ptx::Program};
 
@@ -11,17 +11,17 @@ pub struct Litmus {
     pub comments: Vec<String>,
     /// The threads, and the variables that they share.
     pub program: Program,
-    /// What is asked of the final states.
+    /// The condition on the final states.
     pub condition: Condition,
 }
 
-/// Whose tests a text is one of.
+/// The dialect of a litmus test.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Dialect {
     /// PTX and the shorthands of this crate.
     #[default]
     Ptx,
-    /// Also what Dat3M's suite has and PTX has not: `red.acq_rel`, `atom.sub`.
+    /// In addition, features of Dat3M's suite that PTX does not have: `red.acq_rel`, `atom.sub`.
     Dat3m,
 }

@@ -1,11 +1,11 @@
-//! The tokens of a litmus test, which are those of PTX, and a place among them.
+//! The tokens of a litmus test, which are the tokens of PTX, and a position among them.
 
 use ptx_isa::syntax::{self, Number, Text, Token, TokenKind};
 
 use super::error::Error;
 use crate::program::Value;
 
-/// The tokens of a text, and the next of them.
+/// The tokens of a text, and the position of the next token.
 pub(crate) struct Tokens<'t> {
     text: &'t str,
     tokens: Vec<Token<'t>>,
@@ -13,7 +13,7 @@ pub(crate) struct Tokens<'t> {
 }
 
 impl<'t> Tokens<'t> {
-    /// The tokens from an offset in bytes on.
+    /// The tokens of the text from `start`, in bytes, on.
     pub(crate) fn new(text: &'t str, start: usize) -> Result<Self, Error> {
         let mut tokens = Vec::new();
         let mut at = start;
@@ -33,7 +33,7 @@ impl<'t> Tokens<'t> {
         Ok(Self { text, tokens, next: 0 })
     }
 
-    /// The token so many places ahead; behind the last one is the end.
+    /// The token this number of places ahead; after the last token is the end.
     fn ahead(&self, places: usize) -> Token<'t> {
         self.tokens[(self.next + places).min(self.tokens.len() - 1)]
     }
@@ -48,12 +48,12 @@ impl<'t> Tokens<'t> {
         token
     }
 
-    /// Where the next token begins, in bytes.
+    /// The start of the next token, in bytes.
     pub(crate) fn here(&self) -> usize {
         self.peek().text.start
     }
 
-    /// Where the token in front of the next one ends, in bytes.
+    /// The end of the previous token, in bytes.
     pub(crate) fn behind(&self) -> usize {
         self.next.checked_sub(1).map_or(0, |last| self.tokens[last].text.span().end)
     }
@@ -63,12 +63,12 @@ impl<'t> Tokens<'t> {
         self.error_at(self.here(), message)
     }
 
-    /// An error so many bytes into the text.
+    /// An error at this offset in the text, in bytes.
     pub(crate) fn error_at<T>(&self, offset: usize, message: impl Into<String>) -> Result<T, Error> {
         Err(Error::at(self.text, offset, message))
     }
 
-    /// Whether the tokens from so many places ahead on are these signs, one right behind the other.
+    /// Whether the tokens from this number of places ahead on are these characters, without space between them.
     pub(crate) fn is(&self, ahead: usize, signs: &str) -> bool {
         let start = self.ahead(ahead).text.start;
         let is = |(index, sign): (usize, char)| {
@@ -91,7 +91,11 @@ impl<'t> Tokens<'t> {
     }
 
     pub(crate) fn expect(&mut self, signs: &str) -> Result<(), Error> {
-        if self.accept(signs) { Ok(()) } else { self.error(format!("`{signs}` expected, not {}", shown(self.peek()))) }
+        if self.accept(signs) {
+            Ok(())
+        } else {
+            self.error(format!("expected `{signs}`, found {}", shown(self.peek())))
+        }
     }
 
     pub(crate) fn word(&mut self, what: &str) -> Result<Text<'t>, Error> {
@@ -100,7 +104,7 @@ impl<'t> Tokens<'t> {
                 self.take();
                 Ok(text)
             }
-            other => self.error(format!("{what} expected, not {}", shown(other))),
+            other => self.error(format!("expected {what}, found {}", shown(other))),
         }
     }
 
@@ -109,7 +113,7 @@ impl<'t> Tokens<'t> {
         let negative = self.accept("-");
         let token = self.peek();
         if token.kind != TokenKind::Number {
-            return self.error(format!("a number expected, not {}", shown(token)));
+            return self.error(format!("expected a number, found {}", shown(token)));
         }
         let sign = if negative { "-" } else { "" };
         match Number::parse(token.text.text) {
@@ -117,11 +121,11 @@ impl<'t> Tokens<'t> {
                 self.take();
                 Ok(if negative { number.wrapping_neg() } else { number })
             }
-            _ => self.error(format!("`{sign}{}` is no number of 64 bits", token.text.text)),
+            _ => self.error(format!("`{sign}{}` is not a number of 64 bits", token.text.text)),
         }
     }
 
-    /// `P0:r1`, or `0:r1` as herd writes it, if that is next.
+    /// `P0:r1`, or `0:r1` in the syntax of herd7, if it is next.
     pub(crate) fn thread_register(&mut self) -> Option<Result<(usize, Text<'t>), Error>> {
         if !self.is(1, ":") {
             return None;
@@ -133,7 +137,7 @@ impl<'t> Tokens<'t> {
             _ => None,
         };
         let Some(thread) = thread else {
-            return Some(self.error_at(token.text.start, "a thread, such as `P0`, expected"));
+            return Some(self.error_at(token.text.start, "expected a thread, such as `P0`"));
         };
         self.take();
         Some(self.word("a register").map(|register| (thread, register)))
@@ -142,15 +146,15 @@ impl<'t> Tokens<'t> {
     /// The text up to the next `|` or `;`, which ends a cell; `None` if it is empty.
     ///
     /// # Errors
-    /// If the text ends before.
+    /// A text that ends before the cell does.
     pub(crate) fn cell(&mut self) -> Result<Option<Text<'t>>, Error> {
-        // The text of a word behind a dot does not begin with the dot.
+        // The text of a word after a dot does not include the dot.
         let start = self.next.checked_sub(1).map_or(0, |last| self.tokens[last].text.span().end);
         let mut end = start;
         while !self.is(0, "|") && !self.is(0, ";") {
             let token = self.take();
             if token.kind == TokenKind::End {
-                return self.error("`|` or `;` expected, not the end of the text");
+                return self.error("expected `|` or `;`, found the end of the text");
             }
             end = token.text.span().end;
         }
@@ -160,7 +164,8 @@ impl<'t> Tokens<'t> {
 
 const UNCLOSED: &str = "a quoted comment does not end";
 
-/// Where a comment ends: at the first quote behind which its line has nothing more, or what may follow a comment.
+/// The end of a comment: the first quote after which the line is empty, or continues with text that may follow a
+/// comment.
 fn comment(text: &str) -> Option<usize> {
     let last = |&(at, _): &(usize, &str)| {
         let line = text[at + 1..].lines().next().unwrap_or_default().trim_start();
@@ -169,7 +174,7 @@ fn comment(text: &str) -> Option<usize> {
     text.match_indices('"').find(last).or_else(|| text.match_indices('"').next()).map(|(at, _)| at)
 }
 
-/// A token as a message names it.
+/// A token as messages show it.
 pub(crate) fn shown(token: Token<'_>) -> String {
     match token.kind {
         TokenKind::String => "a quoted comment".into(),

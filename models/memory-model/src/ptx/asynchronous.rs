@@ -1,8 +1,10 @@
-//! The orders of asynchronous operations: when they start, what waits for their completion, and which proxies see them. Each
-//! relation is a function with the section of the PTX ISA manual, as in [`relations`](super::relations).
+//! The orders of asynchronous operations: their starts, the waits for their completion, and the proxies through which
+//! their effects become visible. Each relation is a function with the section of the PTX ISA manual, as in
+//! [`relations`](super::relations).
 //!
-//! An asynchronous operation is its start, its memory operations and its completion. They are in no program order
-//! ([`Event::operation`]), but behind or in front of what the thread issues before or after them.
+//! An asynchronous operation consists of its start, its memory operations and its completion. These events are not in
+//! program order ([`Event::operation`]); the relations of this module order them with the earlier and later events of
+//! the thread.
 
 use super::{
     Conventions, Fence, FenceSem, Program, Proxy, Ptx, TensorFence,
@@ -17,7 +19,7 @@ use crate::{
     unfold::EventKind,
 };
 
-/// Whether a program has something asynchronous, so that it is of interest whether it has a data race.
+/// Whether a program has asynchronous instructions or tensor memory, so that a check for data races is useful.
 pub fn is_asynchronous(program: &Program) -> bool {
     let mut statements = program.threads.iter().flat_map(|thread| &thread.code);
     statements.any(|statement| matches!(statement.instruction, Instruction::Asynchronous(_)))
@@ -77,7 +79,7 @@ fn issued(x: &Skeleton<Ptx>, related: impl Fn(&Event<Ptx>, &Event<Ptx>) -> bool)
     Relation::from_fn(x.len(), |a, b| x.is_issued_before(a, b) && related(&x.events[a], &x.events[b]))
 }
 
-/// Sections 8.9.1.1 and 9.7.16.6.3: from what a thread does to the starts of the asynchronous operations behind it.
+/// Sections 8.9.1.1 and 9.7.16.6.3: from the events of a thread to the starts of its later asynchronous operations.
 pub fn start_order(x: &Skeleton<Ptx>, readings: Readings) -> Relation {
     issued(x, |earlier, later| {
         let Some(kind) = started(later) else { return false };
@@ -107,7 +109,7 @@ fn acquires(event: &Event<Ptx>) -> bool {
     }
 }
 
-/// Section 8.9.1.1: what an operation does is between its start and its completion, and it writes what it has read.
+/// Section 8.9.1.1: the memory operations are between the start and the completion, and the reads precede the writes.
 pub fn within_operations(x: &Skeleton<Ptx>, readings: Readings) -> Relation {
     Relation::from_fn(x.len(), |a, b| {
         let phases = |event: usize| match x.events[event].kind {
@@ -122,7 +124,7 @@ pub fn within_operations(x: &Skeleton<Ptx>, readings: Readings) -> Relation {
     })
 }
 
-/// Section 9.7.16.6.3: from the starts of tensor operations to the `tcgen05.fence::before_thread_sync` behind them.
+/// Section 9.7.16.6.3: from the starts of tensor operations to a later `tcgen05.fence::before_thread_sync`.
 pub fn fenced_before(x: &Skeleton<Ptx>, readings: Readings) -> Relation {
     if !readings.has(Rule::FenceBefore) {
         return Relation::empty(x.len());
@@ -160,13 +162,15 @@ pub(super) fn pipelined(x: &Skeleton<Ptx>, first: usize, second: usize, readings
     }
 }
 
-/// Section 9.7.16.6.2: from the start of a tensor operation to those of the later ones of its thread with which it is pipelined.
+/// Section 9.7.16.6.2: from the start of a tensor operation to the starts of the later operations of its thread with
+/// which it is pipelined.
 pub fn pipelines(x: &Skeleton<Ptx>, readings: Readings) -> Relation {
     let related = |a, b| x.is_issued_before(a, b) && readings.has(Rule::Pipelines) && pipelined(x, a, b, readings);
     Relation::from_fn(x.len(), related)
 }
 
-/// Sections 9.7.16.6.2.1, 9.7.9.25 and 9.7.15.7: from completions to what waits for them, and to the signals that they let go.
+/// Sections 9.7.16.6.2.1, 9.7.9.25 and 9.7.15.7: from completions to the waits for them, and to the signals that they
+/// trigger.
 pub fn completions(x: &Skeleton<Ptx>, readings: Readings) -> Relation {
     use OperationKind::{Copy, Mma, Shift, TensorCopy, TensorLoad, TensorStore};
     let direct = issued(x, |earlier, later| {
@@ -192,7 +196,8 @@ pub fn completions(x: &Skeleton<Ptx>, readings: Readings) -> Relation {
     direct | committed_reads(x, readings) | awaited_groups(x, readings) | behind_waits(x, readings)
 }
 
-/// PTX 9.4, `.sync_restrict::shared::read::mma::a`: from the reads of A in shared memory to the signals that they let go.
+/// PTX 9.4, `.sync_restrict::shared::read::mma::a`: from the reads of A in shared memory to the signals that they
+/// trigger.
 fn committed_reads(x: &Skeleton<Ptx>, readings: Readings) -> Relation {
     Relation::from_fn(x.len(), |a, b| {
         let EventKind::Step(Step::Signal(Signal::Commit(group, Committed::ReadA))) = x.events[b].kind else {
@@ -202,14 +207,15 @@ fn committed_reads(x: &Skeleton<Ptx>, readings: Readings) -> Relation {
             Some(OperationKind::Mma { cta_group, .. }) => cta_group == group && x.same_operation(start, a),
             _ => false,
         };
-        // A is what a product reads first.
+        // The first read of a product is the read of A.
         let is_first = a.checked_sub(1).is_some_and(is_product);
         let reads = is_first && x.reads.contains(a) && x.events[a].memory == Memory::Shared;
         reads && x.is_issued_before(a, b) && readings.has(Rule::CommitsReads)
     })
 }
 
-/// Section 9.7.9.25: from the operations of a group to the `wait_group` that leaves fewer groups open than follow it.
+/// Section 9.7.9.25: from the operations of a group to each later `wait_group` that allows fewer pending groups than
+/// were committed in between.
 fn awaited_groups(x: &Skeleton<Ptx>, readings: Readings) -> Relation {
     let group = |kind| match kind {
         OperationKind::Copy => Some(Group::Copy),
@@ -235,7 +241,7 @@ fn awaited_groups(x: &Skeleton<Ptx>, readings: Readings) -> Relation {
         };
         let part = match x.events[a].kind {
             EventKind::Complete { .. } => !read && readings.has(Rule::Groups),
-            // Of a reduction, what is read at the destination is no source.
+            // The read of a reduction at its destination is not a read of a source.
             EventKind::Read(_) => read && readings.has(Rule::GroupsRead) && x.rmw.row(a).is_empty(),
             _ => false,
         };
@@ -243,8 +249,8 @@ fn awaited_groups(x: &Skeleton<Ptx>, readings: Readings) -> Relation {
     })
 }
 
-/// Section 9.7.16.6.4.4, where a fence is needed behind a `tcgen05.wait`: what it waited for is complete for the tensor instructions
-/// behind it, and by its fence for others.
+/// Section 9.7.16.6.4.4, in the reading in which a `tcgen05.wait` needs a fence: the awaited operations are complete
+/// for the later tensor instructions, and through a fence for all other events.
 fn behind_waits(x: &Skeleton<Ptx>, readings: Readings) -> Relation {
     if readings.is_lenient(Ambiguity::FenceAfterWait) || !readings.has(Rule::TensorWaits) {
         return Relation::empty(x.len());
@@ -266,8 +272,8 @@ fn behind_waits(x: &Skeleton<Ptx>, readings: Readings) -> Relation {
     })
 }
 
-/// The orders of asynchronous operations with their threads that are part of base causality order (section 8.9.5), but for those from
-/// starts to memory operations, of which [`enter_operations`] speaks.
+/// The orders between asynchronous operations and their threads that are part of base causality order (section 8.9.5),
+/// except the orders from starts to memory operations, which [`enter_operations`] adds.
 pub fn causes(x: &Skeleton<Ptx>, conventions: Conventions) -> Relation {
     let readings = conventions.readings;
     start_order(x, readings) | leaving(x, readings) | fenced_before(x, readings) | completions(x, readings)
@@ -284,8 +290,9 @@ pub(super) fn entering(x: &Skeleton<Ptx>, readings: Readings) -> Relation {
     within_operations(x, readings).between(starts, x.memory())
 }
 
-/// Section 8.9.1.1: what comes before the start of an operation comes before what it does, but not for that before what observes its
-/// completion: a completion is of the operation's own memory operations alone.
+/// Section 8.9.1.1: the events before the start of an operation precede its memory operations, but this alone does not
+/// order them before the events that observe its completion: a completion covers only the operation's own memory
+/// operations.
 pub fn enter_operations(x: &Skeleton<Ptx>, causality: &Relation, readings: Readings) -> Relation {
     let within = entering(x, readings);
     if readings.has(Rule::CompletesAlone) {
@@ -295,7 +302,8 @@ pub fn enter_operations(x: &Skeleton<Ptx>, causality: &Relation, readings: Readi
     }
 }
 
-/// From what asks for a signal to the signal (section 9.7.16.6.2.1.1): the arrival is later, but releases nothing of the thread.
+/// From the request of a signal to the signal (section 9.7.16.6.2.1.1): the arrival is later, but does not release the
+/// accesses of the thread.
 pub fn signals(x: &Skeleton<Ptx>, readings: Readings) -> Relation {
     Relation::from_fn(x.len(), |a, b| {
         let (EventKind::Step(Step::Ask(_)), EventKind::Step(Step::Signal(_))) = (x.events[a].kind, x.events[b].kind)
@@ -306,15 +314,15 @@ pub fn signals(x: &Skeleton<Ptx>, readings: Readings) -> Relation {
     })
 }
 
-/// What executes before what, where neither choices of what is read nor phases matter.
+/// The part of execution order that depends neither on the sources of reads nor on phases.
 pub fn static_order(x: &Skeleton<Ptx>, conventions: Conventions) -> Relation {
     let readings = conventions.readings;
     let own = causes(x, conventions) | within_operations(x, readings);
     x.po | own | pipelines(x, readings) | signals(x, readings)
 }
 
-/// Section 9.7.16.6.3: what executes before what, whether or not memory is ordered: besides base causality also by relaxed
-/// operations, of which `read` has the morally strong part of reads-from.
+/// Section 9.7.16.6.3: the order of execution, whether or not it orders memory. In addition to base causality, it
+/// contains the order by relaxed operations; `read` is the morally strong part of reads-from.
 pub fn execution_order(
     x: &Skeleton<Ptx>,
     causality: &Relation,
@@ -332,12 +340,12 @@ pub fn execution_order(
     (static_order(x, conventions) | *causality | relaxed).closure()
 }
 
-/// Whether some arrival comes after a wait that observes it: no execution has that.
+/// Whether some arrival is ordered after a wait that observes it, which no execution allows.
 pub(crate) fn waits_for_itself(execution_order: &Relation, phases: &Relation) -> bool {
     phases.pairs().any(|(arrival, wait)| execution_order.contains(wait, arrival))
 }
 
-/// What one side of a synchronization at an mbarrier says of itself: the scope, and whether it is more than relaxed.
+/// The properties of one side of a synchronization at an mbarrier: the scope, and whether it is stronger than relaxed.
 fn side(event: &Event<Ptx>) -> Option<(Scope, bool)> {
     match event.kind {
         EventKind::Step(Step::Mbarrier(
@@ -352,8 +360,8 @@ fn side(event: &Event<Ptx>) -> Option<(Scope, bool)> {
     }
 }
 
-/// Sections 8.8 and 9.7.13.15: from what releases at an mbarrier to what acquires there, for the arrivals that each wait observes.
-/// Both scopes must have the other thread.
+/// Sections 8.8 and 9.7.13.15: from releases at an mbarrier to acquires there, for the arrivals that each wait
+/// observes. Each scope must include the other thread.
 pub fn mbarriers_synchronize(x: &Skeleton<Ptx>, phases: &Relation, conventions: Conventions) -> Relation {
     let mut all = Relation::empty(x.len());
     let readings = conventions.readings;
@@ -394,8 +402,8 @@ pub fn mbarriers_synchronize(x: &Skeleton<Ptx>, phases: &Relation, conventions: 
     if readings.has(Rule::MbarriersSynchronize) { all } else { Relation::empty(x.len()) }
 }
 
-/// Section 9.7.13.5, `fence.mbarrier_init`: from the `mbarrier.init` in front of it to the waits that observe arrivals at the barrier
-/// of the cluster behind it, also relaxed ones.
+/// Section 9.7.13.5, `fence.mbarrier_init`: from an earlier `mbarrier.init` to the waits, also relaxed ones, that
+/// observe an arrival at the barrier of the cluster after the fence.
 pub fn initialized(x: &Skeleton<Ptx>, observed: &Relation, readings: Readings) -> Relation {
     let of = |is: fn(&EventKind<Ptx>) -> bool| x.filter(|event| is(&event.kind));
     let inits = of(|kind| matches!(kind, EventKind::Step(Step::Mbarrier(MbarrierStep::Init { .. }))));
@@ -407,17 +415,18 @@ pub fn initialized(x: &Skeleton<Ptx>, observed: &Relation, readings: Readings) -
     x.po.between(inits, fences).then(&x.po.between(fences, arrivals)).then(observed)
 }
 
-/// All that asynchronous operations and mbarriers add to base causality order (section 8.9.5).
+/// All orders that asynchronous operations and mbarriers add to base causality order (section 8.9.5).
 pub fn base_causality(x: &Skeleton<Ptx>, phases: &Relation, barriers: &Relation, conventions: Conventions) -> Relation {
     causes(x, conventions)
         | mbarriers_synchronize(x, phases, conventions)
         | initialized(x, &(*phases | *barriers), conventions.readings)
 }
 
-/// A relation with the name that explanations have for it.
+/// A relation, with its name in explanations.
 type Named = (&'static str, Relation);
 
-/// The orders of asynchronous operations by name: those that are part of base causality, and those of execution alone.
+/// The named orders of asynchronous operations: first the parts of base causality order, then the parts of execution
+/// order alone.
 pub(super) fn named(
     x: &Skeleton<Ptx>,
     phases: &Relation,
@@ -439,7 +448,8 @@ pub(super) fn named(
     (memory, vec![("pipe", pipelines(x, readings)), ("signal", signals(x, readings)), ("phase", *phases)])
 }
 
-/// Where a memory operation starts and where it is complete: itself, if it is synchronous.
+/// The start and the completion of a memory operation's asynchronous operation; for a synchronous memory operation, the
+/// event itself.
 pub(super) fn bounds(x: &Skeleton<Ptx>, event: usize) -> (usize, usize) {
     let of = |is: fn(&EventKind<Ptx>) -> bool| {
         (0..x.len()).find(|&other| x.same_operation(event, other) && is(&x.events[other].kind)).unwrap_or(event)
@@ -447,8 +457,8 @@ pub(super) fn bounds(x: &Skeleton<Ptx>, event: usize) -> (usize, usize) {
     (of(|kind| matches!(kind, EventKind::Start(_))), of(|kind| matches!(kind, EventKind::Complete { .. })))
 }
 
-/// Section 9.7.16.6: conflicting accesses to tensor memory of which the second is behind the first: it starts when the first is
-/// complete, or the two are pipelined and start in this order, in one thread or in two.
+/// Section 9.7.16.6: the order of conflicting accesses to tensor memory: the second starts after the first is complete,
+/// or the two are pipelined and start in this order, in one thread or in two.
 pub fn tensor_order(x: &Skeleton<Ptx>, execution_order: &Relation, readings: Readings) -> Relation {
     let tensor = (x.reads | x.writes)
         .filter(|&event| x.events[event].kind != EventKind::Init && x.events[event].proxy() == Proxy::Tensor);
@@ -468,8 +478,8 @@ pub fn tensor_order(x: &Skeleton<Ptx>, execution_order: &Relation, readings: Rea
     order
 }
 
-/// Base causality order of an execution in which nothing is read yet, and no phase is known (section 8.9.5); it does not yet enter
-/// operations.
+/// Base causality order of an execution before any read has a source and any phase is known (section 8.9.5), without
+/// the order into operations.
 pub(crate) fn first_causes(x: &Skeleton<Ptx>, conventions: Conventions) -> Relation {
     let all = Set::first(x.len());
     let inits = Relation::product(x.len(), x.inits, all - x.inits);

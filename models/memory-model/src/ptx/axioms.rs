@@ -1,4 +1,4 @@
-//! The axioms (section 8.10). Each gives a contradiction that it finds in an execution, or none.
+//! The axioms (section 8.10). Each axiom returns a contradiction in an execution, or `None`.
 
 use strum::{Display, EnumIter, IntoEnumIterator};
 
@@ -9,7 +9,7 @@ use crate::{
     relation::Relation,
 };
 
-/// An execution with the relations that the axioms speak of.
+/// An execution with the relations that the axioms use.
 pub struct Judged<'x> {
     /// The execution.
     pub execution: &'x Execution<Ptx>,
@@ -25,9 +25,9 @@ pub struct Judged<'x> {
     pub synchronizes: Relation,
     /// Section 8.9.2.
     pub observation: Relation,
-    /// Section 9.7.16.6.3: what executes before what, whether or not memory is ordered.
+    /// Section 9.7.16.6.3: the order of execution, whether or not it orders memory.
     pub execution_order: Relation,
-    /// How the execution is read.
+    /// The interpretation of the manual.
     pub conventions: Conventions,
 }
 
@@ -52,7 +52,7 @@ impl<'x> Judged<'x> {
         }
     }
 
-    /// The cycle with each step of causality taken apart: into program order, synchronization, Fence-SC order, barriers,
+    /// The cycle with each causality edge split into program order, synchronization, Fence-SC order, barriers,
     /// observation, and the orders of asynchronous operations.
     pub fn in_steps(&self, cycle: &Cycle) -> Cycle {
         let next = |index: usize| cycle[(index + 1) % cycle.len()].0;
@@ -63,7 +63,7 @@ impl<'x> Judged<'x> {
         cycle.iter().enumerate().flat_map(steps).collect()
     }
 
-    /// How causality order leads from one event to another.
+    /// The steps of causality order that lead from one event to another.
     fn steps(&self, a: usize, b: usize) -> Option<Cycle> {
         let x = self.execution;
         let (po, host) = (preserved(x), x.skeleton.host);
@@ -87,7 +87,7 @@ impl<'x> Judged<'x> {
         named.push(("rf", self.morally_strong & x.rf));
         let all = union(&named);
         let walk = |a: usize, b: usize| {
-            // Operations on tensor memory are ordered by what orders execution alone, too.
+            // Operations on tensor memory are also ordered by execution order.
             let mut memory = memory;
             entering.pairs().filter(|&(_, into)| into == b).for_each(|(start, into)| memory.insert(start, into));
             let path = memory.path(a, b).or_else(|| all.path(a, b).filter(|_| self.execution_order.contains(a, b)))?;
@@ -109,7 +109,7 @@ impl<'x> Judged<'x> {
     }
 }
 
-/// Events in a circle, each with the relation that leads from it to the next.
+/// A cycle of events, each with the relation that leads from it to the next.
 pub type Cycle = Vec<(usize, &'static str)>;
 
 /// An axiom of the model.
@@ -133,13 +133,13 @@ pub enum Axiom {
     /// Section 8.10.6.
     #[strum(serialize = "Causality")]
     Causality,
-    /// Of the compound model: accesses of the host take effect one after the other.
+    /// An axiom of the compound model: accesses of the host take effect one after the other.
     #[strum(serialize = "Host Order")]
     HostOrder,
 }
 
 impl Axiom {
-    /// The section of the manual; of what is not there, the chapter of the book.
+    /// The section of the manual; for an axiom that is not in the manual, the chapter of the book.
     pub fn section(self) -> &'static str {
         match self {
             Self::HostOrder => "docs/host.md",
@@ -152,7 +152,7 @@ impl Axiom {
         }
     }
 
-    /// Where the axiom stands, in words.
+    /// The source of the axiom, as text.
     pub fn source(self) -> String {
         match self {
             Self::HostOrder => "of the compound model of hosts and GPUs".into(),
@@ -160,7 +160,7 @@ impl Axiom {
         }
     }
 
-    /// Why the axiom forbids the execution; `None` if it does not.
+    /// The reason why the axiom forbids the execution; `None` if it does not.
     pub fn contradiction(self, x: &Judged) -> Option<Cycle> {
         match self {
             Self::Coherence => coherence(x),
@@ -181,12 +181,12 @@ pub fn coherence(x: &Judged) -> Option<Cycle> {
     cycle(&[("causality", caused), ("co", x.execution.co)])
 }
 
-/// Section 8.10.2. The text says causality order, which relates no fences; base causality is meant.
+/// Section 8.10.2. The text says causality order, which does not relate fences; base causality is meant.
 pub fn fence_sc(x: &Judged) -> Option<Cycle> {
     alternating(("sc", x.execution.sc), ("base causality", x.base_causality))
 }
 
-/// Section 8.10.3: between the read and the write of an atomic operation comes no morally strong write.
+/// Section 8.10.3: no morally strong write is between the read and the write of an atomic operation.
 pub fn atomicity(x: &Judged) -> Option<Cycle> {
     let (fr, co) = (x.morally_strong & x.fr, x.morally_strong & x.execution.co);
     let (read, write) = (fr.then(&co) & x.execution.skeleton.rmw).pairs().next()?;
@@ -194,7 +194,7 @@ pub fn atomicity(x: &Judged) -> Option<Cycle> {
     Some(vec![(read, "fr"), (between, "co"), (write, "rmw")])
 }
 
-/// Section 8.10.4. On the host, what its processors keep in order stands in the place of dependencies.
+/// Section 8.10.4. For the host, the order that its processors preserve replaces dependencies.
 pub fn no_thin_air(x: &Judged) -> Option<Cycle> {
     let (skeleton, rf) = (&x.execution.skeleton, x.execution.rf - internal(&x.execution.skeleton));
     let local = preserved(x.execution).between(skeleton.host, skeleton.host);
@@ -212,14 +212,14 @@ pub fn sc_per_location(x: &Judged) -> Option<Cycle> {
     ])
 }
 
-/// Section 8.10.6. What a thread of the host reads of its own writes, [`sc_per_location`] has.
+/// Section 8.10.6. The reads of a host thread from its own writes are left to [`sc_per_location`].
 pub fn causality(x: &Judged) -> Option<Cycle> {
     let own = internal(&x.execution.skeleton);
     alternating(("rf", x.execution.rf - own), ("causality", x.causality))
         .or_else(|| alternating(("fr", x.fr - own), ("causality", x.causality)))
 }
 
-/// What the host does takes effect in one order.
+/// The accesses of the host take effect in one order.
 pub fn host_order(x: &Judged) -> Option<Cycle> {
     if x.execution.skeleton.host.is_empty() {
         return None;
@@ -238,7 +238,7 @@ fn cycle(relations: &[(&'static str, Relation)]) -> Option<Cycle> {
     Some(shortest.windows(2).map(|pair| (pair[0], name(pair[0], pair[1]))).collect())
 }
 
-/// An event that the first relation and then the second leads back to.
+/// A cycle of two edges: an event to which the first relation and then the second lead back.
 fn alternating(first: (&'static str, Relation), second: (&'static str, Relation)) -> Option<Cycle> {
     let (a, b) = first.1.pairs().find(|&(a, b)| second.1.contains(b, a))?;
     Some(vec![(a, first.0), (b, second.0)])

@@ -1,4 +1,4 @@
-//! Why an outcome is allowed or forbidden.
+//! The reasons why an outcome is allowed or forbidden.
 
 use super::{
     Conventions, Program, Ptx, asynchronous,
@@ -20,17 +20,17 @@ use crate::{
     unfold,
 };
 
-/// Whether a formula can hold, and why.
+/// Whether a formula can hold, with the reason.
 #[derive(Clone, Debug)]
 pub enum Explanation {
     /// An execution that the model allows, and after which the formula holds.
     Allowed(Box<Execution<Ptx>>),
-    /// What is wrong with an execution for which the formula holds. Of those that were looked at, it is one that the fewest
-    /// axioms forbid.
+    /// The violated axiom of an execution for which the formula holds. Of the executions that were examined, it is one
+    /// that the fewest axioms forbid.
     Forbidden(Box<Contradiction>),
-    /// Whatever is read from where, the formula does not hold, or no values are defined.
+    /// Whatever the sources of the reads are, the formula does not hold, or no values are defined.
     NoCandidate,
-    /// A bound was hit.
+    /// The search reached a bound.
     Unknown(Limit),
 }
 
@@ -39,13 +39,13 @@ pub enum Explanation {
 pub struct Contradiction {
     /// The execution.
     pub execution: Execution<Ptx>,
-    /// What forbids it.
+    /// The axiom that forbids it.
     pub axiom: Axiom,
-    /// Where.
+    /// The cycle that violates the axiom.
     pub cycle: Cycle,
 }
 
-/// How many forbidden candidates are compared.
+/// The maximum number of forbidden candidates that are compared.
 const CANDIDATES: usize = 20_000;
 
 /// Explains whether the formula can hold in a final state.
@@ -92,7 +92,7 @@ struct Finder<'p> {
     formula: &'p Formula,
     layout: Layout,
     conventions: Conventions,
-    /// With the number of axioms that forbid it and the length of its cycle.
+    /// The best contradiction so far, with the number of axioms that forbid its execution and the length of its cycle.
     best: Option<((usize, usize), Contradiction)>,
     looked_at: usize,
     limits: Limits,
@@ -183,7 +183,7 @@ impl Finder<'_> {
                         if !self.formula.holds(&self.layout, &state(&last)) {
                             continue;
                         }
-                        // What the formula says to be last is last.
+                        // The writes that the formula requires to be last are last.
                         let mut claimed = order;
                         for &write in &last {
                             let others = (x.at(x.events[write].location) & x.writes) - Set::one(write);
@@ -191,7 +191,7 @@ impl Finder<'_> {
                         }
                         let claimed = claimed.closure();
                         let with_causality = (claimed | caused).closure();
-                        // Where causality contradicts it, the axiom of coherence shows how.
+                        // If causality contradicts this order, the axiom of coherence shows the contradiction.
                         let co = if with_causality.is_irreflexive() { with_causality } else { claimed };
                         self.judge(Execution { co, ..execution.clone() });
                     }
@@ -201,7 +201,8 @@ impl Finder<'_> {
         }
     }
 
-    /// What waits observe at mbarriers, and of relaxed arrivals at barriers: every course.
+    /// The arrivals that waits observe at mbarriers, and the relaxed arrivals that they observe at barriers: every
+    /// course.
     fn courses(&self, c: &Combination<Ptx>, barriers: &Relation, phases: &Phases) -> Vec<Relation> {
         let x = &c.skeleton;
         let mut relaxed = Relation::empty(x.len());
@@ -221,7 +222,7 @@ impl Finder<'_> {
         let judged = Judged::new(&execution, self.conventions);
         let found: Vec<(Axiom, Cycle)> =
             Axiom::iter().filter_map(|axiom| Some((axiom, axiom.contradiction(&judged)?))).collect();
-        // Causality shows what is read; its cycles say more than a shorter one of writes alone.
+        // A cycle of causality shows the sources of reads, so it explains more than a shorter cycle of writes.
         let Some((axiom, cycle)) = found.iter().min_by_key(|(axiom, cycle)| (*axiom != Axiom::Causality, cycle.len()))
         else {
             return;
@@ -234,7 +235,7 @@ impl Finder<'_> {
     }
 }
 
-/// Whether the formula speaks of a physical location.
+/// Whether the formula names a physical location.
 fn mentions(program: &Program, formula: &Formula, location: Location) -> bool {
     let is = |atom: &Atom| matches!(*atom, Atom::Location(of) if program.physical(of) == location);
     match formula {
@@ -245,8 +246,8 @@ fn mentions(program: &Program, formula: &Formula, location: Location) -> bool {
     }
 }
 
-/// Each choice of directions of the pairs that, with a relation, is acyclic; transitively closed. Ends early where `each` is false,
-/// and says so.
+/// Calls `each` with every choice of directions of the pairs that is acyclic together with the relation, transitively
+/// closed. Stops when `each` returns false, and returns false then.
 fn each_orientation(pairs: &[(usize, usize)], with: Relation, each: &mut impl FnMut(Relation) -> bool) -> bool {
     let Some((&(a, b), rest)) = pairs.split_first() else { return each(with.closure()) };
     [(a, b), (b, a)].into_iter().all(|(first, second)| {
@@ -258,10 +259,10 @@ fn each_orientation(pairs: &[(usize, usize)], with: Relation, each: &mut impl Fn
     })
 }
 
-/// The value of each event, where reads have these sources; nothing, if paths or writes do not come about so.
+/// The value of each event if reads have these sources; `None` if the values contradict paths or writes.
 fn settled(c: &Combination<Ptx>, sources: &[u8; MAX_EVENTS], phases: &Phases) -> Option<Vec<Option<Value>>> {
     let x = &c.skeleton;
-    // As many rounds as there are events settle all values that are defined.
+    // After as many iterations as there are events, all defined values are known.
     let mut values: Vec<Option<Value>> = vec![None; x.len()];
     for _ in 0..x.len() {
         let round = values.clone();

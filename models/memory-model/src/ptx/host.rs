@@ -1,7 +1,7 @@
-//! Threads of the host beside those of a GPU: x86-64, as x86-TSO has it, and AArch64, as Arm's manual has it.
+//! Threads of the host besides GPU threads: x86-64 according to x86-TSO, and AArch64 according to Arm's manual.
 //!
-//! [`x86`] and [`aarch64`] have what orders the accesses of one thread, and [`order`] what the threads of both kinds of
-//! processors make of that: the compound model of `docs/host.md`.
+//! [`x86`] and [`aarch64`] define the order of the accesses of one thread. [`order`] combines these orders with those
+//! of GPU threads: the compound model of `docs/host.md`.
 
 pub mod aarch64;
 pub mod order;
@@ -21,32 +21,32 @@ pub enum HostFence {
     Isb,
 }
 
-/// What a `DMB` of AArch64 orders, and for whom. The model has one domain: what is inner shareable reaches the GPU, as the
-/// mappings of C++ on the host ask for.
+/// The accesses that a `DMB` of AArch64 orders, and its domain. The model has a single domain: the inner shareable
+/// domain includes the GPU, as the C++ mappings of the host require.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Display, EnumIter, EnumString, IntoStaticStr)]
 #[strum(serialize_all = "UPPERCASE")]
 pub enum Dmb {
     /// All accesses, for the inner shareable domain.
     Ish,
-    /// Reads with all behind them.
+    /// Reads, with all later accesses.
     IshLd,
     /// Writes with writes.
     IshSt,
     /// All accesses, for the outer shareable domain.
     Osh,
-    /// Reads with all behind them.
+    /// Reads, with all later accesses.
     OshLd,
     /// Writes with writes.
     OshSt,
     /// All accesses, for the whole system.
     Sy,
-    /// Reads with all behind them.
+    /// Reads, with all later accesses.
     Ld,
     /// Writes with writes.
     St,
 }
 
-/// Which accesses in front of a barrier are ordered with which behind it.
+/// The accesses before and after a barrier that the barrier orders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Orders {
     /// All with all.
@@ -58,7 +58,7 @@ pub enum Orders {
 }
 
 impl Dmb {
-    /// What it orders.
+    /// The accesses that the barrier orders.
     pub fn orders(self) -> Orders {
         match self {
             Self::Ish | Self::Osh | Self::Sy => Orders::All,
@@ -69,7 +69,7 @@ impl Dmb {
 }
 
 impl HostFence {
-    /// Whether it orders all accesses with all, as `fence.sc.sys` does.
+    /// Whether the barrier orders all accesses with all accesses, like `fence.sc.sys`.
     pub fn is_full(self) -> bool {
         match self {
             Self::Mfence => true,

@@ -1,4 +1,4 @@
-//! Programs with other orderings: what an instruction may be in place of what it is, weaker or stronger.
+//! Variants of a program with other orderings: weaker or stronger replacements of its instructions.
 
 use strum::IntoEnumIterator;
 
@@ -13,21 +13,21 @@ use crate::{
 /// A statement of a program: the thread and the index into its code.
 pub type At = (usize, usize);
 
-/// What is put in the place of an instruction.
+/// The replacement of an instruction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change {
     /// The same instruction with these semantics.
     Access(Semantics),
     /// Another fence.
     Fence(Fence),
-    /// Nothing.
+    /// Removal of the instruction.
     Removed,
-    /// A barrier of the CTA, in front of the instruction.
+    /// A barrier of the CTA before the instruction.
     BarrierBefore,
 }
 
-/// What an instruction may be that orders less, from the weakest on: less ordering comes first, then a narrower scope. An atomic
-/// access stays one. Nothing for what orders nothing.
+/// The weaker replacements of an instruction, from the weakest on: first less ordering, then a narrower scope. An
+/// atomic access stays atomic. The list is empty for an instruction that orders nothing.
 pub fn weaker(instruction: &Instruction) -> Vec<Change> {
     match instruction {
         Instruction::Load { access, .. } | Instruction::Store { access, .. } | Instruction::Rmw { access, .. } => {
@@ -62,8 +62,9 @@ pub fn weaker(instruction: &Instruction) -> Vec<Change> {
     }
 }
 
-/// What an instruction may be that orders more, from the weakest on: more ordering of its own kind, and for each a wider scope. Of
-/// two orderings that cannot be compared, either may be the first. A barrier in front of it comes last.
+/// The stronger replacements of an instruction, from the weakest on: more ordering of its own kind, and for each
+/// ordering a wider scope. Two orderings that cannot be compared are in either order. A barrier before the instruction
+/// comes last.
 pub fn stronger(instruction: &Instruction) -> Vec<Change> {
     use Sem::{AcqRel, Acquire, Relaxed, Release};
     let (sems, access): (&[Sem], Semantics) = match instruction {
@@ -87,7 +88,7 @@ pub fn stronger(instruction: &Instruction) -> Vec<Change> {
     }
     let keeps = |sem: &&Sem| match access.sem {
         Sem::Weak | Relaxed => true,
-        // It is relaxed, and more than that to a compiler.
+        // It is relaxed, and has a further meaning for a compiler.
         Sem::Volatile => **sem != Relaxed,
         own => [own, AcqRel].contains(sem),
     };
@@ -101,11 +102,11 @@ pub fn stronger(instruction: &Instruction) -> Vec<Change> {
     all.map(Change::Access).chain([Change::BarrierBefore]).collect()
 }
 
-/// For each statement, the narrowest scope that has all threads that access the same memory, there and elsewhere: with a narrower one,
-/// atomic operations race, whatever comes of it.
+/// For each statement, the narrowest scope that includes all threads that access the same memory, here and elsewhere:
+/// with a narrower scope, atomic operations race in every execution.
 ///
 /// # Errors
-/// If a thread is outside of what paths can say.
+/// If a path of a thread cannot be represented.
 pub fn least_scopes(program: &Program, unfolding: Unfolding) -> Result<Vec<Vec<Scope>>, Limit> {
     let threads = unfold_all(program, unfolding)?;
     let mut accessed: Vec<(Span, usize)> = Vec::new();
@@ -134,11 +135,11 @@ pub fn least_scopes(program: &Program, unfolding: Unfolding) -> Result<Vec<Vec<S
     Ok(least)
 }
 
-/// The program with the same change at several statements, in their order of threads and indices.
+/// The program with the same change at several statements, in the order of threads and indices.
 pub fn changed(program: &Program, at: &[At], change: &Change) -> Program {
     let mut program = program.clone();
     let mut at = at.to_vec();
-    // What comes later is changed first: a statement that is added or removed moves those behind it.
+    // Later statements are changed first, because an added or removed statement moves the statements after it.
     at.sort_unstable_by(|a, b| b.cmp(a));
     for (thread, index) in at {
         let code = &mut program.threads[thread].code;
@@ -149,7 +150,7 @@ pub fn changed(program: &Program, at: &[At], change: &Change) -> Program {
                 Instruction::Load { access, .. } | Instruction::Store { access, .. } | Instruction::Rmw { access, .. },
             ) => *access = *to,
             (Change::Fence(to), Instruction::Fence(fence)) => *fence = *to,
-            // An index names the same statement afterwards.
+            // The statement is replaced by an empty one, so that indices stay valid.
             (Change::Removed, instruction) => *instruction = nothing(),
             (Change::BarrierBefore, _) => {
                 let name = BarrierName::Cta { instance: 0, id: Operand::Immediate(0), quorum: None };
@@ -163,7 +164,7 @@ pub fn changed(program: &Program, at: &[At], change: &Change) -> Program {
     program
 }
 
-/// What does nothing.
+/// An instruction without an effect.
 fn nothing() -> Instruction {
     Instruction::Vector(Vec::new())
 }
@@ -172,12 +173,12 @@ fn is_plain_atomic(access: Semantics) -> bool {
     access.strong() && access.sem != Sem::Volatile && !access.mmio && access.proxy == Proxy::Generic
 }
 
-/// The scope and those inside of it, from the narrowest on.
+/// The scope and the narrower ones, from the narrowest on.
 fn narrower(scope: Scope) -> impl Iterator<Item = Scope> {
     Scope::iter().filter(move |other| *other <= scope)
 }
 
-/// The scope and those around it, from the narrowest on.
+/// The scope and the wider ones, from the narrowest on.
 fn wider(scope: Scope) -> impl Iterator<Item = Scope> {
     Scope::iter().filter(move |other| *other >= scope)
 }

@@ -1,8 +1,9 @@
-//! Which arrivals at an mbarrier each wait observes (section 9.7.13.15): every course that the counts allow.
+//! The arrivals at an mbarrier that each wait observes (section 9.7.13.15): every course that the counts allow.
 //!
-//! An mbarrier counts the arrivals that its phase still waits for, and the bytes. Where both are zero, the phase is complete, and the
-//! next one begins with the same number of arrivals. The operations on all mbarriers are tried in every order in which the threads may
-//! execute them; two courses are alike if each arrival is of the same phase and each wait observes the same.
+//! An mbarrier counts the pending arrivals of its phase, and the pending bytes. When both are zero, the phase is
+//! complete, and the next phase begins with the same number of arrivals. The search tries the operations on all
+//! mbarriers in every order in which the threads may execute them; two courses are equal if each arrival is of the same
+//! phase and each wait observes the same arrivals.
 
 use rustc_hash::FxHashSet;
 
@@ -17,15 +18,15 @@ use crate::{
     unfold::EventKind,
 };
 
-/// Of courses that differ.
+/// The maximum number of different courses.
 const MAX_COURSES: usize = 1 << 14;
 
-/// What happens at an mbarrier.
+/// An operation on an mbarrier.
 #[derive(Clone, Copy)]
 enum Use {
     Init(u32),
     Inval,
-    /// Arrivals, with bytes to come.
+    /// Arrivals, with an increase of the transaction count.
     Arrive {
         count: i64,
         expects: i64,
@@ -34,13 +35,13 @@ enum Use {
     Wait(Awaited),
 }
 
-/// An mbarrier, and what its current phase waits for.
+/// The state of an mbarrier.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct Mbarrier {
     count: i64,
     pending: i64,
     bytes: i64,
-    /// How many phases are complete.
+    /// The number of complete phases.
     complete: u8,
 }
 
@@ -49,20 +50,20 @@ struct Mbarrier {
 struct Course {
     done: Set,
     mbarriers: Vec<Option<Mbarrier>>,
-    /// The phase of each arrival; of each wait, how many phases are complete that it observes.
+    /// The phase of each arrival; for each wait, the number of complete phases that it observes.
     phases: Vec<u8>,
 }
 
-/// What happens at mbarriers, in the order of events.
+/// The operations on mbarriers, in the order of events.
 struct Uses {
     events: Vec<usize>,
     uses: Vec<Use>,
-    /// For each, the index of its mbarrier, and what must be done before.
+    /// For each operation, the index of its mbarrier, and the operations that must precede it.
     at: Vec<usize>,
     before: Vec<Set>,
 }
 
-/// From the arrivals to the waits that observe them, for each course. There is none if some wait is in vain.
+/// From the arrivals to the waits that observe them, for each course. The list is empty if some wait can never succeed.
 pub(crate) fn phases(c: &Combination<Ptx>, order: &Relation, budget: &mut Budget) -> Result<Vec<Relation>, Limit> {
     let x = &c.skeleton;
     let (mut uses, mut objects) =
@@ -137,7 +138,7 @@ fn used(kind: EventKind<Ptx>) -> Option<Use> {
 }
 
 impl Uses {
-    /// The course behind one more use; nothing if it cannot come now.
+    /// The course after one more operation; `None` if the operation is not possible now.
     fn step(&self, course: &Course, index: usize) -> Option<Course> {
         let mut next = course.clone();
         let object = &mut next.mbarriers[self.at[index]];
@@ -154,7 +155,7 @@ impl Uses {
                 of.pending -= count;
                 of.count -= drops;
                 if of.pending < 0 {
-                    // More arrivals than the phase has are undefined.
+                    // More arrivals than the phase expects are undefined.
                     return None;
                 }
                 if of.pending == 0 && of.bytes == 0 {
@@ -165,7 +166,7 @@ impl Uses {
             Use::Wait(awaited) => {
                 let of = object.as_ref()?;
                 let observed = match awaited {
-                    // An even phase has parity 0. Before the first one is an odd one, which is complete.
+                    // An even phase has parity 0. The phase before the first one counts as odd and complete.
                     Awaited::Parity(odd) => ((of.complete % 2 == 0) == odd).then_some(of.complete),
                     Awaited::Arrival(back) => {
                         let event = self.events[index].checked_sub(back)?;

@@ -1,4 +1,4 @@
-//! Base causality order from one proxy to another: the async and the tensormap proxy, tensor memory, and the fences between them.
+//! Base causality order between proxies: the async and the tensormap proxy, tensor memory, and the fences between them.
 
 use super::{
     Conventions, Fence, FencedSpace, OneSided, Proxy, ProxyFence, Ptx,
@@ -14,7 +14,7 @@ use crate::{
     unfold::EventKind,
 };
 
-/// What of base causality is preserved (section 8.9.5), of all proxies.
+/// The part of base causality that all proxies preserve (section 8.9.5).
 pub(crate) fn all_preserved(
     x: &Skeleton<Ptx>,
     cb: &Relation,
@@ -25,8 +25,8 @@ pub(crate) fn all_preserved(
     if has_asynchronous(x) { others | proxy_preserved(x, cb, execution_order, conventions) } else { others }
 }
 
-/// Section 8.9.5, for accesses of which one is through the async or the tensormap proxy, or to tensor memory; with the fences of
-/// section 9.7.13.5.
+/// Section 8.9.5, for pairs with an access through the async or the tensormap proxy, or to tensor memory; with the
+/// fences of section 9.7.13.5.
 pub fn proxy_preserved(
     x: &Skeleton<Ptx>,
     cb: &Relation,
@@ -72,7 +72,7 @@ impl Crossing<'_> {
             || self.left(a, b).any(|from| self.enters(from, a, b))
     }
 
-    /// The events from which on an access counts as one through the generic proxy.
+    /// The events from which on an access counts as an access through the generic proxy.
     fn left(&self, a: usize, b: usize) -> Set {
         let x = self.x;
         if self.proxy(a) == Proxy::Generic {
@@ -86,7 +86,7 @@ impl Crossing<'_> {
         };
         let fences = (0..x.len()).filter(|&fence| self.is_fence(fence, a, b, b) && self.cb.contains(a, fence));
         let mut left: Set = fences.collect();
-        // Whether the source of a copy is read is known before the copy is complete.
+        // The read of a copy's source is observed before the copy is complete.
         if implicit && x.reads.contains(a) {
             left.insert(a);
         } else if implicit {
@@ -95,7 +95,7 @@ impl Crossing<'_> {
         left
     }
 
-    /// Whether causality order leads on from there into the proxy of an access.
+    /// Whether causality order leads on from an event into the proxy of an access.
     fn enters(&self, from: usize, a: usize, b: usize) -> bool {
         let x = self.x;
         let reaches = |a: usize, b: usize| a == b || self.cb.contains(a, b);
@@ -126,8 +126,8 @@ impl Crossing<'_> {
         }
     }
 
-    /// Whether a fence is between the generic proxy and the async proxy for the location of two accesses, and stands where it must:
-    /// in the thread of the generic one.
+    /// Whether a fence orders the generic proxy and the async proxy for the location of two accesses, and is where it
+    /// must be: in the thread of the generic access.
     fn is_fence(&self, fence: usize, a: usize, b: usize, generic: usize) -> bool {
         let x = self.x;
         let EventKind::Fence(Fence::Proxy(kind)) = x.events[fence].kind else { return false };
@@ -136,7 +136,8 @@ impl Crossing<'_> {
             ProxyFence::Of(Proxy::Async) => true,
             ProxyFence::AsyncOf(FencedSpace::Global) => memory == Memory::Global,
             ProxyFence::AsyncOf(FencedSpace::SharedCluster) => memory == Memory::Shared,
-            // Shared memory of the fence's CTA: that of the generic access, or of the operation where none is.
+            // Shared memory of the fence's CTA: the CTA of the generic access, or of the operation if no access is
+            // generic.
             ProxyFence::AsyncOf(FencedSpace::SharedCta) => {
                 memory == Memory::Shared && x.place(fence) == x.place(generic)
             }
@@ -150,15 +151,15 @@ impl Crossing<'_> {
             && self.readings.has(Rule::AsyncFence)
     }
 
-    /// The halves of one side that are behind an event, or are it.
+    /// The half fences of one side that are ordered after an event, or are that event.
     fn halves(&self, half: OneSided, from: usize) -> Set {
         let kind = EventKind::Fence(Fence::Proxy(ProxyFence::AsyncHalf(half)));
         let behind = |&fence: &usize| fence == from || self.cb.contains(from, fence);
         (0..self.x.len()).filter(|&fence| self.x.events[fence].kind == kind).filter(behind).collect()
     }
 
-    /// Section 9.7.13.5: `fence.proxy.tensormap::generic`, a release and then an acquire of the descriptor, whose scopes have each
-    /// other's threads.
+    /// Section 9.7.13.5: `fence.proxy.tensormap::generic`, a release and then an acquire of the descriptor, where each
+    /// scope includes the other thread.
     fn releases_tensormap(&self, from: usize, b: usize) -> bool {
         let x = self.x;
         let includes = |scope: Scope, a: usize, b: usize| {

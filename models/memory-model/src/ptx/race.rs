@@ -1,4 +1,4 @@
-//! Data races (section 8.7.1): conflicting operations that nothing orders.
+//! Data races (section 8.7.1): conflicting operations without an order.
 
 use strum::{Display, EnumIter, IntoStaticStr};
 
@@ -15,37 +15,38 @@ use crate::{
     unfold::EventKind,
 };
 
-/// Two conflicting operations that nothing orders, in an execution that the model allows.
+/// Two conflicting operations without an order, in an execution that the model allows.
 #[derive(Clone, Debug)]
 pub struct Race {
     /// The execution.
     pub execution: Box<Execution<Ptx>>,
     /// The event that comes first in the execution's list.
     pub first: usize,
-    /// The other one.
+    /// The event that comes second.
     pub second: usize,
-    /// What is missing.
+    /// The missing order.
     pub why: Missing,
 }
 
-/// What would be needed for an order of two conflicting operations.
+/// The missing condition for an order of two conflicting operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Display, EnumIter, IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]
 pub enum Missing {
-    /// Nothing leads from one operation to the start of the other.
+    /// No synchronization leads from one operation to the start of the other.
     Synchronization,
-    /// One is issued behind the other, and nothing waits for the other's completion.
+    /// One operation is issued after the other, without a wait for the other's completion.
     Completion,
-    /// One may start before what its thread waited for, or before its thread waited.
+    /// One operation may start before its thread's wait, or before an event that the wait observes.
     Start,
-    /// Execution is ordered, and memory is not: by a relaxed operation, or one of a scope without the other thread.
+    /// Execution is ordered, but memory is not: the order uses a relaxed operation, or an operation whose scope does
+    /// not include the other thread.
     Causality,
-    /// The operations are ordered, and reach memory through different proxies.
+    /// The operations are ordered, but reach memory through different proxies.
     ProxyFence,
 }
 
 impl Missing {
-    /// The section of the PTX ISA manual that asks for it.
+    /// The section of the PTX ISA manual that requires it.
     pub fn section(self) -> &'static str {
         match self {
             Self::Synchronization => "8.7.1",
@@ -56,21 +57,21 @@ impl Missing {
         }
     }
 
-    /// What would be needed.
+    /// The missing condition, as text.
     pub fn needed(self) -> &'static str {
         match self {
             Self::Synchronization => "a synchronization of the two threads",
-            Self::Completion => "a wait for the completion of the first operation before the other starts",
+            Self::Completion => "a wait for the completion of the first operation before the second starts",
             Self::Start => {
                 "a tcgen05.fence between the operation and the synchronization of its thread (for wgmma, a wgmma.fence)"
             }
             Self::Causality => "a release and an acquire, each with a scope that has the other thread",
-            Self::ProxyFence => "a proxy fence on the way from one to the other",
+            Self::ProxyFence => "a proxy fence on the path between the two accesses",
         }
     }
 }
 
-/// What is known of an execution before its coherence order: whether there is a data race does not depend on that.
+/// The relations of an execution before its coherence order: data races do not depend on that order.
 pub(super) struct Known<'k> {
     pub(super) skeleton: &'k Skeleton<Ptx>,
     pub(super) morally_strong: &'k Relation,
@@ -80,7 +81,7 @@ pub(super) struct Known<'k> {
     pub(super) readings: Readings,
 }
 
-/// What an event is to an mbarrier: whether it begins or ends its life.
+/// Whether an event at an mbarrier begins or ends the mbarrier's life; `None` if it is not an event at an mbarrier.
 fn is_of_mbarrier(kind: EventKind<Ptx>) -> Option<bool> {
     match kind {
         EventKind::Step(Step::Mbarrier(MbarrierStep::Init { .. } | MbarrierStep::Inval)) => Some(true),
@@ -102,8 +103,8 @@ impl<'k> Known<'k> {
         }
     }
 
-    /// Section 8.7.1: conflicting operations that are not morally strong and that causality order does not relate; nor, at an
-    /// mbarrier, its initialization and its uses that base causality does not relate.
+    /// Section 8.7.1: conflicting operations that are not morally strong and that causality order does not relate;
+    /// also, at an mbarrier, an initialization and a use that base causality does not relate.
     pub(super) fn races(&self) -> impl Iterator<Item = (usize, usize, Missing)> {
         let x = self.skeleton;
         let memory = x.memory() - x.inits;
@@ -118,13 +119,13 @@ impl<'k> Known<'k> {
         let operations = pairs(memory).filter(move |&(a, b)| {
             conflicts(a, b) && !self.morally_strong.contains(a, b) && !either(self.causality, a, b)
         });
-        // What arrives later uses the mbarrier from when its thread asks for that.
+        // A later arrival uses the mbarrier from the time at which its thread requests the arrival.
         let asked = |event: usize| match x.events[event].kind {
             EventKind::Step(Step::Signal(_)) => event - 1,
             EventKind::Complete { .. } => bounds(x, event).0,
             _ => event,
         };
-        // A wait looks at the mbarrier before it is behind what it waits for.
+        // A wait uses the mbarrier before it is ordered after the arrivals that it observes.
         let before = move |a: usize, b: usize| match x.events[b].kind {
             EventKind::Step(Step::Mbarrier(MbarrierStep::Wait { .. })) => {
                 x.po.contains(a, b)
@@ -137,8 +138,8 @@ impl<'k> Known<'k> {
         operations.chain(lives).map(|(a, b)| (a, b, self.missing(a, b)))
     }
 
-    /// Whether causality order relates two operations if an atomic operation, which is two events, is one: from either of them, to the
-    /// first.
+    /// Whether causality order relates two operations if the two events of an atomic operation count as one: an order
+    /// from either event to the first event of the other operation.
     pub(super) fn is_ordered_as_whole(&self, a: usize, b: usize) -> bool {
         let rmw = &self.skeleton.rmw;
         let begin = |event: usize| rmw.pairs().find(|pair| pair.1 == event).map_or(event, |pair| pair.0);
@@ -149,13 +150,13 @@ impl<'k> Known<'k> {
         leads(a, b) || leads(b, a)
     }
 
-    /// What would order two operations.
+    /// The missing condition for an order of two operations.
     fn missing(&self, a: usize, b: usize) -> Missing {
         let x = self.skeleton;
         let order = |a: usize, b: usize| self.execution_order.contains(a, b);
         let start = |event: usize| bounds(x, event).0;
         let complete = |event: usize| bounds(x, event).1;
-        // Whether something leads to what the thread did before it issued the other.
+        // Whether execution order leads to an event that the thread issued before the other operation.
         let issued = |from: usize, to: usize| {
             (0..x.len()).any(|event| {
                 x.events[event].operation.is_none()
@@ -163,7 +164,7 @@ impl<'k> Known<'k> {
                     && (event == from || order(from, event))
             })
         };
-        // Whether the other is behind something that the thread did after it issued the one.
+        // Whether the other operation follows an event that the thread issued after the first operation.
         let behind = |a: usize, b: usize| {
             x.is_issued_before(start(a), start(b))
                 || (0..x.len()).any(|event| {

@@ -1,4 +1,4 @@
-//! Where the manual leaves room about asynchronous operations, and how it is read.
+//! The questions about asynchronous operations that the manual leaves open, and their readings.
 
 use strum::{Display, EnumIter, EnumString, IntoEnumIterator, IntoStaticStr};
 
@@ -32,28 +32,28 @@ pub enum Ambiguity {
     MmaOfOtherShape,
 }
 
-/// How a question is read.
+/// The reading of a question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Display, EnumIter, EnumString, IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]
 pub enum Reading {
-    /// More is needed for an order.
+    /// An order needs more.
     Strict,
-    /// Less is needed for an order.
+    /// An order needs less.
     Lenient,
 }
 
-/// What is known of a question.
+/// A question with its two readings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Question {
     /// Its short name.
     pub name: &'static str,
     /// The sections of the PTX ISA manual.
     pub sections: &'static str,
-    /// What is asked.
+    /// The question.
     pub asked: &'static str,
-    /// The answer where more is needed.
+    /// The answer in the strict reading.
     pub strict: &'static str,
-    /// The answer where less is needed.
+    /// The answer in the lenient reading.
     pub lenient: &'static str,
 }
 
@@ -65,22 +65,22 @@ impl Ambiguity {
                 "A1",
                 "8.9.1.1, 9.7.16.6.3",
                 "Does a tcgen05 operation start after the earlier instructions of its thread, as copies do?",
-                "it starts after those behind which a tcgen05.fence::after_thread_sync stands, and after tcgen05 instructions that are synchronous",
+                "it starts after instructions that a tcgen05.fence::after_thread_sync follows, and after synchronous tcgen05 instructions",
                 "it starts after all of them",
             ),
             Self::FenceBesidesRelease => (
                 "A2",
                 "9.7.16.6.3",
                 "Is a tcgen05.fence needed where the thread releases or acquires?",
-                "it is needed beside every synchronization",
+                "it is needed with every synchronization",
                 "a release is a fence::before_thread_sync, and an acquire is a fence::after_thread_sync",
             ),
             Self::FenceAfterWait => (
                 "A3",
                 "9.7.16.6.4.4",
-                "Is a tcgen05.fence::before_thread_sync needed between a tcgen05.wait and what tells other threads?",
-                "it is needed, as the canonical patterns have it",
-                "the wait is enough: what it waited for is complete",
+                "Is a tcgen05.fence::before_thread_sync needed between a tcgen05.wait and the synchronization with other threads?",
+                "it is needed, as in the canonical patterns",
+                "the wait is enough: its operations are complete",
             ),
             Self::CopyAfterMma => (
                 "A4",
@@ -92,16 +92,16 @@ impl Ambiguity {
             Self::ProxyFenceAfterCommit => (
                 "A5",
                 "9.7.16.6.5",
-                "Is a completion that is observed through tcgen05.commit a proxy fence, as that of a copy in bulk is?",
-                "a fence.proxy.async is needed before a generic access of what was read",
+                "Is a completion that is observed through tcgen05.commit a proxy fence, as the completion of a bulk copy is?",
+                "a fence.proxy.async is needed before a generic access to the memory that was read",
                 "it is a proxy fence",
             ),
             Self::ProxyFenceAtWriter => (
                 "A6",
                 "8.9.5, 9.7.13.5",
-                "In which thread stands a fence.proxy.async?",
-                "in the thread of the generic access",
-                "in any thread on the way from one access to the other",
+                "Which thread executes a fence.proxy.async?",
+                "the thread of the generic access",
+                "any thread on the path between the two accesses",
             ),
             Self::ProxyFenceAfterRead => (
                 "A7",
@@ -128,7 +128,7 @@ impl Ambiguity {
                 "A10",
                 "9.7.16.6.2",
                 "Is a tcgen05.mma pipelined with a later one that reads its accumulator as its operand?",
-                "only those with the same accumulator are",
+                "only operations with the same accumulator are",
                 "it is",
             ),
             Self::CommitReleases => (
@@ -136,12 +136,12 @@ impl Ambiguity {
                 "9.7.16.6.2.1.1",
                 "Does the arrival of a tcgen05.commit release the thread's other memory operations?",
                 "it releases the tensor operations that it tracks",
-                "it releases all that the thread did before",
+                "it releases all earlier operations of the thread",
             ),
             Self::MmaOfOtherShape => (
                 "A12",
                 "9.7.16.6.2",
-                "Are two tcgen05.mma pipelined that have other accumulators or shapes?",
+                "Are two tcgen05.mma with different accumulators or shapes pipelined?",
                 "they are not",
                 "they execute in their order",
             ),
@@ -149,7 +149,7 @@ impl Ambiguity {
         Question { name, sections, asked, strict, lenient }
     }
 
-    /// The question of a short name, or of its own.
+    /// The ambiguity with this short name (`A2`) or long name.
     pub fn named(name: &str) -> Option<Self> {
         name.parse().ok().or_else(|| Self::iter().find(|of| of.question().name.eq_ignore_ascii_case(name)))
     }
@@ -158,27 +158,27 @@ impl Ambiguity {
 /// Reads `A2=strict`, or with the question's own name `fence-besides-release=strict`.
 ///
 /// # Errors
-/// If there is no such question or reading.
+/// If the question or the reading does not exist.
 pub fn read(text: &str) -> Result<(Ambiguity, Reading), String> {
     let (of, reading) = text.split_once('=').unwrap_or((text, ""));
     let Some(of) = Ambiguity::named(of) else {
         let known = Ambiguity::iter().map(|of| format!("{} ({of})", of.question().name)).collect::<Vec<_>>();
-        return Err(format!("there is no question '{of}': {}", known.join(", ")));
+        return Err(format!("unknown question '{of}'; the questions are {}", known.join(", ")));
     };
-    let reading = reading.parse().map_err(|_| format!("'{reading}' is no reading: strict, lenient"))?;
+    let reading = reading.parse().map_err(|_| format!("expected strict or lenient, found '{reading}'"))?;
     Ok((of, reading))
 }
 
-/// How each question is read.
+/// The reading of each question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Readings {
-    /// Those that are read leniently, as bits.
+    /// The questions that are read leniently, as bits.
     lenient: u16,
-    /// The rules that are left out, as bits.
+    /// The rules that a test disables, as bits.
     without: u32,
 }
 
-/// A rule of the model, which a test leaves out to see that some verdict depends on it.
+/// A rule of the model. A test disables each rule to check that some verdict depends on it.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Display, EnumIter)]
 pub enum Rule {
@@ -211,10 +211,10 @@ pub enum Rule {
 }
 
 impl Readings {
-    /// The manual's text. Its rules need no fence behind a `tcgen05.wait`, though its patterns have one.
+    /// The manual's text. Its rules do not need a fence after a `tcgen05.wait`, though its patterns have one.
     pub const STRICT: Self = Self { lenient: 0, without: 0 }.with(Ambiguity::FenceAfterWait, Reading::Lenient);
 
-    /// What libraries and compilers rely on.
+    /// The readings that libraries and compilers rely on.
     pub const DEFAULT: Self = Self::STRICT
         .with(Ambiguity::StartAfterEarlier, Reading::Lenient)
         .with(Ambiguity::FenceBesidesRelease, Reading::Lenient)
@@ -223,7 +223,7 @@ impl Readings {
         .with(Ambiguity::ProxyFenceAtWriter, Reading::Lenient)
         .with(Ambiguity::AsyncProxyOfOneCta, Reading::Lenient);
 
-    /// The same but for one question.
+    /// The same readings, except for one question.
     pub const fn with(self, of: Ambiguity, reading: Reading) -> Self {
         let bit = 1 << of as u16;
         match reading {
@@ -232,7 +232,7 @@ impl Readings {
         }
     }
 
-    /// How a question is read.
+    /// The reading of a question.
     pub const fn reading(self, of: Ambiguity) -> Reading {
         if self.is_lenient(of) { Reading::Lenient } else { Reading::Strict }
     }
@@ -247,7 +247,7 @@ impl Readings {
         self.without >> rule as u32 & 1 == 0
     }
 
-    /// Whether less is needed.
+    /// Whether the reading of a question is lenient.
     pub(crate) const fn is_lenient(self, of: Ambiguity) -> bool {
         self.lenient >> of as u16 & 1 != 0
     }

@@ -1,4 +1,4 @@
-//! The relations of the manual, in its order. Those above [`observation_order`] depend on the program alone.
+//! The relations of the manual, in its order. The relations above [`observation_order`] depend on the program alone.
 
 use super::{Conventions, Fence, FenceSem, Proxy, ProxyFence, Ptx, asynchronous};
 use crate::{
@@ -13,7 +13,7 @@ use crate::{
     unfold::EventKind,
 };
 
-/// Table 20: the scope of a strong operation; `None` for what is not strong.
+/// Table 20: the scope of a strong operation; `None` for other events.
 fn strong_scope(event: &Event<Ptx>) -> Option<Scope> {
     match event.kind {
         EventKind::Read(access) | EventKind::Write(access) => access.strong().then_some(access.scope),
@@ -68,8 +68,8 @@ pub fn sc_fences(x: &Skeleton<Ptx>) -> Set {
     fences(x, |sem| sem == FenceSem::Sc) | full_barriers(x)
 }
 
-/// Section 8.8: from the first operation of each release pattern to its strong write. A proxy fence that releases is the first of
-/// one as well (section 9.7.13.5). A write of the host is one by itself.
+/// Section 8.8: from the first operation of each release pattern to its strong write. A proxy fence that releases can
+/// also be the first operation (section 9.7.13.5). A write of the host is a pattern by itself.
 pub fn release_patterns(x: &Skeleton<Ptx>, conventions: Conventions) -> Relation {
     let sc = conventions.fence_sc_in_patterns;
     let releases = x.filter(|event| matches!(event.kind, EventKind::Write(access) if access.releases()));
@@ -82,8 +82,8 @@ pub fn release_patterns(x: &Skeleton<Ptx>, conventions: Conventions) -> Relation
     po_loc(x).optional().between(releases - x.host, writes) | x.po.between(fences, writes) | of_host
 }
 
-/// Section 8.8: from the strong read of each acquire pattern to its last operation, which may be a proxy fence that acquires
-/// (section 9.7.13.5). Section 8.11.1 leaves out `red`. A read of the host is one by itself.
+/// Section 8.8: from the strong read of each acquire pattern to its last operation, which may be a proxy fence that
+/// acquires (section 9.7.13.5). Section 8.11.1 excludes `red`. A read of the host is a pattern by itself.
 pub fn acquire_patterns(x: &Skeleton<Ptx>, conventions: Conventions) -> Relation {
     let sc = conventions.fence_sc_in_patterns;
     let red = if conventions.red_acquires { Set(0) } else { x.filter(|event| event.reduction) };
@@ -95,14 +95,14 @@ pub fn acquire_patterns(x: &Skeleton<Ptx>, conventions: Conventions) -> Relation
     po_loc(x).optional().between(reads, acquires - x.host) | x.po.between(reads, fences) | of_host
 }
 
-/// Section 8.9.2. What a thread of the host reads of its own writes, it may read before anybody else.
+/// Section 8.9.2. A thread of the host may read its own writes before other threads do, so those reads are excluded.
 pub fn observation_order(x: &Execution<Ptx>) -> Relation {
     let strong_rf = (morally_strong(&x.skeleton) & x.rf) - internal(&x.skeleton);
     let chain = x.skeleton.rmw.then(&strong_rf);
     strong_rf.then(&chain.closure().optional())
 }
 
-/// Section 8.9.4: what patterns synchronize. Fences and barriers do as well: see [`base_causality_order`].
+/// Section 8.9.4: the synchronization of patterns. Fences and barriers also synchronize: see [`base_causality_order`].
 pub fn synchronizes(x: &Execution<Ptx>, conventions: Conventions) -> Relation {
     let observed = release_patterns(&x.skeleton, conventions).then(&observation_order(x));
     morally_strong(&x.skeleton) & observed.then(&acquire_patterns(&x.skeleton, conventions))
@@ -120,7 +120,7 @@ pub fn base_causality_order(x: &Execution<Ptx>, conventions: Conventions) -> Rel
     known.closure()
 }
 
-/// The proxies of which `proxies.rs` speaks.
+/// The proxies that `proxies.rs` handles.
 const SPECIAL: [Proxy; 3] = [Proxy::Async, Proxy::Tensormap, Proxy::Tensor];
 
 /// Section 8.9.5. The text gives cases for the generic proxy, for one proxy within one CTA, and for aliases; a fence of

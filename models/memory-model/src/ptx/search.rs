@@ -1,16 +1,17 @@
 //! All outcomes of a PTX program.
 //!
-//! Causality depends on what is read from where, and on the order of fences, but never on coherence order; and every axiom
-//! about coherence is about one location. So the search has two parts:
+//! Causality depends on reads-from and on the order of fences, but never on coherence order; and every axiom about
+//! coherence concerns a single location. So the search has two parts:
 //!
-//! 1. It chooses sources for the reads that can matter beyond their location: those that may synchronize, and those whose
-//!    values reach other locations, branches or barriers. Then the phases of barriers and the Fence-SC order are chosen.
-//!    After each choice, what base causality already forbids is given up.
-//! 2. Base causality is now fixed. For each location by itself, it chooses the sources of the other reads and a coherence
-//!    order. The outcomes are the products of what the locations allow.
+//! 1. It chooses sources for the reads that can matter beyond their location: the reads that may synchronize, and the
+//!    reads whose values reach other locations, branches or barriers. Then it chooses the phases of barriers and the
+//!    Fence-SC order. After each choice, it discards the executions that base causality already forbids.
+//! 2. Base causality is now fixed. For each location separately, the search chooses the sources of the remaining reads
+//!    and a coherence order. The outcomes are the products of the results of the locations.
 //!
-//! Where only a condition is asked, and the search takes long, a SAT solver makes the choices: `search/encode.rs`. Where there are
-//! threads of the host, coherence orders are not chosen location by location: `search/compound.rs`.
+//! If the caller asks only about a condition, and the search takes long, a SAT solver makes the choices:
+//! `search/encode.rs`. If there are threads of the host, coherence orders are not chosen location by location:
+//! `search/compound.rs`.
 
 use std::cell::Cell;
 
@@ -56,8 +57,8 @@ use crate::{
 
 /// Every final state that the model allows.
 ///
-/// Where a dependency forbids something, all is tried again with those dependencies alone that are certain: what is new then
-/// is [`Outcomes::speculative`].
+/// If a dependency forbids an execution, the search runs again with only the dependencies that are certain. The
+/// additional states are [`Outcomes::speculative`].
 pub fn outcomes(program: &Program<Ptx>, conventions: Conventions, limits: Limits) -> Outcomes {
     let mut outcomes = Outcomes::new(program);
     let mut budget = Budget::new(limits);
@@ -78,33 +79,34 @@ pub fn outcomes(program: &Program<Ptx>, conventions: Conventions, limits: Limits
     }
     outcomes.unknown = result.err();
     if outcomes.unknown == Some(Limit::MixedSizes) {
-        // What was found, was found by axioms that do not apply.
+        // The states were found by axioms that do not apply.
         outcomes.states = Outcomes::new(program).states;
     }
     outcomes
 }
 
-/// Whether a condition holds, and how that is known.
+/// Whether a condition holds, with the execution that decides it.
 #[derive(Clone, Debug)]
 pub struct Decision {
-    /// As [`Outcomes::verdict`] gives it.
+    /// The verdict, as in [`Outcomes::verdict`].
     pub verdict: Result<bool, Limit>,
-    /// As in [`Outcomes`].
+    /// The number of candidates, as in [`Outcomes::candidates`].
     pub candidates: u64,
-    /// The execution that decides the condition, where one does.
+    /// The execution that decides the condition, if there is one.
     pub execution: Option<Box<Execution<Ptx>>>,
 }
 
-/// The choices that the search tries, of each combination of paths, before it asks a solver.
+/// The number of choices that the search tries for each combination of paths before it asks a solver.
 const TRIED: u64 = 512;
 
-/// Whether a condition holds of a program, without all of its final states: registers and variables that the condition does not
-/// name are not looked at, what cannot decide it is given up, and the search ends where it is decided.
+/// Whether a condition holds of a program, without an enumeration of all final states: the search ignores registers and
+/// variables that the condition does not name, discards executions that cannot decide it, and ends as soon as it is
+/// decided.
 pub fn decide(program: &Program<Ptx>, condition: &Condition, conventions: Conventions, limits: Limits) -> Decision {
     decide_after(TRIED, program, condition, conventions, limits)
 }
 
-/// As [`decide`], where a solver is asked after so many choices.
+/// Like [`decide`], with the number of choices after which a solver is asked.
 pub fn decide_after(
     tried: u64,
     program: &Program<Ptx>,
@@ -162,7 +164,7 @@ pub fn decide_after(
         Ok(_) => Ok(!decided),
     };
     if verdict == Ok(!decided) || verdict == Err(Limit::ThinAir) {
-        // Of what never ends, nothing holds.
+        // No condition holds of a program without a complete execution.
         let mut any = None;
         let mut goal = Goal {
             wanted: Some(&|_| true),
@@ -181,7 +183,7 @@ pub fn decide_after(
     Decision { verdict, candidates: budget.candidates, execution }
 }
 
-/// An execution whose final state is as wanted. `None` if there is none within the limits.
+/// An execution whose final state is wanted; `None` if there is none within the limits.
 pub fn witness(
     program: &Program<Ptx>,
     conventions: Conventions,
@@ -195,7 +197,8 @@ pub fn witness(
     witness.filter(|_| result != Err(Limit::MixedSizes))
 }
 
-/// Lets loops run once, then once more, until all that is possible is found, or the bound is reached. Gives the number of rounds.
+/// Unrolls loops once, then once more, until all outcomes are found, or the bound is reached. Returns the number of
+/// iterations.
 fn run(
     program: &Program<Ptx>,
     conventions: Conventions,
@@ -221,7 +224,7 @@ fn run_rounds(
 ) -> Result<(), Limit> {
     let mut threads = unfold::unfold_all(program, unfolding)?;
     if budget.rounds_suffice {
-        // What is unknown for another reason than its rounds stays so.
+        // A limit other than the number of iterations still applies.
         let beyond = |path: &Path<Ptx>| path.cut_at().is_some_and(|(limit, _)| limit == Limit::Unroll);
         threads.iter_mut().for_each(|paths| paths.retain(|path| !beyond(path)));
     }
@@ -232,7 +235,7 @@ fn run_rounds(
     combinations(&threads, &mut Vec::with_capacity(threads.len()), &mut |paths| {
         budget.choose()?;
         let limit = paths.iter().find_map(|path| path.cut_at()).map(|(limit, _)| limit);
-        // That no thread goes on in an unknown manner was found with all dependencies.
+        // The absence of paths that are cut was established with all dependencies.
         let known = limit.is_some() && (goal.certain || cut == limit || cut.is_some() && limit == Some(Limit::Unroll));
         if goal.reached() || known {
             return Ok(());
@@ -254,7 +257,7 @@ fn run_rounds(
     cut.filter(|_| !goal.reached()).map_or(Ok(()), Err)
 }
 
-/// Calls `each` with one path of each thread, for all choices.
+/// Calls `each` with every choice of one path for each thread.
 pub(crate) fn combinations<'p, L: crate::program::Language>(
     threads: &'p [Vec<Path<L>>],
     chosen: &mut Vec<&'p Path<L>>,
@@ -271,16 +274,17 @@ pub(crate) fn combinations<'p, L: crate::program::Language>(
     Ok(())
 }
 
-/// Arrivals and waits at barriers with a quorum, of which there may be many divisions into phases.
+/// The maximum number of arrivals and waits at barriers with a quorum: they may have many divisions into phases.
 const MAX_QUORUM_EVENTS: usize = 24;
 /// The pairs of `fence.sc` whose order the search chooses.
 ///
-/// Where every two are ordered, the order of two that nothing precedes in their threads tells nothing: what comes before one of
-/// them does so through another fence, which has its own order with the second. The same holds of two that nothing follows.
+/// If every two fences are ordered, the search does not choose the order of two fences that no event precedes in their
+/// threads: an event that precedes the first one does so through another fence, which has its own order with the
+/// second. The same holds of two fences that no event follows.
 fn ordered_fences(x: &Skeleton<Ptx>, morally_strong: &Relation) -> Vec<(usize, usize)> {
     let fences = relations::sc_fences(x);
     if (Set::first(x.len()) - x.inits - x.host).is_empty() {
-        // Barriers of the host alone are ordered by what takes effect before what.
+        // Without events of a GPU, the order in which effects take place orders the barriers of the host.
         return Vec::new();
     }
     let others = Set::first(x.len()) - fences - x.inits;
@@ -293,7 +297,7 @@ fn ordered_fences(x: &Skeleton<Ptx>, morally_strong: &Relation) -> Vec<(usize, u
     pairs.filter(|&(a, b)| a < b && !alike(a, b)).collect()
 }
 
-/// Whether an event is not in the generic proxy, or orders another one.
+/// Whether an event is outside of the generic proxy, or orders another proxy.
 fn is_proxied(kind: &EventKind<Ptx>) -> bool {
     match kind {
         EventKind::Read(access) | EventKind::Write(access) => access.proxy != Proxy::Generic,
@@ -303,7 +307,7 @@ fn is_proxied(kind: &EventKind<Ptx>) -> bool {
     }
 }
 
-/// The writes that each read may read: those of its location that do not follow it.
+/// The writes that each read may read from: the writes to its location that do not follow it.
 fn possible_sources(x: &Skeleton<Ptx>) -> [Set; MAX_EVENTS] {
     let mut sources = [Set(0); MAX_EVENTS];
     for read in x.reads {
@@ -317,9 +321,10 @@ fn possible_sources(x: &Skeleton<Ptx>) -> [Set; MAX_EVENTS] {
 
 /// The first writes of equal threads, in pairs.
 ///
-/// Threads are equal if they run the same code along the same path, in places that differ for no other thread, and if nobody
-/// observes their registers. Of an execution and those in which such threads change places, all end alike; where their writes are
-/// morally strong, and so ordered by coherence, one of these executions has them in the order of the threads.
+/// Threads are equal if they run the same code along the same path, at places that have the same relation to every
+/// other thread, and if no register of theirs is observed. Executions that differ by a permutation of equal threads
+/// have the same final state. If the writes of these threads are morally strong, and so ordered by coherence, one of
+/// these executions has them in the order of the threads.
 fn alike_writes(program: &Program<Ptx>, c: &Combination<Ptx>, morally_strong: &Relation) -> Vec<(usize, usize)> {
     let places: Vec<_> = program.threads.iter().map(|thread| thread.place).collect();
     let observed = |thread: usize| program.threads[thread].registers.iter().any(|register| register.observed);
@@ -343,7 +348,7 @@ fn alike_writes(program: &Program<Ptx>, c: &Combination<Ptx>, morally_strong: &R
     };
     let mut pairs = Vec::new();
     for b in 1..places.len() {
-        // Each is compared with the last one before it that it is like.
+        // Each thread is compared with the last earlier thread that equals it.
         let Some(a) = (0..b).rev().find(|&a| alike(a, b)) else { continue };
         if let (Some(one), Some(other)) = (first(a), first(b))
             && morally_strong.contains(one, other)
@@ -354,7 +359,7 @@ fn alike_writes(program: &Program<Ptx>, c: &Combination<Ptx>, morally_strong: &R
     pairs
 }
 
-/// What [`Search::follow`] changes.
+/// The state before [`Search::follow`].
 struct Before {
     sources: [Set; MAX_EVENTS],
     sc_pairs: Vec<(usize, usize)>,
@@ -426,7 +431,7 @@ impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
             solved: None,
             unsolved: false,
         };
-        // Equations are about all values at once.
+        // Equations concern all values at once.
         let outer = if search.goal.certain || search.has_host() { x.reads } else { search.outer_reads() };
         let observed = search.registers.iter().fold(Set(0), |set, &(thread, term)| set | c.sources(thread, term));
         search.outer = outer;
@@ -462,8 +467,8 @@ impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
         search
     }
 
-    /// Whether every two writes of a location are morally strong, but for the first, and every read of a read-modify-write is with
-    /// all writes but its own.
+    /// Whether every two writes of a location, except the initial one, are morally strong, and every read of a
+    /// read-modify-write is morally strong with all writes except its own.
     fn is_total(&self, events: Set) -> bool {
         let x = &self.c.skeleton;
         let writes = (events & x.writes) - x.inits;
@@ -508,10 +513,10 @@ impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
             }
         }
         if self.asynchronous || self.goal.race.is_some() {
-            // What is strong is part of the order of execution, and of observation.
+            // Strong reads are part of execution order and of observation order.
             outer = outer | (x.reads & relations::strong(x));
         }
-        // What an outer read returns must not depend on an inner one.
+        // The value of an outer read must not depend on an inner read.
         loop {
             let before = outer;
             for &location in &self.c.locations {
@@ -527,16 +532,16 @@ impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
         }
     }
 
-    /// Whether a loop may run beyond its bound: whether there is an execution in which it arrives there.
+    /// Whether a loop may run beyond its bound: whether there is an execution that reaches the bound.
     ///
-    /// Take any execution, and leave out all that a thread does behind the bound. No axiom forbids an execution with fewer
-    /// events, but what read from those events has lost its source; here it may have any value. What is left of those events
-    /// is that they depend on what led there (section 8.10.4). If there is no such execution, then no execution has a thread
-    /// behind the bound.
+    /// Take any execution, and omit all events of a thread beyond the bound. No axiom forbids an execution with fewer
+    /// events, except that the reads from those events lose their source; here they may return any value. The remaining
+    /// property of those events is that they depend on the reads that led there (section 8.10.4). If there is no such
+    /// execution, then no execution has a thread beyond the bound.
     fn is_feasible(&mut self) -> Result<bool, Limit> {
         let x = &self.c.skeleton;
-        // Whoever waits at a barrier may wait for those behind the bound: where they are counted, or bring values along, what
-        // is left is no execution.
+        // A thread that waits at a barrier may wait for a thread beyond the bound. If the barrier counts threads or
+        // combines their values, the events up to the bound are not an execution.
         let counted = |barrier: &PathBarrier| barrier.quorum.is_some() || barrier.reduction.is_some();
         if self.asynchronous || self.c.barriers().any(|(.., barrier)| counted(barrier)) {
             return Ok(true);
@@ -545,7 +550,7 @@ impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
         self.unknown = x.filter(|event| event.kind == EventKind::Beyond { known: false });
         for beyond in self.beyond {
             for read in x.reads {
-                // A thread reads from its own later writes at most through another proxy.
+                // A thread reads from its own later writes only through another proxy.
                 let other = !x.same_thread(read, beyond) || !self.plain;
                 if other && x.events[read].location.variable == x.events[beyond].location.variable {
                     self.sources[read].insert(beyond);
@@ -577,7 +582,7 @@ impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
             return Err(Limit::Quorum);
         }
         if self.c.barriers().next().is_some() {
-            // Barriers whose names are constants are settled before all else.
+            // Barriers whose names are constants are settled first.
             let known = |_: usize| None;
             if let Some(phases) = barrier::phases(self.c, &known, self.budget)?.filter(|phases| phases.len() == 1) {
                 self.barriers_first = true;
@@ -614,7 +619,7 @@ impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
             );
             let cb = asynchronous::enter_operations(x, &next.cb, self.conventions.readings);
             let preserved = proxies::all_preserved(x, &cb, &order, self.conventions);
-            // No read is of a later write (section 8.10.6).
+            // No read returns a later write (section 8.10.6).
             let sources = self.sources;
             x.reads.for_each(|read| self.sources[read] = sources[read] - preserved.row(read));
             let result = self.begin(&next);
@@ -625,13 +630,13 @@ impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
         Ok(())
     }
 
-    /// Chooses sources for all reads. Where a formula is asked, and that takes long, a solver chooses; what it finds, the search goes
-    /// through.
+    /// Chooses sources for all reads. If the question is a formula, and the search takes long, a solver chooses, and
+    /// the search verifies the solver's choices.
     fn begin(&mut self, choice: &Choice) -> Result<(), Limit> {
         let Some(question) = self.goal.question.filter(|_| self.has_clauses()) else {
             return self.outer(choice, self.outer);
         };
-        // Of values that depend on themselves, the solver knows more.
+        // The solver handles values that depend on themselves better than the search.
         let all = self.budget.allow(if self.goal.certain { 0 } else { question.tried });
         let tried = self.outer(choice, self.outer);
         if !self.budget.go_on(all) || tried != Err(Limit::Choices) {
@@ -645,7 +650,7 @@ impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
                     let before = self.follow(&found);
                     self.outer(choice, self.outer)?;
                     self.go_back(before);
-                    debug_assert!(self.done() || !found.is_certain, "a solution of the clauses is no execution");
+                    debug_assert!(self.done() || !found.is_certain, "a solution of the clauses is not an execution");
                     refuted.push(*found);
                 }
                 Answer::None { thin_air } => {
@@ -657,7 +662,7 @@ impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
         Ok(())
     }
 
-    /// Leaves nothing to choose but what was found. Gives what there was before.
+    /// Restricts the choices to the found solution. Returns the choices before the restriction.
     fn follow(&mut self, found: &Found) -> Before {
         let alike = self.locations.iter().map(|at| at.alike.clone()).collect();
         let before = Before { sources: self.sources, sc_pairs: self.sc_pairs.clone(), alike };
@@ -688,7 +693,7 @@ impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
             for wait in *waits {
                 self.phases[wait] = *arrivals;
             }
-            // What a reduction gives depends on what all bring along, and not on itself.
+            // The result of a reduction depends on the operands of all arrivals, and not on itself.
             for wait in waits.filter(|&wait| barrier::reduces(self.c, wait)) {
                 for arrival in *arrivals {
                     if choice.dep.contains(wait, arrival) {
@@ -716,7 +721,7 @@ impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
             let initialized = asynchronous::initialized(&self.c.skeleton, &observed, self.conventions.readings);
             initialized.pairs().for_each(|(a, b)| choice.order(a, b));
         }
-        // Nobody passes a barrier before those who pass it after him.
+        // A wait must not precede itself in base causality order.
         let waits = phases.0.iter().fold(Set(0), |all, (_, waits)| all | *waits);
         let result = match { waits }.any(|wait| choice.cb.contains(wait, wait)) {
             true => Ok(()),
@@ -726,7 +731,7 @@ impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
         result
     }
 
-    /// Chooses sources for the open reads.
+    /// Chooses sources for the reads that have none yet.
     fn outer(&mut self, choice: &Choice, open: Set) -> Result<(), Limit> {
         if self.done() {
             return Ok(());
@@ -752,7 +757,7 @@ impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
         Ok(())
     }
 
-    /// The open read to go on with. Where branches depend on values, it is one that a value waits for.
+    /// The next read to choose a source for. If branches depend on values, it is a read that such a value waits for.
     fn next(&self, choice: &Choice, mut open: Set) -> Option<usize> {
         let awaited = |read| self.c.written_sources(usize::from(choice.rf[read])) & open;
         if self.constraints.is_empty() && self.required.is_empty() {
@@ -773,7 +778,7 @@ impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
         Ok(())
     }
 
-    /// Whether the final state may still have what is required of its registers.
+    /// Whether the final state may still have the required register values.
     fn required_hold(&self, rf: &[u8; MAX_EVENTS]) -> bool {
         self.required.iter().all(|&(thread, term, value)| {
             self.c.term(thread, term, &|event| self.read(rf, event)).is_none_or(|known| known == value)
@@ -796,7 +801,7 @@ impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
             })
     }
 
-    /// Whether two terms have the same value, whatever it is: they lead to the same write.
+    /// Whether two terms have the same, possibly unknown, value because both copy the same write.
     fn same(&self, rf: &[u8; MAX_EVENTS], thread: usize, a: Term, b: Term) -> bool {
         let origin = |term| self.c.origin(thread, term, &|read| self.source(rf, read));
         origin(a) == origin(b)
@@ -846,7 +851,7 @@ impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
         Ok(())
     }
 
-    /// Solves each location, and multiplies.
+    /// Solves each location, and combines the results.
     fn locations(&mut self, choice: &Choice, sc: &Relation) -> Result<(), Limit> {
         let x = &self.c.skeleton;
         let mut preserved = choice.cb;

@@ -1,4 +1,4 @@
-//! What came of one litmus test.
+//! The answer for one litmus test.
 
 use std::time::Duration;
 
@@ -7,21 +7,22 @@ use serde::{Serialize, Serializer};
 
 use crate::report::{diagram::Diagram, orderings::Other, race::DataRace};
 
-/// What is known of one test.
+/// The answer for one test.
 #[derive(Serialize)]
 pub struct Answer {
     /// The path of the test, as the user gave it.
     pub file: String,
     /// The name in the header of the test.
     pub name: String,
-    /// Whether the condition holds; `None` if that is not known.
+    /// Whether the condition holds; `None` if the search did not decide it.
     pub holds: Option<bool>,
-    /// Asynchronous operations that nothing orders: with them, no condition holds.
+    /// Conflicting asynchronous operations without an order: in the presence of such a race, no condition holds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub race: Option<DataRace>,
-    /// `None` if the condition was decided without all of them.
+    /// The number of outcomes; `None` if the condition was decided without all of them.
     pub outcomes: Option<usize>,
-    /// What the search tried: choices of all that is read, in each part of a test that it solves by itself.
+    /// The number of choices that the search tried: sources of all reads, in each part of a test that is solved
+    /// separately.
     pub candidates: u64,
     #[serde(skip)]
     /// The verdict, with its evidence.
@@ -29,25 +30,25 @@ pub struct Answer {
     #[serde(rename = "ms", serialize_with = "milliseconds")]
     /// The time that the search took.
     pub time: Duration,
-    /// Why it is not known.
+    /// The reason why the verdict is unknown.
     #[serde(skip)]
     pub unknown: Option<Limit>,
-    /// What may be weaker, in all tests of the file together.
+    /// The orderings that may be weaker, in all tests of the file together.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub weaker: Option<Vec<Other>>,
-    /// What, each by itself, would make it hold.
+    /// The remedies. Each of them makes the test hold.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub remedies: Vec<Vec<Other>>,
 }
 
-/// The outcomes that a search came to.
+/// The outcomes that a search found.
 pub struct Found {
     pub outcomes: usize,
-    /// Whether there are no others.
+    /// Whether these are all outcomes.
     pub all: bool,
 }
 
-/// What is known, with what is printed and drawn of it.
+/// The answer, with its text and its drawing.
 pub struct TestReport {
     /// The answer as data.
     pub answer: Answer,
@@ -55,7 +56,7 @@ pub struct TestReport {
     pub text: String,
     /// The drawing of an execution, if the question asks for it.
     pub diagram: Option<Diagram>,
-    /// What may be a mistake, with its place.
+    /// Warnings about possible mistakes, with their positions.
     pub warnings: Vec<String>,
 }
 

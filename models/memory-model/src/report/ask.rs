@@ -18,23 +18,23 @@ use crate::report::{
     subject::Subject,
 };
 
-/// The choices that are tried to count all final states, before the condition alone is decided.
+/// The maximum number of choices for the enumeration of all final states. Beyond it, only the condition is decided.
 const COUNTED: u64 = 200_000;
 
-/// What is asked about tests.
+/// The question about tests, with its options.
 #[derive(Clone, Copy, Debug)]
 pub struct Question {
     /// The conventions of the model.
     pub conventions: Conventions,
     /// The bounds of the search.
     pub limits: Limits,
-    /// How many outcomes the text has, at the most.
+    /// The maximum number of outcomes in the text.
     pub outcomes: Option<usize>,
-    /// Whether the text has an execution.
+    /// Whether the text shows an execution.
     pub explain: bool,
     /// Whether an execution is drawn.
     pub draw: bool,
-    /// Whether weaker orderings and scopes are looked for.
+    /// Whether to look for weaker orderings and scopes.
     pub minimize: bool,
 }
 
@@ -47,7 +47,7 @@ impl Question {
             orderings::minimized(&all, conventions, limits)
         });
         let mut answers: Vec<TestReport> = subjects.into_iter().map(|subject| self.ask_one(subject)).collect();
-        // It is about all tests of the file, and stands behind the last.
+        // The weaker orderings concern all tests of the file, and follow the last answer.
         if let (Some(last), Some(weaker)) = (answers.last_mut(), weaker) {
             last.text += &print::weaker(&weaker);
             last.answer.weaker = Some(weaker);
@@ -60,9 +60,9 @@ impl Question {
         let litmus = &subject.litmus;
 
         let start = Instant::now();
-        // The verdict has one limit, however many searches it takes.
+        // The time limit is for the verdict as a whole, even if it takes several searches.
         let left = || Limits { time: limits.time.map(|time| time.saturating_sub(start.elapsed())), ..limits };
-        // Where there are many final states, the condition is decided without them.
+        // If there are many final states, the condition is decided without them.
         let counted =
             if self.outcomes.is_some() { limits } else { Limits { choices: limits.choices.min(COUNTED), ..limits } };
         let outcomes = search::outcomes(&litmus.program, conventions, counted);
@@ -73,7 +73,7 @@ impl Question {
             }
             verdict => Decision { verdict, candidates: 0, execution: None },
         };
-        // Where there is a data race, or may be one, no condition is known to hold.
+        // If there is a data race, or may be one, the condition is not known to hold.
         let (race, found) = match race::of(&subject, conventions, left()) {
             Ok(race) => (race, found),
             Err(limit) => (None, Decision { verdict: Err(limit), ..found }),

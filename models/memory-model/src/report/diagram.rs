@@ -1,4 +1,4 @@
-//! An execution as a picture has it: instructions, and the relations between them that a reader wants to see.
+//! The drawing of an execution: instructions, and the relations between them that help a reader.
 
 use crate::{
     asynchronous::Step,
@@ -22,9 +22,9 @@ use crate::report::subject::Subject;
 pub struct Diagram {
     /// The name of the litmus test.
     pub name: String,
-    /// What is shown: that the outcome is allowed, or what forbids it.
+    /// The subject of the drawing: that the outcome is allowed, or the axiom that forbids it.
     pub caption: String,
-    /// In the order of their places.
+    /// The threads, in the order of their places.
     pub threads: Vec<Thread>,
     /// First the initial writes, then thread by thread, in program order.
     pub nodes: Vec<Node>,
@@ -32,17 +32,17 @@ pub struct Diagram {
     pub edges: Vec<Edge>,
     /// Indices of nodes, each with the relation that leads to the next.
     pub cycle: Vec<(usize, &'static Relations)>,
-    /// What the cycle is.
+    /// The kind of the cycle.
     pub marked: Marked,
 }
 
-/// What is marked in a picture.
+/// The kind of the marked cycle in a picture.
 #[derive(Clone, Copy, PartialEq, Eq, Display)]
 #[strum(serialize_all = "lowercase")]
 pub enum Marked {
-    /// What the model forbids.
+    /// A cycle that the model forbids.
     Cycle,
-    /// Two operations that nothing orders.
+    /// Two operations without an order.
     Race,
 }
 
@@ -51,7 +51,7 @@ pub struct Thread {
     pub place: Place,
 }
 
-/// What groups threads, from wide to narrow.
+/// A level of the grouping of threads, from wide to narrow.
 pub struct Level {
     pub color: &'static str,
     /// The group that a place is in.
@@ -69,11 +69,11 @@ fn device(place: &Place) -> Option<String> {
     Some(if host.is_host() { format!("host, {host}") } else { format!("gpu {}", place.gpu) })
 }
 
-/// Of the characters of a source line in a picture.
+/// The maximum number of characters of a source line in a picture.
 const SOURCE_WIDTH: usize = 56;
 
 impl Node {
-    /// The line of the source, not longer than pictures have room for.
+    /// The line of the source, shortened to the room in a picture.
     pub fn source_in_picture(&self) -> Option<String> {
         let source = self.source.as_ref()?;
         let is_long = source.chars().count() > SOURCE_WIDTH;
@@ -82,21 +82,21 @@ impl Node {
     }
 }
 
-/// An initial write, or one execution of an instruction: its read and its write, or all elements of a vector, together. Of an
-/// asynchronous one its start, its memory operations, and its completion.
+/// An initial write, or one execution of an instruction: its read and its write, or all elements of a vector, together.
+/// An asynchronous instruction has a node for its start, its memory operations, its completion, and its arrival.
 pub struct Node {
-    /// A letter, by which texts speak of it.
+    /// A letter by which texts refer to the node.
     pub name: String,
     /// An index into [`Diagram::threads`].
     pub thread: Option<usize>,
     pub instruction: String,
     /// The line of the source.
     pub source: Option<String>,
-    /// What it reads and writes.
+    /// The values that it reads and writes.
     pub effect: String,
-    /// The same, with where it reads from.
+    /// The same, with the sources of the reads.
     pub effect_from: String,
-    /// Whether it happens later than its thread issues it, in no program order.
+    /// Whether it happens later than its thread issues it, outside of program order.
     pub later: bool,
 }
 
@@ -108,12 +108,12 @@ pub struct Edge {
     pub in_cycle: bool,
 }
 
-/// A relation, as pictures and texts name it.
+/// A relation, with its name in pictures and texts.
 #[derive(PartialEq, Eq)]
 pub struct Relations {
     pub name: &'static str,
     pub color: &'static str,
-    /// Between two events.
+    /// The verb between two events in a text.
     pub words: &'static str,
 }
 
@@ -133,19 +133,19 @@ pub const RELATIONS: [Relations; 24] = [
     Relations { name: "operation",      color: "#8a8f98", words: "is followed, in one asynchronous operation, by" },
     Relations { name: "complete",       color: "#1a7f37", words: "is complete before" },
     Relations { name: "pipe",           color: "#0b7285", words: "is pipelined with" },
-    Relations { name: "phase",          color: "#8250df", words: "arrives in the phase of the mbarrier that is waited for by" },
+    Relations { name: "phase",          color: "#8250df", words: "arrives in the mbarrier phase of the wait" },
     Relations { name: "signal",         color: "#1a7f37", words: "asks for" },
     Relations { name: "fence",          color: "#9a6700", words: "starts before" },
     Relations { name: "init",           color: "#9a6700", words: "initializes the mbarrier of" },
     Relations { name: "race",           color: "#cf222e", words: "is not ordered with" },
     Relations { name: "dependency",     color: "#57606a", words: "gives a value that decides" },
     Relations { name: "open dependency", color: "#57606a", words: "gives a value that may or may not decide" },
-    Relations { name: "rmw",            color: "#57606a", words: "is of one atomic operation with" },
-    Relations { name: "local",          color: "#8a8f98", words: "is kept by its processor in front of" },
+    Relations { name: "rmw",            color: "#57606a", words: "is in the same atomic operation as" },
+    Relations { name: "local",          color: "#8a8f98", words: "is kept in order by its processor before" },
     Relations { name: "before",         color: "#57606a", words: "precedes" },
 ];
 
-/// The names are those of the library's cycles.
+/// The relation with this name, as the library's cycles use it.
 fn relation(name: &str) -> &'static Relations {
     RELATIONS.iter().find(|relation| relation.name == name).unwrap_or(&RELATIONS[RELATIONS.len() - 1])
 }
@@ -229,7 +229,7 @@ impl Diagram {
         self.cycle.iter().any(|&(other, _)| other == node)
     }
 
-    /// Whether a node follows another at once in one thread.
+    /// Whether a node immediately follows another in one thread.
     pub fn adjacent(&self, from: usize, to: usize) -> bool {
         from + 1 == to && self.nodes[from].thread.is_some() && self.nodes[from].thread == self.nodes[to].thread
     }
@@ -243,11 +243,11 @@ enum Part {
     #[strum(serialize = "memory operations")]
     Operations,
     Completion,
-    /// The arrival at an mbarrier that a thread asked for.
+    /// The arrival at an mbarrier that a thread requested.
     Arrival,
 }
 
-/// Which part of an asynchronous operation an event is.
+/// The part of an asynchronous operation that an event is.
 fn part(execution: &Execution<Ptx>, event: usize) -> Option<Part> {
     let event = &execution.skeleton.events[event];
     match event.kind {
@@ -268,7 +268,7 @@ fn same_instruction(execution: &Execution<Ptx>, a: usize, b: usize) -> bool {
     first.thread.is_some() && (first.thread, first.statement) == (second.thread, second.statement) && one && same_part
 }
 
-/// The edges that each picture has. What follows from others is left out.
+/// The edges that every picture has, without those that follow by transitivity.
 fn drawn(
     execution: &Execution<Ptx>,
     conventions: Conventions,
@@ -298,7 +298,7 @@ fn drawn(
     edges.filter(|(from, to, _)| from != to).collect()
 }
 
-/// The steps of the order of execution that concern asynchronous operations. What follows from others is left out.
+/// The steps of execution order that concern asynchronous operations, without those that follow by transitivity.
 fn asynchronous(execution: &Execution<Ptx>, judged: &Judged) -> Vec<(&'static str, (usize, usize))> {
     let x = &execution.skeleton;
     if (0..x.len()).all(|event| part(execution, event).is_none()) {
@@ -336,7 +336,7 @@ fn instruction(subject: &Subject, execution: &Execution<Ptx>, event: usize) -> S
     known.unwrap_or_else(|| "initial value".into())
 }
 
-/// What events read and write; with `names`, from where they read.
+/// The values that events read and write; with `names`, also the sources of the reads.
 fn effect(litmus: &Litmus, execution: &Execution<Ptx>, events: &[usize], names: Option<&Vec<usize>>) -> String {
     let x = &execution.skeleton;
     let of = |event: usize| {

@@ -1,4 +1,4 @@
-//! The picture as a graph for graphviz.
+//! The drawing as a graph for Graphviz.
 
 use crate::report::diagram::{Diagram, LEVELS, Relations};
 
@@ -10,7 +10,7 @@ pub fn dot(diagram: &Diagram) -> String {
     let initial: Vec<usize> = (0..diagram.nodes.len()).filter(|&node| diagram.nodes[node].thread.is_none()).collect();
     initial.iter().for_each(|&index| text += &format!("  {}\n", node(diagram, index)));
     text += &places(diagram);
-    // Initial writes stand above all threads.
+    // Initial writes are above all threads.
     let first = |thread| diagram.nodes.iter().find(|node| node.thread == Some(thread));
     for first in (0..diagram.threads.len()).filter_map(first) {
         initial.iter().for_each(|&index| text += &invisible(&diagram.nodes[index].name, &first.name));
@@ -22,7 +22,7 @@ pub fn dot(diagram: &Diagram) -> String {
         if edge.in_cycle {
             attributes += ", penwidth=3";
         }
-        // Only program order puts instructions below each other.
+        // Only edges of program order place instructions below each other.
         attributes += match diagram.nodes[edge.from].thread {
             _ if diagram.adjacent(edge.from, edge.to) => ", weight=9",
             Some(_) => ", constraint=false",
@@ -34,7 +34,7 @@ pub fn dot(diagram: &Diagram) -> String {
     text + &legend(diagram) + "}\n"
 }
 
-/// The names of the relations, below each other.
+/// The names of the relations, one per line.
 fn legend(diagram: &Diagram) -> String {
     let mut text = "  subgraph cluster_legend { label=\"\";\n".to_owned();
     for Relations { name, color, words } in diagram.legend() {
@@ -91,11 +91,11 @@ fn node(diagram: &Diagram, index: usize) -> String {
     let lines = [Some(first), Some(node.effect.clone()), node.source_in_picture()];
     let border = if node.later { format!("{border}, style=dashed") } else { border.to_owned() };
     let lines: Vec<String> = lines.into_iter().flatten().filter(|line| !line.is_empty()).collect();
-    // A letter may be a word of the language.
+    // A letter may be a keyword of the language.
     format!("{} [label={}{border}];", quoted(&node.name), quoted(&lines.join("\n")))
 }
 
-/// A string of graphviz's language.
+/// A string in the language of Graphviz.
 fn quoted(text: &str) -> String {
     format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n"))
 }

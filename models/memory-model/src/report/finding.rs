@@ -12,7 +12,7 @@ use crate::report::{
     subject::Subject,
 };
 
-/// A litmus test, and the execution of it that has a data race. Nothing if it has none.
+/// The execution of a litmus test that has a data race; `None` if it has none.
 pub fn shown(text: &str, readings: Readings) -> Option<String> {
     let Read { litmus, lines, warnings: _ } = Litmus::read_with_lines(text, Default::default()).ok()?;
     let subject = Subject { file: String::new(), litmus, compiled: None, lines, warnings: Vec::new() };

@@ -1,4 +1,4 @@
-//! Which orderings a test could do without, and which it lacks.
+//! The orderings that a test does not need, and the orderings that it lacks.
 
 use std::time::Duration;
 
@@ -20,30 +20,30 @@ use ptx_isa::columns::columns;
 
 use crate::report::subject::Subject;
 
-/// An instruction that may be another one.
+/// A replacement of an instruction.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Other {
     /// The line of the source, if it is known; else the thread.
     pub place: String,
     /// The instruction without its operands.
     pub from: String,
-    /// What it may be in its place; nothing for none at all.
+    /// The replacement; `None` if the instruction is removed.
     pub to: Option<String>,
 }
 
-/// Where one instruction of the source stands in the threads of each test.
+/// The positions of one source instruction in the threads of each test.
 struct Group {
     place: String,
-    /// What tells instructions apart.
+    /// The key that distinguishes instructions.
     key: (String, String),
-    /// For each test.
+    /// The statements in each test.
     at: Vec<Vec<At>>,
 }
 
-/// A search that decides many programs takes no longer than this for each.
+/// The maximum time for each program of a search that decides many programs.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// The instructions of the tests: what a source has once, compilers may have made several of.
+/// The instructions of the tests, grouped by source instruction: a compiler may have made several from one.
 fn groups(subjects: &[&Subject]) -> Vec<Group> {
     let mut groups: Vec<Group> = Vec::new();
     for (test, subject) in subjects.iter().enumerate() {
@@ -81,13 +81,13 @@ fn groups(subjects: &[&Subject]) -> Vec<Group> {
 }
 
 impl Group {
-    /// The instruction in one of the programs.
+    /// The first statement of the instruction in any of the programs.
     fn first(&self) -> Option<(usize, At)> {
         self.at.iter().enumerate().find_map(|(test, at)| Some((test, *at.first()?)))
     }
 
-    /// Whether the scope of a change has all who access the same memory. Otherwise what races may make a test hold, since no execution
-    /// of it ends any more.
+    /// Whether the scope of a change includes all threads that access the same memory. Otherwise a race may make a test
+    /// hold, since no execution of the test is complete any more.
     fn stays_atomic(&self, change: &Change, least: &[Vec<Vec<Scope>>]) -> bool {
         let Change::Access(access) = change else { return true };
         let all = self.at.iter().zip(least).flat_map(|(at, least)| at.iter().map(|(p, s)| least[*p][*s]));
@@ -121,7 +121,8 @@ fn holds(subject: &Subject, program: &Program, conventions: Conventions, limits:
         && (!is_asynchronous(program) || matches!(search::race(program, conventions, limits), Ok(None)))
 }
 
-/// What may be weaker, all at the same time, such that each test still holds. Nothing if one does not.
+/// The changes to weaker orderings that can be made together such that each test still holds. The list is empty if a
+/// test does not hold.
 pub fn minimized(subjects: &[&Subject], conventions: Conventions, limits: Limits) -> Vec<Other> {
     let mut programs: Vec<Program> = subjects.iter().map(|subject| subject.litmus.program.clone()).collect();
     let all_hold = |programs: &[Program]| {
@@ -150,8 +151,8 @@ pub fn minimized(subjects: &[&Subject], conventions: Conventions, limits: Limits
     found
 }
 
-/// What, by itself, would make a test hold that does not: each line is one remedy, the weakest at its place. Where no one change
-/// does, two.
+/// The remedies of a test that does not hold: each line is one remedy, the weakest at its place. If no single change is
+/// a remedy, the remedies are pairs of changes.
 pub fn remedies(subject: &Subject, conventions: Conventions, limits: Limits) -> Vec<Vec<Other>> {
     if subject.litmus.condition.quantifier == Quantifier::Exists {
         return Vec::new();
@@ -193,7 +194,8 @@ pub fn remedies(subject: &Subject, conventions: Conventions, limits: Limits) -> 
     found
 }
 
-/// The first of changes that works, where they are in the order of [`stronger`]: what is too weak at its strongest is not tried.
+/// The first change that works, in the order of [`stronger`]. If the strongest change does not work, the weaker ones
+/// are not tried.
 fn weakest(changes: &[Change], works: impl Fn(&Change) -> bool) -> Option<&Change> {
     let (barriers, others): (Vec<_>, Vec<_>) = changes.iter().partition(|change| **change == Change::BarrierBefore);
     let tried = if others.last().is_some_and(|most| works(most)) { others } else { barriers };

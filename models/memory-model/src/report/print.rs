@@ -1,4 +1,4 @@
-//! What is known of litmus tests, as text.
+//! The results of litmus tests, as text.
 
 use crate::{
     condition::{Formula, Quantifier},
@@ -28,7 +28,7 @@ use crate::report::{
 
 /// The execution that decides the condition.
 pub struct Shown {
-    /// What is known of the outcome, in a sentence.
+    /// The result for the outcome, in a sentence.
     caption: String,
     pub diagram: Option<Diagram>,
 }
@@ -41,7 +41,7 @@ impl Shown {
     }
 }
 
-/// What has the outcome of the condition, or what is wrong with an execution that had it.
+/// The execution that has the outcome of the condition, or the violated axiom of an execution that would have it.
 pub fn show(subject: &Subject, found: &Decision, conventions: Conventions, limits: Limits) -> Shown {
     let litmus = &subject.litmus;
     let Litmus { program, condition, .. } = litmus;
@@ -61,9 +61,10 @@ pub fn show(subject: &Subject, found: &Decision, conventions: Conventions, limit
             let known = found.execution.as_ref().map(|execution| (Execution::clone(execution), Cycle::new()));
             (format!("{formula} is allowed"), known.or_else(|| witness(&decides)))
         }
-        Err(Limit::Hangs) => {
-            ("No execution ends: in each, a thread waits at a barrier or in a loop for what never comes".into(), None)
-        }
+        Err(Limit::Hangs) => (
+            "No execution ends: in each, a thread waits at a barrier or in a loop for an event that never comes".into(),
+            None,
+        ),
         Err(limit) => {
             let open = (limit == Limit::ThinAir).then(|| search::speculation(program, condition, conventions, limits));
             let known = open.flatten().map(|Speculation { execution, cycle }| (execution, cycle));
@@ -81,14 +82,14 @@ pub fn show(subject: &Subject, found: &Decision, conventions: Conventions, limit
                     let by = format!("by the axiom {axiom}, {}", axiom.source());
                     (format!("{formula} is forbidden {by}"), Some((execution, cycle)))
                 }
-                // Of a kernel, any execution tells nobody anything.
+                // For a kernel, an arbitrary execution is not helpful.
                 Explanation::Unknown(_) if subject.compiled.is_some() => (format!("{formula} is forbidden"), None),
                 Explanation::Unknown(limit) => {
-                    (format!("{formula} is forbidden; why was not found: {limit}"), witness(&|_| true))
+                    (format!("{formula} is forbidden; the reason was not found: {limit}"), witness(&|_| true))
                 }
-                // Allowed it is not: all outcomes are known.
+                // The outcome is not allowed: all outcomes are known.
                 Explanation::NoCandidate | Explanation::Allowed(_) => {
-                    (format!("{formula} is impossible, whatever is read from where"), witness(&|_| true))
+                    (format!("{formula} is impossible in every candidate execution"), witness(&|_| true))
                 }
             }
         }
@@ -98,7 +99,7 @@ pub fn show(subject: &Subject, found: &Decision, conventions: Conventions, limit
     Shown { caption, diagram }
 }
 
-/// The dependencies of a cycle that an implementation may reason away.
+/// The dependencies of a cycle that an implementation may optimize away.
 fn open_dependencies(subject: &Subject, execution: &Execution<Ptx>, cycle: &Cycle) -> String {
     let statement = |event: usize| {
         let event = &execution.skeleton.events[event];
@@ -111,13 +112,13 @@ fn open_dependencies(subject: &Subject, execution: &Execution<Ptx>, cycle: &Cycl
     let next = cycle.iter().cycle().skip(1);
     let open = cycle.iter().zip(next).filter(|((_, name), _)| *name == search::OPEN);
     let open = open.map(|((read, _), (write, _))| match (statement(*read), statement(*write)) {
-        (read, write) if read == write => format!("of what {} writes on what it reads", shown(write)),
+        (read, write) if read == write => format!("of the write of {} on its read", shown(write)),
         (read, write) => format!("of {} on {}", shown(write), shown(read)),
     });
     open.collect::<Vec<_>>().join(", and ")
 }
 
-/// Why a verdict is unknown, and what to do.
+/// The reason why a verdict is unknown, and the option that may help.
 pub fn why(limit: Limit) -> String {
     let option = match limit {
         Limit::Unroll => " (--rounds)",
@@ -128,7 +129,7 @@ pub fn why(limit: Limit) -> String {
     format!("{limit}{option}")
 }
 
-/// What is known of a test: `holds`, `does not hold`, `races`.
+/// The verdict of a test as a word: `holds`, `does not hold`, `races`.
 pub fn word(answer: &Answer) -> &'static str {
     match (answer.holds, answer.unknown) {
         _ if answer.race.is_some() => "races",
@@ -150,7 +151,7 @@ fn counts(answer: &Answer) -> [String; 2] {
     [outcomes, format!("{:.2} ms", answer.time.as_secs_f64() * 1e3)]
 }
 
-/// All tests: what is said of each, or a line for each; and how many there are of each kind.
+/// The report on all tests: a full report or a line for each test, and the number of tests with each verdict.
 pub fn text(judged: &[TestReport], files: usize, in_full: bool) -> String {
     let line = |TestReport { answer, .. }: &TestReport| {
         let why = answer.unknown.iter().map(|limit| format!(": {}", why(*limit))).collect::<String>();
@@ -185,11 +186,11 @@ pub fn heading(answer: &Answer, subject: &Subject, conventions: Conventions, lim
     let mut text = format!("{}: {} {}\n", answer.file, answer.name, word(answer));
     answer.unknown.iter().for_each(|limit| text += &format!("  because {}\n", why(*limit)));
     if answer.unknown == Some(Limit::Unroll) {
-        // What would decide it was not found in so many rounds.
+        // The bounded number of iterations did not contain an execution that decides the condition.
         let (_, decided) = litmus.condition.decided_by();
         let word = if decided { "does not hold" } else { "holds" };
         let plural = if limits.rounds == 1 { "" } else { "s" };
-        text += &format!("  up to {} round{plural} of each loop, it {word}\n", limits.rounds);
+        text += &format!("  up to {} iteration{plural} of each loop, it {word}\n", limits.rounds);
     }
     if let (Some(limit), Some(compiled)) = (answer.unknown, &subject.compiled) {
         for (thread, line) in compiled.unknown(conventions, limits.rounds, limit) {
@@ -203,18 +204,18 @@ pub fn heading(answer: &Answer, subject: &Subject, conventions: Conventions, lim
     text + &format!("  {}\n", counts(answer).join(", "))
 }
 
-/// What may be weaker.
+/// The orderings and scopes that may be weaker.
 pub fn weaker(others: &[Other]) -> String {
     match others {
         [] => "\nNo ordering or scope may be weaker.\n".to_owned(),
         others => format!(
-            "\nTogether, these may be weaker, and all that the tests of this file ask for still holds:\n\n{}",
+            "\nAll of these may be weaker together, and the tests of this file still hold:\n\n{}",
             orderings::shown(others)
         ),
     }
 }
 
-/// What would make a test hold.
+/// The changes that would make a test hold.
 pub fn remedies(remedies: &[Vec<Other>]) -> String {
     let each = match remedies {
         [] => return String::new(),
@@ -230,10 +231,10 @@ pub fn remedies(remedies: &[Vec<Other>]) -> String {
     format!("\n{each}\n\n{text}")
 }
 
-/// How many outcomes are shown where not all are asked for.
+/// The number of outcomes that are shown unless all are requested.
 pub const OUTCOMES: usize = 200;
 
-/// The first of the rows below a header, and how many more there are.
+/// The first rows below a header, and the number of further rows.
 pub fn first_rows(header: Vec<String>, rows: impl ExactSizeIterator<Item = Vec<String>>, most: usize) -> String {
     let more = rows.len().saturating_sub(most);
     let text = columns(std::iter::once(header).chain(rows.take(most)));
@@ -251,7 +252,7 @@ pub fn outcomes(litmus: &Litmus, outcomes: &Outcomes, most: usize) -> String {
     let locations = (0..program.locations.len()).map(|index| Location(index as u16));
     let physical: Vec<_> = locations.filter(|&location| program.physical(location) == location).collect();
     let variables = || physical.iter().map(|location| &program.locations[usize::from(location.0)]);
-    // Of what one thread alone accesses, only that thread knows the value.
+    // The value of memory that a single thread accesses is not shown.
     let shown: Vec<bool> = layout.registers().iter().map(|_| true).chain(variables().map(|of| !of.private)).collect();
     let names = layout.registers().iter().map(register).chain(variables().map(|of| of.name.clone()));
     let names = names.zip(&shown).filter(|(_, shown)| **shown).map(|(name, _)| name);
@@ -268,7 +269,7 @@ pub fn outcomes(litmus: &Litmus, outcomes: &Outcomes, most: usize) -> String {
     });
     let open =
         if outcomes.speculative.is_empty() { "" } else { "; ?: forbidden by dependencies alone, which may not count" };
-    // What is not shown may be what was asked for.
+    // The starred states may be among those that are not shown.
     let starred = if states.len() > most {
         format!(", in {} of {}", states.iter().filter(|(state, _)| holds(state)).count(), states.len())
     } else {

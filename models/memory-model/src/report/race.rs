@@ -1,4 +1,4 @@
-//! Data races of asynchronous operations, as they are reported.
+//! Reports of data races of asynchronous operations.
 
 use crate::{
     outcome::Limits,
@@ -17,16 +17,16 @@ use strum::IntoEnumIterator;
 
 use crate::report::{diagram::Diagram, subject::Subject};
 
-/// Two operations that nothing orders, and what would order them.
+/// Two operations without an order, and the missing condition for an order.
 #[derive(Serialize)]
 pub struct DataRace {
     pub first: RacingInstruction,
     pub second: RacingInstruction,
-    /// What would be needed.
+    /// The missing condition.
     pub needed: &'static str,
-    /// Of the PTX manual.
+    /// The section of the PTX manual.
     pub section: &'static str,
-    /// How the manual is read where it leaves room.
+    /// The readings of the ambiguities in the manual.
     pub profile: String,
 }
 
@@ -34,12 +34,12 @@ pub struct DataRace {
 #[derive(Serialize)]
 pub struct RacingInstruction {
     pub thread: String,
-    /// In the test; of a kernel, in its PTX.
+    /// The line in the test; for a kernel, in its PTX.
     pub line: Option<usize>,
     pub instruction: String,
 }
 
-/// The data race of a test that has asynchronous operations; nothing of others.
+/// The data race of a test with asynchronous operations; `None` for a test without such operations.
 pub fn of(subject: &Subject, conventions: Conventions, limits: Limits) -> Result<Option<Race>, Limit> {
     let program = &subject.litmus.program;
     if is_asynchronous(program) { search::race(program, conventions, limits) } else { Ok(None) }
@@ -65,7 +65,7 @@ impl DataRace {
         }
     }
 
-    /// What is wrong, in sentences without the last full stop.
+    /// The description of the race, in sentences without the last full stop.
     pub fn caption(&self) -> String {
         let place = |RacingInstruction { thread, line, instruction }: &RacingInstruction| {
             let line = line.map(|line| format!(", line {line}")).unwrap_or_default();
@@ -88,7 +88,7 @@ pub fn diagram(subject: &Subject, race: &Race, conventions: Conventions, caption
     Diagram::new(subject, &race.execution, conventions, caption, &both)
 }
 
-/// The profile, and the questions that are read otherwise.
+/// The profile, with the questions that have another reading.
 pub fn profile(readings: Readings) -> String {
     let others =
         |of: Readings| Ambiguity::iter().filter(move |question| of.reading(*question) != readings.reading(*question));

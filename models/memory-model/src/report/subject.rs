@@ -1,4 +1,4 @@
-//! A litmus test, and where it comes from.
+//! A litmus test, with its origin.
 
 use std::{fs, path::Path};
 
@@ -7,33 +7,33 @@ use crate::{
     litmus::{self, Litmus},
 };
 
-/// A litmus test, and where it comes from.
+/// A litmus test, with its origin.
 pub struct Subject {
     /// The path of the test, as the user gave it.
     pub file: String,
     /// The test.
     pub litmus: Litmus,
-    /// Of a kernel's test, where its threads come from.
+    /// For a test of kernels, the origin of its threads.
     pub compiled: Option<Compiled>,
-    /// The line of each statement of each thread; of a kernel, [`Compiled`] has them.
+    /// The line of each statement of each thread; for a test of kernels, [`Compiled`] has the lines.
     pub lines: Vec<Vec<usize>>,
-    /// What may be a mistake, with its place.
+    /// Warnings about possible mistakes, with their positions.
     pub warnings: Vec<String>,
 }
 
 impl Subject {
-    /// Where a statement of a thread comes from, if it is that of a kernel.
+    /// The origin of a statement of a thread, if the thread is from a kernel.
     pub fn line(&self, thread: usize, statement: usize) -> Option<&Line> {
         self.compiled.as_ref()?.lines.get(thread)?.get(statement)
     }
 
-    /// The line of a statement in the text that has it: the test, or the PTX of a kernel.
+    /// The line of a statement in the text of the test, or in the PTX of a kernel.
     pub fn number(&self, thread: usize, statement: usize) -> Option<usize> {
         let of_kernel = self.line(thread, statement).map(|line| line.number as usize);
         of_kernel.or_else(|| self.lines.get(thread)?.get(statement).copied())
     }
 
-    /// A statement as its text has it.
+    /// A statement as it is in its text.
     pub fn instruction(&self, thread: usize, statement: usize) -> Option<String> {
         if let Some(line) = self.line(thread, statement) {
             return Some(line.text.split_whitespace().collect::<Vec<_>>().join(" ").trim_end_matches(';').to_owned());
@@ -42,19 +42,19 @@ impl Subject {
         Some(litmus::instruction(&self.litmus.program, of, of.code.get(statement)?))
     }
 
-    /// The line of the source of a statement, and what stands there, if that can be read.
+    /// The source line of a statement with its text, if the file can be read.
     pub fn source(&self, thread: usize, statement: usize) -> Option<String> {
         self.line(thread, statement).and_then(source)
     }
 
-    /// A thread, and what it runs.
+    /// A thread, with the function that it runs.
     pub fn thread(&self, thread: usize) -> String {
         let function = self.compiled.as_ref().and_then(|compiled| compiled.functions.get(thread));
         format!("P{thread}{}", function.map(|name| format!(" {name}")).unwrap_or_default())
     }
 }
 
-/// `file:line: text`, of the source; of code that stands in another file of the program, that line, too.
+/// `file:line: text` of the source. If the code is inlined from another file of the program, also that line.
 pub fn source(line: &Line) -> Option<String> {
     let own = line.source()?;
     let within = line.within().filter(|within| is_of_program(within, own));
@@ -73,8 +73,8 @@ fn text_at(place: &SourceLine) -> String {
     }
 }
 
-/// Whether a place is in a file that can be read in the folder of another one, or below: none of a library, whose lines its users
-/// cannot change.
+/// Whether a source line is in a readable file in the folder of another file, or below it. This excludes libraries,
+/// whose lines their users cannot change.
 fn is_of_program(place: &SourceLine, own: &SourceLine) -> bool {
     let [place, own] = [place, own].map(|at| fs::canonicalize(&at.file).ok());
     let folder = own.as_deref().and_then(Path::parent);

@@ -1,24 +1,25 @@
-//! The picture as SVG, by a layout of our own.
+//! The drawing as SVG, with a layout algorithm of our own.
 //!
-//! Threads are columns, and program order goes down. All other edges run in the gutters between columns and in the lanes
-//! between rows, so that none crosses an instruction: an edge leaves the side of one, runs along a lane of its own, and
-//! enters the side of another. Its name stands where it leaves.
+//! Threads are columns, and program order goes down. All other edges run in the gutters between columns and in the
+//! lanes between rows, so that no edge crosses an instruction: an edge leaves the side of one box, runs along a lane of
+//! its own, and enters the side of another box. Its name is at its start.
 
 use crate::report::diagram::{Diagram, Edge, LEVELS, Level, Node, Relations};
 
-/// Of a character of the monospaced fonts that browsers have, at 12 px.
+/// The width of a character of the monospaced fonts that browsers have, at 12 px.
 const CHARACTER: f64 = 7.3;
 const SMALL_CHARACTER: f64 = 6.1;
 const LINE: f64 = 16.0;
 const SPACED_LINE: f64 = LINE + 4.0;
 const TITLE: f64 = 15.0;
-/// How many characters of a sentence stand on a line.
+/// The maximum number of characters of a sentence on a line.
 const SENTENCE: usize = 100;
-/// Between the ends of edges at one side of a box; those at the left side are half as much lower, so that no two meet.
+/// The distance between the ends of edges at one side of a box. The ends at the left side are lower by half of
+/// this distance, so that no two ends are at the same height.
 const PORT: f64 = 14.0;
 const LANE: f64 = 9.0;
 const MARGIN: f64 = 16.0;
-/// What an arrow head and a bend need.
+/// The room for an arrow head and a bend.
 const STUB: f64 = 14.0;
 const INK: &str = "#1f2328";
 const HIGHLIGHT: &str = "#ffd8a8";
@@ -35,7 +36,7 @@ pub fn svg(diagram: &Diagram) -> String {
         body += &format!("<text x=\"{MARGIN}\" y=\"{y:.1}\" {style}>{}</text>\n", escaped(line));
     }
     layout.groups(&mut body);
-    // What comes later is on top.
+    // Later elements are drawn on top.
     let edges = || diagram.edges.iter().zip(&layout.routes);
     edges().filter(|(edge, _)| edge.in_cycle).for_each(|(_, route)| highlight(&mut body, route));
     edges().for_each(|(edge, route)| line(&mut body, edge, route));
@@ -54,14 +55,14 @@ pub fn svg(diagram: &Diagram) -> String {
     )
 }
 
-/// Where an edge runs, and where its name stands.
+/// The course of an edge, and the position of its name.
 struct Route {
     points: Vec<(f64, f64)>,
-    /// The name's place, and whether it ends there instead of beginning.
+    /// The position of the name, and whether the name ends there instead of beginning.
     name: Option<(f64, f64, bool)>,
 }
 
-/// A place in the table of columns and rows.
+/// A position in the table of columns and rows.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Cell {
     column: usize,
@@ -72,9 +73,9 @@ struct Cell {
 struct Passage {
     from: End,
     to: End,
-    /// The gutter where it leaves, and the one where it arrives.
+    /// The gutter in which the edge leaves, and the gutter in which it arrives.
     gutters: [usize; 2],
-    /// The lane between rows, if these are two gutters.
+    /// The lane between rows, if the two gutters differ.
     lane: Option<usize>,
 }
 
@@ -91,7 +92,7 @@ struct Layout<'d> {
     /// Left edges of columns and their widths; tops of rows and their heights.
     x: Vec<(f64, f64)>,
     y: Vec<(f64, f64)>,
-    /// The levels of places that there are, and where their bars begin.
+    /// The levels of places that occur, and the tops of their bars.
     levels: Vec<&'static Level>,
     header: f64,
     routes: Vec<Route>,
@@ -114,7 +115,7 @@ impl<'d> Layout<'d> {
         for gutter in 0..=columns {
             let [left, right] = [true, false].map(|right| stub(diagram, &passages, gutter, right));
             let lanes = vertical.counts[gutter] as f64 * LANE;
-            // Nothing runs in an outer gutter that is empty.
+            // An outer gutter without edges has no width.
             let empty = lanes == 0.0 && (gutter == 0 || gutter == columns);
             gutters.push(at + left);
             at += if empty { 0.0 } else { left + lanes + right };
@@ -301,7 +302,7 @@ fn cells(diagram: &Diagram, columns: usize) -> Vec<Cell> {
     diagram.nodes.iter().enumerate().map(cell).collect()
 }
 
-/// Nothing for what goes straight down.
+/// The passage of an edge; `None` for an edge that goes straight down.
 fn passage(diagram: &Diagram, edge: &Edge, cells: &[Cell]) -> Option<Passage> {
     if matches!(edge.relation.name, "po" | "operation") && diagram.adjacent(edge.from, edge.to) {
         return None;
@@ -316,10 +317,10 @@ fn passage(diagram: &Diagram, edge: &Edge, cells: &[Cell]) -> Option<Passage> {
     Some(Passage { from, to, gutters: [leaves, enters], lane })
 }
 
-/// For each edge, which end of a side of a box it has.
+/// For each edge, the positions of its two ends at the sides of boxes.
 struct Ports {
     of: Vec<[usize; 2]>,
-    /// How many there are at the fuller side of each node.
+    /// The number of ends at the fuller side of each node.
     counts: Vec<usize>,
 }
 
@@ -334,7 +335,7 @@ impl Ports {
                     [(edge, 0, passage.from, passage.to.node), (edge, 1, passage.to, passage.from.node)]
                 });
                 let mut ends: Vec<_> = ends.filter(|(_, _, end, _)| end.node == node && end.right == side).collect();
-                // Upwards above downwards: fewer edges cross.
+                // Edges that go up are above edges that go down, so that fewer edges cross.
                 ends.sort_by_key(|&(edge, _, _, other)| (cells[other].row, edge));
                 *count = ends.len().max(*count);
                 ends.iter().enumerate().for_each(|(port, &(edge, which, ..))| of[edge][which] = port);
@@ -353,10 +354,10 @@ impl Ports {
     }
 }
 
-/// For each edge its lanes, of which no two that overlap are the same.
+/// For each edge its lanes. Lanes of overlapping edges differ.
 struct Lanes {
     of: Vec<[usize; 2]>,
-    /// How many lanes each gutter, or each gap between rows, has.
+    /// The number of lanes of each gutter, or of each gap between rows.
     counts: Vec<usize>,
 }
 
@@ -389,7 +390,8 @@ impl Lanes {
         Self::assign(passages.iter().enumerate().filter_map(run).collect(), passages.len(), rows + 1)
     }
 
-    /// Runs are edges, which of their two lanes it is, in which channel, and from where to where. Short ones first.
+    /// A run consists of an edge, the index of the lane among the edge's two, a channel, a start and an end. Short runs
+    /// come first.
     fn assign(mut runs: Vec<(usize, usize, usize, usize, usize)>, edges: usize, channels: usize) -> Self {
         runs.sort_by_key(|&(edge, which, _, a, b)| (a.abs_diff(b), edge, which));
         let mut of = vec![[0; 2]; edges];
@@ -409,7 +411,7 @@ impl Lanes {
     }
 }
 
-/// The room beside a column, for the names of edges that leave there; `right` is the column's right side.
+/// The space next to a column, for the names of edges that leave there; `right` is the column's right side.
 fn stub(diagram: &Diagram, passages: &[Option<Passage>], gutter: usize, right: bool) -> f64 {
     let leaving = diagram.edges.iter().zip(passages).filter(|(_, passage)| {
         passage.as_ref().is_some_and(|passage| passage.gutters[0] == gutter && passage.from.right == right)
@@ -483,7 +485,7 @@ fn name(body: &mut String, edge: &Edge, route: &Route) {
     );
 }
 
-/// A sentence in lines. No word is broken.
+/// A sentence, broken into lines between words.
 fn wrapped(text: &str) -> Vec<String> {
     text.split_whitespace().fold(Vec::new(), |mut lines: Vec<String>, word| {
         match lines.last_mut() {

@@ -1,5 +1,5 @@
-//! Relations and axioms, in the notation of RC11: `sb` is program order, `mo` the modification order, which is total for
-//! each location, `rb` reads-before.
+//! Relations and axioms, in the notation of RC11: `sb` is program order, `mo` the modification order, which is total
+//! for each location, `rb` reads-before.
 
 use strum::{Display, EnumIter, IntoEnumIterator};
 
@@ -76,7 +76,7 @@ pub fn synchronizes_with(x: &Execution<Cpp>, rule: ReleaseSequences) -> Relation
     read.then(&fence_after).between(releases, acquires)
 }
 
-/// `hb`. The initial writes happen before all else.
+/// `hb`. The initial writes happen before all other events.
 pub fn happens_before(x: &Execution<Cpp>, rule: ReleaseSequences) -> Relation {
     let skeleton = &x.skeleton;
     let others = skeleton.filter(|event| event.thread.is_some());
@@ -106,8 +106,8 @@ pub fn partial_sc(x: &Execution<Cpp>, hb: &Relation) -> Relation {
     before.then(&scb).then(&after) | between_fences
 }
 
-/// Pairs of operations of different threads that make the program undefined: they conflict, are unordered, and are not both
-/// atomic at scopes that include each other.
+/// Pairs of operations of different threads that make the program undefined: they conflict, are unordered, and are not
+/// both atomic at scopes that include each other.
 pub fn races(x: &Execution<Cpp>, hb: &Relation) -> Relation {
     let skeleton = &x.skeleton;
     let writes = Relation::product(skeleton.len(), skeleton.writes, Set(!0));
@@ -116,23 +116,23 @@ pub fn races(x: &Execution<Cpp>, hb: &Relation) -> Relation {
     (conflicts & threads) - *hb - hb.inverse() - inclusive(skeleton)
 }
 
-/// The writes that a read may see, as LLVM's Language Reference says it: none that the read happens before, and none that
-/// another one hides, which happens after it and before the read.
+/// The writes that a read may see, according to LLVM's Language Reference: every write that the read does not happen
+/// before, unless another write happens after it and before the read.
 fn visible(x: &Skeleton<Cpp>, hb: &Relation, read: usize) -> Set {
     let writes = x.at(x.events[read].location) & x.writes;
     let before: Set = writes.filter(|&write| hb.contains(write, read)).collect();
     writes.filter(|&write| !hb.contains(read, write) && (hb.row(write) & before).is_empty()).collect()
 }
 
-/// Whether the model says what a read of these writes returns: there is but one, or the read and all of them are atomic at
-/// scopes that include each other. Initial writes race with nothing.
+/// Whether the model determines the value that a read of these writes returns: there is only one write, or the read and
+/// all writes are atomic at scopes that include each other. Initial writes do not race.
 fn agree(x: &Skeleton<Cpp>, inclusive: &Relation, writes: Set, read: Option<usize>) -> bool {
     let all = read.map_or(Set(0), Set::one) | (writes - x.inits);
     writes.count() == 1 || { all }.all(|event| (all - Set::one(event) - inclusive.row(event)).is_empty())
 }
 
-/// The reads that race: LLVM gives them any value. A write that depends on what a read returns is none that it races with: no
-/// value justifies itself.
+/// The reads that race: in LLVM, they may return any value. A write that depends on the value of a read does not race
+/// with that read: no value justifies itself.
 pub fn racing_reads(x: &Execution<Cpp>, inclusive: &Relation, hb: &Relation) -> Set {
     let (skeleton, depends) = (&x.skeleton, (x.skeleton.dep | x.rf).closure());
     let races = |&read: &usize| {
@@ -142,7 +142,7 @@ pub fn racing_reads(x: &Execution<Cpp>, inclusive: &Relation, hb: &Relation) -> 
     skeleton.reads.filter(races).collect()
 }
 
-/// Whether the last writes of a location race with each other: LLVM gives any value to who reads it afterwards.
+/// Whether the last writes of a location race with each other: in LLVM, a later read may then return any value.
 pub fn ends_in_a_race(x: &Skeleton<Cpp>, inclusive: &Relation, hb: &Relation, location: Span) -> bool {
     let writes = x.at(location) & x.writes;
     let last = writes.filter(|&write| (hb.row(write) & writes).is_empty()).collect();
@@ -161,9 +161,9 @@ pub fn may_race(x: &Skeleton<Cpp>, inclusive: &Relation) -> Set {
 /// An axiom of RC11.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Display, EnumIter)]
 pub enum Axiom {
-    /// Each location by itself is sequentially consistent.
+    /// Each location separately is sequentially consistent.
     Coherence,
-    /// Nothing is written between the read and the write of a read-modify-write.
+    /// No write is between the read and the write of a read-modify-write.
     Atomicity,
     /// The sequentially consistent operations and fences have an order.
     #[strum(serialize = "Sequential consistency")]
@@ -174,7 +174,7 @@ pub enum Axiom {
 }
 
 impl Axiom {
-    /// Whether the axiom allows an execution, of which `hb` is happens-before.
+    /// Whether the axiom allows an execution; `hb` is happens-before.
     pub fn holds(self, x: &Execution<Cpp>, hb: &Relation) -> bool {
         match self {
             Self::Coherence => coherence(x, hb),
@@ -206,13 +206,13 @@ pub fn sequential_consistency(x: &Execution<Cpp>, hb: &Relation) -> bool {
     (inclusive(&x.skeleton) & partial_sc(x, hb)).is_acyclic()
 }
 
-/// RC11 forbids every cycle of `sb` and `rf`; the mapping to PTX is proved for a source that forbids only those through
-/// dependencies, because PTX allows load buffering.
+/// RC11 forbids every cycle of `sb` and `rf`; the mapping to PTX is proved for a source model that forbids only the
+/// cycles through dependencies, because PTX allows load buffering.
 pub fn no_thin_air(x: &Execution<Cpp>) -> bool {
     (x.skeleton.dep | x.rf).is_acyclic()
 }
 
-/// The stronger axiom of RC11, without which speculation could make a program undefined.
+/// The stronger axiom of RC11. Without it, speculation could make a program undefined.
 pub fn in_order(x: &Execution<Cpp>) -> bool {
     (x.skeleton.po | x.rf).is_acyclic()
 }

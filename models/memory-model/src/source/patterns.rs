@@ -1,18 +1,18 @@
-//! Final states in which some values may be anything.
+//! Final states in which some values may be arbitrary.
 
 use crate::{program::Value, states::States};
 
-/// A set of rows of one width, in which some values are open.
+/// A set of rows of one width, in which some values are arbitrary.
 #[derive(Clone, Debug, Default)]
 pub struct Patterns {
-    /// Which values of a row are open: the different answers.
+    /// The masks of the arbitrary values of a row, without duplicates.
     open: Vec<Box<[bool]>>,
-    /// For each answer, the rows, with 0 for what is open.
+    /// For each mask, the rows, with 0 for arbitrary values.
     rows: Vec<States>,
 }
 
 impl Patterns {
-    /// Adds a row, of which what is `None` is open.
+    /// Adds a row; a value `None` is arbitrary.
     pub fn insert(&mut self, row: &[Option<Value>]) {
         let open: Box<[bool]> = row.iter().map(Option::is_none).collect();
         let known = self.open.iter().position(|other| *other == open);
@@ -24,7 +24,7 @@ impl Patterns {
         self.rows[index].insert(&row.iter().map(|value| value.unwrap_or_default()).collect::<Vec<_>>());
     }
 
-    /// Whether a state is one of a row, whatever it has where the row is open.
+    /// Whether a state equals a row in all values that are not arbitrary.
     pub fn admit(&self, state: &[Value]) -> bool {
         self.open.iter().zip(&self.rows).any(|(open, rows)| {
             let closed = state.iter().zip(open).map(|(&value, &open)| if open { 0 } else { value });
@@ -32,14 +32,14 @@ impl Patterns {
         })
     }
 
-    /// The rows, with nothing for what is open.
+    /// The rows, with `None` for arbitrary values.
     pub fn iter(&self) -> impl Iterator<Item = Vec<Option<Value>>> {
         self.open.iter().zip(&self.rows).flat_map(|(open, rows)| {
             rows.iter().map(move |row| row.iter().zip(open).map(|(&value, &open)| (!open).then_some(value)).collect())
         })
     }
 
-    /// Whether there is no row.
+    /// Whether the set is empty.
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }

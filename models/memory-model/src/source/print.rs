@@ -1,4 +1,4 @@
-//! Source programs as text, which [`super::read`] reads.
+//! Source programs as text that [`super::read`] reads.
 
 use std::fmt;
 
@@ -17,7 +17,7 @@ impl fmt::Display for Source {
             let mut behind = " ";
             for (index, Statement { instruction, .. }) in thread.code.iter().enumerate() {
                 let role = role(thread, index);
-                // What a `break` leads to is behind the loop anyhow.
+                // The target of a `break` is after the loop, so the text does not name it.
                 if role == Role::Left {
                     continue;
                 }
@@ -32,22 +32,22 @@ impl fmt::Display for Source {
     }
 }
 
-/// What a statement is for the blocks of the text.
+/// The role of a statement in the blocks of the text.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Role {
-    /// The label in front of a loop.
+    /// The label before a loop.
     Loop,
     /// The branch back to it.
     Repeat,
     /// The branch out of it.
     Break,
-    /// The label that it leads to.
+    /// The label that the break leads to.
     Left,
-    /// The branch over what it guards.
+    /// The branch over guarded statements.
     Guard,
-    /// The label behind that.
+    /// The label after guarded statements.
     End,
-    /// No branch and no label.
+    /// Neither a branch nor a label.
     Other,
 }
 
@@ -58,7 +58,7 @@ fn role(thread: &Thread, index: usize) -> Role {
             |other: &Statement<Cpp>| matches!(other.instruction, Instruction::Branch { target, .. } if target == label);
         thread.code.iter().position(leads)
     };
-    // Out of a loop lead the branches over the one that repeats it.
+    // A branch leaves a loop if it passes over the branch that repeats the loop.
     let leaves = |from: usize, to: usize| {
         (from..to).any(|over| match thread.code[over].instruction {
             Instruction::Branch { target, .. } => at(target).is_some_and(|start| start < from),
@@ -80,8 +80,8 @@ fn role(thread: &Thread, index: usize) -> Role {
     }
 }
 
-/// An instruction of a thread. The text has no branches but those of guards and loops, and no arithmetic: what it has not comes
-/// out as it is called here.
+/// An instruction of a thread. The text format has no branches except guards and loops, and no arithmetic: other
+/// instructions are printed under their names in this crate.
 fn text(thread: &Thread, role: Role, name: &dyn Fn(usize) -> String, instruction: &Instruction) -> String {
     let register = |register: Register| thread.registers[usize::from(register.0)].name.clone();
     let operand = |operand: &Operand| match operand {
@@ -120,7 +120,7 @@ fn text(thread: &Thread, role: Role, name: &dyn Fn(usize) -> String, instruction
             format!("{}={}", register(*d), operand(a))
         }
         Instruction::Branch { when: Some((cmp @ (Cmp::Eq | Cmp::Ne), a, b)), .. } => {
-            // A guard's branch leads over what it guards.
+            // The branch of a guard passes over the guarded statements.
             let holds = if (*cmp == Cmp::Eq) == (role == Role::Guard) { "!=" } else { "==" };
             let compared = format!("{} {holds} {}", operand(a), operand(b));
             match role {

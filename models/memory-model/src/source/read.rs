@@ -6,11 +6,11 @@
 //! P1@1.0: r0=ld.acq.gpu y; r1=ld.rlx.gpu x
 //! ```
 //!
-//! A thread runs at `cta.gpu`, or at `cta.cluster.gpu`. Instructions are `rN=ld.order[.scope] x`, `st.order[.scope] x value`,
-//! `[rN=]rmw.op.order.scope x value`, `rN=cas.success/failure.scope x expected new`, `fence.order.scope` and `rN=value`;
-//! values are numbers or registers. `if rN == value { … }` and `if rN != value { … }` guard what stands between the braces;
-//! `do { … } while rN == value` and `do { … } while rN != value` repeat it, up to `break if rN == value` or `break if rN !=
-//! value`. Variables begin as 0. What begins with `#` is a comment.
+//! A thread runs at `cta.gpu`, or at `cta.cluster.gpu`. Instructions are `rN=ld.order[.scope] x`, `st.order[.scope] x
+//! value`, `[rN=]rmw.op.order.scope x value`, `rN=cas.success/failure.scope x expected new`, `fence.order.scope` and
+//! `rN=value`; values are numbers or registers. `if rN == value { … }` and `if rN != value { … }` guard the
+//! instructions between the braces; `do { … } while rN == value` and `do { … } while rN != value` repeat them, up to
+//! `break if rN == value` or `break if rN != value`. Variables begin as 0. A line that begins with `#` is a comment.
 
 use super::{Fence, Instruction, Order, Program, Semantics, Thread};
 use crate::{
@@ -25,7 +25,7 @@ use crate::{
 /// A named source program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Source {
-    /// What stands behind `name:`.
+    /// The text after `name:`.
     pub name: String,
     /// The program.
     pub program: Program,
@@ -34,7 +34,7 @@ pub struct Source {
 /// Reads the programs of a text.
 ///
 /// # Errors
-/// At the first thing that is not as expected, with its place.
+/// The first part of the text that is not as expected, with its position.
 pub fn sources(text: &str) -> Result<Vec<Source>, Error> {
     let mut sources: Vec<Source> = Vec::new();
     let empty = |last: Option<&Source>, line: usize| match last {
@@ -71,17 +71,17 @@ pub fn sources(text: &str) -> Result<Vec<Source>, Error> {
 
 /// An open brace.
 enum Open {
-    /// Of a guard, with the label behind what it guards.
+    /// Of a guard, with the label after the guarded instructions.
     Guard(Label),
-    /// Of a loop, with the label in front of it, and that behind it if the loop is left in between.
+    /// Of a loop, with the label before it, and the label after it if the loop contains a `break`.
     Loop(Label, Option<Label>),
 }
 
-/// With the part of the line that an error is about.
+/// The error has the part of the line that it concerns.
 type Parsed<'t, T> = Result<T, (&'t str, String)>;
 
 fn thread<'t>(program: &mut Program, line: &'t str) -> Parsed<'t, ()> {
-    let expected = || (line, format!("`P{}@cta.gpu:` expected", program.threads.len()));
+    let expected = || (line, format!("expected `P{}@cta.gpu:`", program.threads.len()));
     let (head, code) = line.split_once(':').ok_or_else(expected)?;
     let (name, place) = head.split_once('@').ok_or_else(expected)?;
     let parts: Vec<&str> = place.trim().split('.').collect();
@@ -139,7 +139,7 @@ fn thread<'t>(program: &mut Program, line: &'t str) -> Parsed<'t, ()> {
             thread.code.push(instruction.into());
         }
         match end {
-            "{" => return Err((statement, "`{` behind a loop".into())),
+            "{" => return Err((statement, "`{` after a loop".into())),
             "}" => match open.pop().ok_or_else(|| (end, "`}` without `{`".to_owned()))? {
                 (Open::Guard(label), _) => thread.code.push(Instruction::Label(label).into()),
                 (Open::Loop(label, left), _) => ended = Some((label, left)),
@@ -163,7 +163,7 @@ fn label<'t>(thread: &mut Thread, name: &str, at: &'t str) -> Parsed<'t, Label> 
     Ok(Label(number))
 }
 
-/// What is compared behind `if`, `while` or `break if`.
+/// The comparison after `if`, `while` or `break if`.
 fn comparison<'t>(thread: &Thread, text: &'t str, word: &str) -> Parsed<'t, (Cmp, Operand, Operand)> {
     let words: Vec<&str> =
         text.strip_prefix(word).filter(|rest| rest.starts_with(' ')).unwrap_or_default().split_whitespace().collect();
@@ -172,7 +172,7 @@ fn comparison<'t>(thread: &Thread, text: &'t str, word: &str) -> Parsed<'t, (Cmp
         [left, "!=", right] => (left, Cmp::Ne, right),
         _ => {
             let brace = if word == "if" { " {" } else { "" };
-            return Err((text, format!("`{word} register == value{brace}` expected, or `!=`")));
+            return Err((text, format!("expected `{word} register == value{brace}`, or `!=`")));
         }
     };
     Ok((cmp, value(thread, left)?, value(thread, right)?))
@@ -191,22 +191,22 @@ fn instruction<'t>(program: &mut Program, thread: &mut Thread, text: &'t str) ->
         false => Err((text, format!("`{mnemonic}` takes {expected} operands, not {}", operands.len()))),
     };
     let parts: Vec<&str> = mnemonic.split('.').collect();
-    let order = |word: &'t str| word.parse::<Order>().map_err(|_| (word, format!("`{word}` is no order")));
-    let scope = |word: &'t str| word.parse::<Scope>().map_err(|_| (word, format!("`{word}` is no scope")));
+    let order = |word: &'t str| word.parse::<Order>().map_err(|_| (word, format!("`{word}` is not an ordering")));
+    let scope = |word: &'t str| word.parse::<Scope>().map_err(|_| (word, format!("`{word}` is not a scope")));
     let ty = Type::U64;
-    // Without a scope, an operation reaches the system.
+    // The default scope is the system.
     let optional = |rest: &[&'t str]| match rest {
         [] => Ok(Scope::Sys),
         [level] => scope(level),
-        [_, more, ..] => Err((*more, format!("`{more}` is too much"))),
+        [_, more, ..] => Err((*more, format!("unexpected `{more}`"))),
     };
-    // What is computed is written last, and the operands are read before.
+    // The result register is written last; the operands are read before.
     let instruction: Parsed<'t, Instruction> = match (parts[..].split_first(), d) {
         (Some((&"ld", [word, rest @ ..])), Some(d)) => {
             count(1)?;
             let access = Semantics::new(order(word)?, optional(rest)?);
             if matches!(access.order, Order::Release | Order::AcqRel) {
-                return Err((word, format!("a load is not `{word}`")));
+                return Err((word, format!("a load cannot be `{word}`")));
             }
             Ok(Instruction::Load { d: register(thread, d), a: address(program, operands[0])?, ty, access })
         }
@@ -214,13 +214,13 @@ fn instruction<'t>(program: &mut Program, thread: &mut Thread, text: &'t str) ->
             count(2)?;
             let access = Semantics::new(order(word)?, optional(rest)?);
             if matches!(access.order, Order::Acquire | Order::AcqRel) {
-                return Err((word, format!("a store is not `{word}`")));
+                return Err((word, format!("a store cannot be `{word}`")));
             }
             Ok(Instruction::Store { a: address(program, operands[0])?, b: value(thread, operands[1])?, ty, access })
         }
         (Some((&"rmw", [op, word, level])), d) => {
             count(2)?;
-            let op: RmwOp = op.parse().map_err(|_| (*op, format!("`{op}` is no operation")))?;
+            let op: RmwOp = op.parse().map_err(|_| (*op, format!("`{op}` is not an operation")))?;
             let access = Semantics::new(atomic(order(word)?, word)?, scope(level)?);
             let (a, b) = (address(program, operands[0])?, value(thread, operands[1])?);
             if op == AtomOp::Cas.into() {
@@ -231,7 +231,7 @@ fn instruction<'t>(program: &mut Program, thread: &mut Thread, text: &'t str) ->
         }
         (Some((&"cas", [orders, level])), Some(d)) => {
             count(3)?;
-            let both = || (*orders, "the orders of success and failure expected".to_string());
+            let both = || (*orders, "expected the orderings of success and failure".to_string());
             let (success, failure) = orders.split_once('/').ok_or_else(both)?;
             let access = Semantics {
                 order: atomic(order(success)?, success)?,
@@ -248,7 +248,7 @@ fn instruction<'t>(program: &mut Program, thread: &mut Thread, text: &'t str) ->
         (Some((&"fence", [word, level])), None) => {
             count(0)?;
             match order(word)? {
-                Order::NonAtomic | Order::Relaxed => Err((word, format!("there is no `{word}` fence"))),
+                Order::NonAtomic | Order::Relaxed => Err((word, format!("a fence cannot be `{word}`"))),
                 order => Ok(Instruction::Fence(Fence { order, scope: scope(level)? })),
             }
         }
@@ -256,7 +256,7 @@ fn instruction<'t>(program: &mut Program, thread: &mut Thread, text: &'t str) ->
             let sources = [value(thread, word)?, Operand::Immediate(0), Operand::Immediate(0)];
             Ok(Instruction::Alu { computation: Computation::MOV, ty, d: register(thread, d), sources })
         }
-        _ => Err((text, format!("`{text}` is no instruction of a source program"))),
+        _ => Err((text, format!("`{text}` is not an instruction of a source program"))),
     };
     let instruction = instruction?;
     let mut variables = program.locations.iter().map(|variable| &variable.name);
@@ -271,7 +271,7 @@ fn instruction<'t>(program: &mut Program, thread: &mut Thread, text: &'t str) ->
 fn named(text: &str) -> Parsed<'_, &str> {
     let is_name = text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
         && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
-    if is_name { Ok(text) } else { Err((text, format!("`{text}` is no name"))) }
+    if is_name { Ok(text) } else { Err((text, format!("`{text}` is not a name"))) }
 }
 
 fn atomic<'t>(order: Order, word: &'t str) -> Parsed<'t, Order> {
@@ -303,9 +303,9 @@ fn value<'t>(thread: &Thread, text: &'t str) -> Parsed<'t, Operand> {
         let number = text.parse::<i128>().ok().filter(|number| (i64::MIN.into()..=u64::MAX.into()).contains(number));
         return number
             .map(|number| Operand::Immediate(number as u64))
-            .ok_or_else(|| (text, format!("`{text}` is no number of 64 bits")));
+            .ok_or_else(|| (text, format!("`{text}` is not a number of 64 bits")));
     }
     let known = thread.registers.iter().position(|register| register.name == named(text).unwrap_or_default());
-    let unknown = || (text, format!("`{text}` is no number, and no register that was set"));
+    let unknown = || (text, format!("`{text}` is neither a number nor a register that was set"));
     known.map(|index| Operand::Register(Register(index as u16))).ok_or_else(unknown)
 }

@@ -21,18 +21,19 @@ use crate::{
 /// The final states of a source program.
 #[derive(Clone, Debug)]
 pub struct SourceOutcomes {
-    /// The states of which all values are known; meaningless for an undefined program.
+    /// The states whose values are all known; meaningless for an undefined program.
     pub outcomes: Outcomes,
-    /// The states of which some values may be anything, by LLVM's rule for races.
+    /// The states in which some values may be arbitrary, by LLVM's rule for races.
     pub open: Patterns,
     /// An execution with a race.
     pub race: Option<Race>,
-    /// Every outcome is allowed: the program races, by C++'s rule, or branches on what a race gave, by LLVM's.
+    /// Whether every outcome is allowed: the program races, by C++'s rule, or branches on the value of a racing read,
+    /// by LLVM's rule.
     pub undefined: bool,
 }
 
 impl SourceOutcomes {
-    /// Whether the program may end so.
+    /// Whether the program may end in this state.
     pub fn admit(&self, state: &[Value]) -> bool {
         self.undefined || self.outcomes.states.contains(state) || self.open.admit(state)
     }
@@ -47,8 +48,8 @@ pub struct Race {
     pub events: (usize, usize),
 }
 
-/// Every final state that the model allows. Which are allowed is decided without RC11's axiom against load buffering, and
-/// which accesses race with it: so speculation excuses no wrong mapping.
+/// Every final state that the model allows. The allowed states are computed without RC11's axiom against load
+/// buffering; races are computed with the axiom, so that speculation does not excuse a wrong mapping.
 pub fn outcomes(program: &Program, rules: impl Into<Rules>, limits: Limits) -> SourceOutcomes {
     let outcomes = Outcomes::new(program);
     let mut found = SourceOutcomes { outcomes, open: Patterns::default(), race: None, undefined: false };
@@ -115,13 +116,13 @@ struct Search<'s, 'p> {
     found: &'s mut SourceOutcomes,
     has_sc: bool,
     inclusive: Relation,
-    /// The reads that may return anything.
+    /// The reads that may return an arbitrary value because of a race.
     may_race: Set,
-    /// What is chosen so far. It is changed in place, and a change is taken back after what follows from it.
+    /// The choices so far. They are changed in place, and each change is reverted after its consequences are explored.
     x: Execution<Cpp>,
     /// The same as `x.rf`: the source of each read.
     rf: [u8; MAX_EVENTS],
-    /// The reads without a source, whose values may be any.
+    /// The reads without a source, which may return any value.
     racing: Set,
 }
 
@@ -141,7 +142,7 @@ impl Search<'_, '_> {
         })
     }
 
-    /// Chooses a source for each open read.
+    /// Chooses a source for each read that has none yet.
     fn sources(&mut self, dep: Relation, mut open: Set) -> Result<(), Limit> {
         if !self.follows_paths() {
             return Ok(());
@@ -150,7 +151,7 @@ impl Search<'_, '_> {
         let skeleton = &self.x.skeleton;
         let location = skeleton.at(skeleton.events[read].location);
         for source in (location & skeleton.writes) - skeleton.po.row(read) {
-            // No thin air.
+            // Out-of-thin-air values are excluded.
             if dep.contains(read, source) {
                 continue;
             }
@@ -172,14 +173,15 @@ impl Search<'_, '_> {
         Ok(())
     }
 
-    /// Chooses modification orders. All axioms but sequential consistency are about one location.
+    /// Chooses modification orders. All axioms except sequential consistency concern a single location.
     fn modifications(&mut self) -> Result<(), Limit> {
         self.budget.candidates += 1;
         let hb = happens_before(&self.x, self.rules.sequences);
         if !hb.is_irreflexive() {
             return Ok(());
         }
-        // Speculation is no race: without it, what races returns anything, and nothing else does.
+        // A race that needs speculation does not count: in executions without speculation, exactly the racing reads
+        // return arbitrary values.
         let wanted = match self.may_race {
             Set(0) => Set(0),
             _ if in_order(&self.x) => racing_reads(&self.x, &self.inclusive, &hb),
@@ -211,7 +213,7 @@ impl Search<'_, '_> {
             return Ok(());
         }
         if !self.has_sc {
-            // Each location by itself: only which write is the last matters.
+            // The locations are independent: only the last write of each matters.
             for found in &mut orders {
                 found.sort_by_key(|(_, last)| *last);
                 found.dedup_by_key(|(_, last)| *last);

@@ -1,4 +1,4 @@
-//! Addresses: where an access leads, also where that depends on what is read.
+//! Addresses: the targets of an access, also if they depend on reads.
 
 use super::{
     path::Term,
@@ -10,23 +10,23 @@ use crate::{
     program::{Address, Cmp, Computation, Instruction, Language, Operand, Span, Type, Value, bytes},
 };
 
-/// Of the addresses that one access may have.
+/// The maximum number of addresses of one access.
 pub(super) const MAX_ADDRESSES: usize = 256;
 
-/// No array of a program is larger, and each begins at a multiple of this, in bytes.
+/// The maximum size of an array in bytes. Each array begins at a multiple of this number.
 pub(crate) const ARRAY: Value = 1 << 20;
 
 pub(super) enum Settled {
     Known,
-    /// On the paths that were unfolded from here.
+    /// The remaining work is on the paths that were unfolded from here.
     Elsewhere,
-    /// The address is none, or none that is known.
+    /// The address is not an address of a variable, or is unknown.
     Outside,
 }
 
 impl<'p, L: Language> Unfold<'p, L> {
-    /// Whether it is known what an access accesses. Where that depends on what is read, the paths for each address are unfolded
-    /// from here, and one for all other addresses.
+    /// Determines the target of an access. If the target depends on reads, the paths for each address are unfolded from
+    /// here, and one path for all other addresses.
     pub(super) fn settle(
         &mut self,
         state: &mut State<'p, L>,
@@ -87,12 +87,12 @@ impl<'p, L: Language> Unfold<'p, L> {
         Ok(Settled::Known)
     }
 
-    /// Values that an address may have, and whether these are all.
+    /// The values that an address may have, and whether these are all values.
     pub(super) fn candidates(&self, state: &State<'p, L>, term: Term, offset: i64, ty: Type) -> (Vec<Value>, bool) {
         if let Some(values) = state.path.values(term) {
             return (values, true);
         }
-        // A sum with the address of an array leads into that array, or to what is undefined.
+        // A sum with the address of an array points into that array, or is undefined.
         let mut bases = Vec::new();
         state.path.addends(term, &mut bases);
         let array = |value: Value| value / ARRAY;
@@ -109,7 +109,7 @@ impl<'p, L: Language> Unfold<'p, L> {
         (values, false)
     }
 
-    /// What an access to an address accesses.
+    /// The bytes that an access to an address accesses.
     pub(super) fn span(&self, state: &State<'p, L>, a: Address, ty: Type) -> Result<Span, Limit> {
         let Term::Constant(base) = state.operand(a.base) else { return Err(Limit::Address) };
         let address = base.wrapping_add_signed(a.offset);
@@ -124,7 +124,7 @@ impl<'p, L: Language> Unfold<'p, L> {
         }
     }
 
-    /// What an access accesses, which is noted.
+    /// Records an access, and returns its bytes.
     pub(super) fn touch(
         &mut self,
         state: &State<'p, L>,
@@ -145,13 +145,13 @@ impl<'p, L: Language> Unfold<'p, L> {
         self.program.locations[usize::from(span.variable.0)].private
     }
 
-    /// What the variable around a span holds at first.
+    /// The initial value of the variable that contains a span.
     pub(super) fn initial(&self, span: Span) -> Value {
         self.program.locations[usize::from(span.variable.0)].initial
     }
 }
 
-/// The addresses of an access, and what is accessed there.
+/// The addresses of an access, with the types of the values.
 pub(super) fn addresses<L: Language>(access: &Instruction<L>, all: &mut Vec<(Address, Type)>) {
     match access {
         Instruction::Load { a, ty, .. } | Instruction::Store { a, ty, .. } | Instruction::Rmw { a, ty, .. } => {

@@ -1,4 +1,4 @@
-//! What asynchronous instructions do in a path.
+//! The events of asynchronous instructions in a path.
 
 use ptx_isa::effects::Proxy;
 
@@ -18,7 +18,7 @@ use crate::{
     relation::Set,
 };
 
-/// What is at the address of an mbarrier.
+/// The type of an mbarrier in memory.
 pub(super) const MBARRIER: Type = Type::B64;
 
 impl<'p, L: Language> Unfold<'p, L> {
@@ -55,7 +55,7 @@ impl<'p, L: Language> Unfold<'p, L> {
         let number = state.next_operation();
         let new = |kind| PathEvent { operation: number, ..PathEvent::new(kind, pc) };
         state.event(new(EventKind::Start(operation.kind)));
-        // What a reduction reads and writes stands side by side.
+        // The read and the write of a reduction are adjacent.
         let reduces = |written: &Written| match *written {
             Written::Reduced(_, [_, read]) | Written::ReducedBy(_, read, _) => Some(read),
             _ => None,
@@ -135,13 +135,13 @@ impl<'p, L: Language> Unfold<'p, L> {
         Ok(state.loaded(read, access.ty))
     }
 
-    /// What an access accesses that is an event.
+    /// The bytes of an access that must be an event.
     fn shared(&mut self, state: &State<'p, L>, a: Address, ty: Type, writes: bool, pc: usize) -> Result<Span, Limit> {
         let span = self.touch(state, a, ty, writes, pc)?;
         if self.is_private(span) { Err(Limit::Unmodelled) } else { Ok(span) }
     }
 
-    /// Writes an address; without one, what is there from the start.
+    /// Writes an operand's value; without an operand, the initial value.
     fn write(
         &mut self,
         state: &mut State<'p, L>,
@@ -223,10 +223,10 @@ impl<'p, L: Language> Unfold<'p, L> {
                         }
                     }
                 };
-                // Whoever did not see the phase complete has seen nothing.
+                // A wait that does not observe a complete phase observes no arrivals.
                 let mut open = state.clone();
                 open.set(d, Term::Constant(0), Set(0));
-                // How often a wait fails is not known: the round counts.
+                // The number of failed waits is not known, so the iteration counts.
                 open.path.constraints.push((Term::Constant(1), true));
                 self.run(open)?;
                 event(state, MbarrierStep::Wait { phase, relaxed, scope });

@@ -1,4 +1,4 @@
-//! What may happen behind a loop's bound, or behind what is not known.
+//! The writes that may happen beyond a loop's bound, or beyond a statement that is not modelled.
 
 use super::{
     address::{ARRAY, addresses},
@@ -13,26 +13,27 @@ use crate::{
     relation::Set,
 };
 
-/// Where the value of a register may lead.
+/// The memory that the value of a register may point to.
 #[derive(Clone, PartialEq, Eq)]
 pub(super) struct Leads {
     /// Arrays, by their addresses in units of [`ARRAY`].
     arrays: Vec<Value>,
-    /// It may be an address that was read.
+    /// Whether it may be an address that was read from memory.
     anywhere: bool,
 }
 
-/// Of the values of one variable behind a bound.
+/// The maximum number of values of one variable beyond a bound.
 const MAX_BEYOND: usize = 4;
 
 impl<L: Language> Unfold<'_, L> {
-    /// Puts an event for each variable that may be written behind a loop's bound. It depends on the branches that decide
-    /// whether the variable is written at all. Gives the variables that may be written by what no path came to.
+    /// Adds an event for each variable that may be written beyond a loop's bound. The event depends on the branches
+    /// that decide whether the variable is written at all. Returns the variables that may be written by statements that
+    /// no path reached.
     pub(super) fn go_beyond(&mut self) -> Vec<Location> {
         if self.cut.is_empty() {
             return Vec::new();
         }
-        // What is not written in any path may be any variable, if its address is in a register.
+        // A write that no path reaches may write any variable whose address is in a register.
         let mut writes: Vec<Vec<Location>> = vec![Vec::new(); self.thread.code.len()];
         for touch in self.touched.iter().filter(|touch| touch.writes) {
             if !writes[touch.statement].contains(&touch.span.variable) {
@@ -66,8 +67,8 @@ impl<L: Language> Unfold<'_, L> {
         unseen
     }
 
-    /// For each register, the arrays into which it may lead, and whether it may hold what is read. A sum leads into the array of
-    /// its address, or to what is undefined.
+    /// For each register, the arrays that it may point into, and whether it may hold a value that was read. A sum
+    /// points into the array of its address, or is undefined.
     pub(super) fn arrays(&self) -> Vec<Leads> {
         let known = |value: Value| self.addresses.iter().any(|&(at, _)| at / ARRAY == value / ARRAY);
         let constant = |value: Value| Leads {
@@ -111,7 +112,7 @@ impl<L: Language> Unfold<'_, L> {
         }
     }
 
-    /// The variables that an instruction may write whose address was never known.
+    /// The variables that an instruction may write if its address is unknown in every path.
     pub(super) fn may_be_written(&self, instruction: &Instruction<L>, leads: &[Leads]) -> Vec<Location> {
         let mut accesses = Vec::new();
         addresses(instruction, &mut accesses);
@@ -125,7 +126,7 @@ impl<L: Language> Unfold<'_, L> {
     }
 }
 
-/// All values that a location ever holds, if only constants are written there.
+/// All values that a location ever holds, if all writes to it are of constants.
 pub(super) fn constants<L: Language>(program: &Program<L>, unfolded: &[Unfolded<L>], span: Span) -> Option<Vec<Value>> {
     let mut unseen = unfolded.iter().flat_map(|of| &of.unseen);
     if unseen.any(|variable| program.physical(*variable) == span.variable) {
@@ -154,7 +155,7 @@ pub(super) fn constants<L: Language>(program: &Program<L>, unfolded: &[Unfolded<
     Some(values)
 }
 
-/// Says what is written behind bounds, where that is one of a few constants.
+/// Sets the values of the writes beyond bounds, if they are among a few constants.
 pub(super) fn tell_beyond<L: Language>(program: &Program<L>, unfolded: &mut [Unfolded<L>]) {
     let is_beyond = |event: &PathEvent<L>| matches!(event.kind, EventKind::Beyond { .. });
     let beyond = unfolded.iter().flat_map(|of| &of.paths).filter(|path| path.is_cut()).flat_map(|path| &path.events);
@@ -162,7 +163,7 @@ pub(super) fn tell_beyond<L: Language>(program: &Program<L>, unfolded: &mut [Unf
         beyond.filter(|event| is_beyond(event)).map(|event| event.span.variable).collect();
     variables.sort_unstable();
     variables.dedup();
-    // What is known of a variable is known of the one location in it.
+    // The result for a variable applies if the variable has a single location.
     let known = |variable: &Location| {
         let physical = program.physical(*variable);
         let touched = unfolded.iter().flat_map(|of| &of.touched).map(|touch| program.physical_span(touch.span));
@@ -189,7 +190,7 @@ pub(super) fn tell_beyond<L: Language>(program: &Program<L>, unfolded: &mut [Unf
     }
 }
 
-/// The paths without what is behind their bounds and read by no other thread.
+/// The paths without the writes beyond their bounds that no other thread reads.
 pub(crate) fn without_unread_beyond<L: Language>(program: &Program<L>, paths: &[&Path<L>]) -> Vec<Path<L>> {
     // Through another proxy, a thread may read from its own later writes.
     let aliased = program.locations.iter().any(|variable| variable.alias.is_some());

@@ -1,4 +1,4 @@
-//! Paths: what happens along one course of a thread, over values still to be read.
+//! Paths: the events along one course of control through a thread, over values that are not read yet.
 
 use crate::{
     asynchronous::{OperationKind, Step},
@@ -16,21 +16,21 @@ pub enum Term {
     Node(u32),
 }
 
-/// A value that is not known until something is read.
+/// A value that is not known until an event gives its value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Node {
-    /// What an event of the path reads, or what the wait of a `bar.red` gives.
+    /// The value that an event of the path reads, or the result of the wait of a `bar.red`.
     Event(usize),
     /// The result of an instruction on registers.
     Computed(Computation, Type, [Term; 3]),
-    /// What a read-modify-write writes: of the old value and its operands.
+    /// The value that a read-modify-write writes, computed from the old value and its operands.
     Rmw(RmwOp, Type, [Term; 3]),
-    /// What the read of a compare and exchange that succeeds returns: what was expected.
+    /// The value that the read of a successful compare and exchange returns: the expected value.
     Expected(usize, Term),
 }
 
-/// What happens at an event.
+/// The kind of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EventKind<L: Language> {
     /// The write W0 (section 8.2.6).
@@ -49,16 +49,17 @@ pub enum EventKind<L: Language> {
     Start(OperationKind),
     /// An asynchronous operation is complete.
     Complete {
-        /// Which rules it follows.
+        /// The kind of the operation, which selects its rules.
         kind: OperationKind,
         /// The bytes that it completes at an mbarrier, whose span is the event's.
         bytes: Option<u32>,
     },
-    /// What else asynchronous instructions do. At an mbarrier, the event's span is its.
+    /// Any other step of an asynchronous instruction. For an operation on an mbarrier, the event's span is the
+    /// mbarrier's.
     Step(Step),
-    /// All writes of a variable behind the bound of a loop, of one value if that is known.
+    /// All writes to a variable beyond the bound of a loop; they write one value if that value is known.
     Beyond {
-        /// Whether [`PathEvent::value`] is what they write.
+        /// Whether they write [`PathEvent::value`].
         known: bool,
     },
 }
@@ -66,40 +67,41 @@ pub enum EventKind<L: Language> {
 /// An event of a path.
 #[derive(Clone, Copy, Debug)]
 pub struct PathEvent<L: Language> {
-    /// What it is.
+    /// The kind of the event.
     pub kind: EventKind<L>,
-    /// Meaningless for what is no memory operation.
+    /// Meaningless unless the event is a memory operation.
     pub span: Span,
-    /// What is written, or brought to a barrier.
+    /// The value that is written, or contributed to a barrier.
     pub value: Term,
     /// The reads of the path on which this event depends, through values, or through branches that decide about it.
     pub depends: Set,
-    /// In a thread of the host, the reads on which it depends as the instructions are written.
+    /// In a thread of the host, the reads on which the event depends syntactically.
     pub written: Written,
-    /// The write of a read-modify-write, whose read is the event before.
+    /// Whether this is the write of a read-modify-write, whose read is the event before.
     pub rmw: bool,
     /// Part of a read-modify-write without a destination.
     pub reduction: bool,
     /// Events of one vector instruction have the same number.
     pub vector: Option<u16>,
-    /// Of what is in no program order: the number of the asynchronous operation in its thread.
+    /// For an event outside of program order, the number of its asynchronous operation in the thread.
     pub operation: Option<u16>,
-    /// Of what arrives or waits.
+    /// The barrier of an arrival or a wait.
     pub barrier: Option<PathBarrier>,
     /// The index into the thread's code.
     pub statement: usize,
 }
 
-/// The reads of a path on which an event depends as the instructions are written, whatever the values are.
+/// The reads of a path on which an event depends syntactically, whatever the values are.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Written {
     /// Through its address.
     pub address: Set,
     /// Through the value that it writes.
     pub data: Set,
-    /// Through a branch in front of it.
+    /// Through an earlier branch.
     pub control: Set,
-    /// Through any of these, where on the way stands what a compare and exchange that succeeds gives: Arm's pick dependencies.
+    /// Through any of these, by a chain that contains the result of a successful compare and exchange: Arm's pick
+    /// dependencies.
     pub picked: Set,
     /// The same, through its address.
     pub picked_address: Set,
@@ -108,43 +110,43 @@ pub struct Written {
 /// The barrier of an arrival or a wait.
 #[derive(Clone, Copy, Debug)]
 pub struct PathBarrier {
-    /// Which one.
+    /// The barrier.
     pub name: BarrierName,
-    /// Its number.
+    /// The barrier's number.
     pub id: Term,
-    /// How many threads take part.
+    /// The number of participating threads.
     pub quorum: Option<Term>,
-    /// What a `bar.red` does.
+    /// The reduction of a `bar.red`.
     pub reduction: Option<Reduction>,
 }
 
 /// How a path ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
-    /// Behind the last statement.
+    /// After the last statement.
     Returned,
-    /// The last event arrived at a barrier, whose other threads never come.
+    /// The last event arrived at a barrier at which the remaining threads never arrive.
     Blocked,
-    /// It goes on behind the statement of this index, in a manner that is not known.
+    /// The path is unknown after the statement with this index.
     Cut(Limit, usize),
     /// A `trap`: all threads end.
     Trapped,
-    /// In front of a loop's round, when another thread came to a `trap`.
+    /// Before an iteration of a loop, because another thread reached a `trap`.
     Stopped,
 }
 
-/// One course that a thread may take.
+/// One course of control through a thread.
 #[derive(Clone, Debug)]
 pub struct Path<L: Language> {
-    /// What happens, in program order.
+    /// The events, in program order.
     pub events: Vec<PathEvent<L>>,
     /// The values that are computed.
     pub nodes: Vec<Node>,
-    /// What decides the branches: each term is to be zero or not.
+    /// The conditions of the branches: each term is to be zero or not.
     pub constraints: Vec<(Term, bool)>,
     /// The last values of the registers.
     pub registers: Vec<Term>,
-    /// How it ends.
+    /// The end of the path.
     pub ending: Ending,
 }
 
@@ -167,13 +169,13 @@ impl<L: Language> PathEvent<L> {
 }
 
 impl<L: Language> Path<L> {
-    /// Whether this is the same course as another one of a thread with the same code.
+    /// Whether this path takes the same course as a path of a thread with the same code.
     pub fn is_like(&self, other: &Self) -> bool {
         let steps = |path: &Self| path.events.iter().map(|event| (event.statement, event.kind)).collect::<Vec<_>>();
         self.constraints == other.constraints && self.ending == other.ending && steps(self) == steps(other)
     }
 
-    /// The value of a term, if `read` knows what the events that it depends on give.
+    /// The value of a term, if `read` has the values of the events that the term depends on.
     pub fn value(&self, term: Term, read: &impl Fn(usize) -> Option<Value>) -> Option<Value> {
         let node = match term {
             Term::Constant(value) => return Some(value),
@@ -194,12 +196,12 @@ impl<L: Language> Path<L> {
         }
     }
 
-    /// The comparison that a term is.
+    /// The comparison that a term computes.
     pub fn comparison(&self, term: Term) -> Option<(Cmp, Term, Term)> {
         self.compared(term).map(|(cmp, _, a, b)| (cmp, a, b))
     }
 
-    /// The comparison that a term is, with the type of what is compared.
+    /// The comparison that a term computes, with the type of its operands.
     pub(crate) fn compared(&self, term: Term) -> Option<(Cmp, Type, Term, Term)> {
         match self.node(term)? {
             Node::Computed(Computation::Setp(cmp), ty, [a, b, _]) => Some((cmp, ty, a, b)),
@@ -207,7 +209,7 @@ impl<L: Language> Path<L> {
         }
     }
 
-    /// The event whose value a term is.
+    /// The event whose value a term copies.
     pub fn copied(&self, term: Term) -> Option<usize> {
         match self.node(term)? {
             Node::Event(event) | Node::Expected(event, _) => Some(event),
@@ -222,7 +224,7 @@ impl<L: Language> Path<L> {
         }
     }
 
-    /// How many bits a term has at most; those above are 0.
+    /// The maximum number of bits of a term; higher bits are 0.
     pub(crate) fn bits(&self, term: Term) -> u32 {
         match term {
             Term::Constant(value) => Value::BITS - value.leading_zeros(),
@@ -238,8 +240,8 @@ impl<L: Language> Path<L> {
         }
     }
 
-    /// Of a term that is computed of one other, or of it and constants, that other, if different values of it give different
-    /// ones of the term.
+    /// The only unknown source of a term, if different values of that source give different values of the term.
+    /// Constants may be further sources.
     pub(crate) fn turned(&self, term: Term) -> Option<Term> {
         let Some(Node::Computed(computation, ty, sources)) = self.node(term) else { return None };
         let source = match sources {
@@ -256,7 +258,7 @@ impl<L: Language> Path<L> {
         matches!(self.ending, Ending::Cut(..))
     }
 
-    /// Where and why it is not known how the path goes on.
+    /// The point after which the path is unknown, and the reason.
     pub fn cut_at(&self) -> Option<(Limit, usize)> {
         match self.ending {
             Ending::Cut(limit, statement) => Some((limit, statement)),
@@ -264,7 +266,7 @@ impl<L: Language> Path<L> {
         }
     }
 
-    /// The value of a term that depends on nothing that is read.
+    /// The value of a term that depends on no read.
     pub(super) fn constant(&self, term: Term) -> Option<Value> {
         self.value(term, &|_| None)
     }
@@ -282,12 +284,12 @@ impl<L: Language> Path<L> {
     }
 }
 
-/// Whether threads may take these courses at the same time: they stop where another one traps, and nowhere else.
+/// Whether threads can take these paths in one execution: paths stop where another thread traps, and nowhere else.
 pub(crate) fn go_together<L: Language>(paths: &[&Path<L>]) -> bool {
     let any = |is: fn(Ending) -> bool| paths.iter().any(|path| is(path.ending));
     let early = |ending| matches!(ending, Ending::Cut(..));
     match any(|ending| ending == Ending::Trapped) {
-        // What goes on behind a loop's bound stops in front of it as well.
+        // A path that continues beyond a loop's bound also has a variant that stops before it.
         true => !any(early),
         false => !any(|ending| ending == Ending::Stopped),
     }

@@ -1,4 +1,4 @@
-//! Loops: which rounds only wait, and how many there may be.
+//! Loops: the iterations that only wait, and the bound on iterations.
 
 use super::{
     beyond::constants,
@@ -13,7 +13,7 @@ use crate::{
 
 pub(super) enum Round {
     New,
-    /// Nothing happened since an earlier arrival that anything later could notice.
+    /// Since an earlier arrival, the path has no effect that later code could notice.
     Idle,
     Beyond,
 }
@@ -27,7 +27,7 @@ impl<'p, L: Language> Unfold<'p, L> {
                 && visit.memory == state.memory
                 && visit.registers.iter().zip(&state.path.registers).enumerate().all(same)
         };
-        // Rounds since which only updates wrote.
+        // Iterations in which only updates wrote.
         let quiet = |event: &PathEvent<L>| match event.kind {
             EventKind::Read(_) | EventKind::Fence(_) => true,
             EventKind::Write(_) => event.rmw && self.unfolding.idle_updates,
@@ -56,7 +56,7 @@ impl<'p, L: Language> Unfold<'p, L> {
                         let mut changed = state.clone();
                         changed.path.constraints.push((equal, false));
                         if !self.may_read(&changed, write - 1) {
-                            // It holds nothing else.
+                            // The memory never holds another value.
                         } else if self.count(&mut changed, pc) {
                             changed.pc = pc + 1;
                             self.run(changed)?;
@@ -82,7 +82,8 @@ impl<'p, L: Language> Unfold<'p, L> {
         Ok(if self.count(state, pc) { Round::New } else { Round::Beyond })
     }
 
-    /// Whether a read gives, of all values that its memory ever holds, one with which the path's branches are as they are.
+    /// Whether a read can return, among all values that its memory ever holds, a value for which the branches of the
+    /// path are as they are.
     pub(super) fn may_read(&self, state: &State<'p, L>, read: usize) -> bool {
         let span = state.path.events[read].span;
         let Some(held) = self.held.iter().find(|held| held.span == span) else { return true };
@@ -94,8 +95,8 @@ impl<'p, L: Language> Unfold<'p, L> {
         })
     }
 
-    /// Counts a round; whether the bound allows it. A round does not count in which nothing that is read decided a branch: how
-    /// often that happens is known.
+    /// Counts an iteration. Returns whether the bound allows it. An iteration in which no read decided a branch does
+    /// not count, because the number of such iterations is known.
     pub(super) fn count(&self, state: &mut State<'p, L>, pc: usize) -> bool {
         let State { visits, path, memory, .. } = state;
         let last = visits.iter().rposition(|visit| visit.pc == pc);
@@ -117,11 +118,11 @@ impl<'p, L: Language> Unfold<'p, L> {
     }
 }
 
-/// Whether the rounds may be left out that write back what they read.
+/// Whether the iterations may be omitted that write back the values that they read.
 ///
-/// Whoever read from such an update reads the same value from the write before it. That adds no relation between two writes or
-/// a write and a read that was not there through the update, as long as all that is strong there is morally strong, and nothing
-/// weak writes there.
+/// A read from such an update returns the same value as a read from the write before it. That adds no relation between
+/// two writes, or a write and a read, that did not exist through the update, if all strong accesses there are morally
+/// strong, and there are no weak writes.
 pub(super) fn may_idle<L: Language>(program: &Program<L>, unfolded: &[Unfolded<L>]) -> bool {
     let places: Vec<_> = program.threads.iter().map(|thread| thread.place).collect();
     let idle: Vec<Span> = unfolded.iter().flat_map(|of| &of.idle).map(|&span| program.physical_span(span)).collect();
@@ -133,7 +134,8 @@ pub(super) fn may_idle<L: Language>(program: &Program<L>, unfolded: &[Unfolded<L
     })
 }
 
-/// What the memory holds that rounds update which write back what they read: where only constants are ever written, one of these.
+/// The values of the memory that iterations update by writing back the values that they read, if all writes there are
+/// of constants.
 pub(super) fn held<L: Language>(program: &Program<L>, unfolded: &[Unfolded<L>]) -> Vec<Held> {
     let mut idle: Vec<Span> = unfolded.iter().flat_map(|of| &of.idle).copied().collect();
     idle.sort_unstable();

@@ -1,4 +1,4 @@
-//! Where a path has come to: what registers and private memory hold, and on what it depends.
+//! The state of a path at a statement: the values of registers and private memory, and the reads that they depend on.
 
 use super::{
     path::{Node, Path, PathEvent, Term},
@@ -15,25 +15,25 @@ pub(super) struct State<'p, L: Language> {
     pub(super) program: &'p Program<L>,
     pub(super) pc: usize,
     pub(super) path: Path<L>,
-    /// On which reads each node depends.
+    /// The reads that each node depends on.
     pub(super) node_reads: Vec<Set>,
-    /// How many operations each node takes, and the most that one does.
+    /// The number of operations that each node takes, and the maximum of these numbers.
     pub(super) node_work: Vec<u64>,
     pub(super) most_work: u64,
     /// For each register, the reads that decided which of its values it has.
     pub(super) decided: Vec<Set>,
-    /// The branches that decide whether control comes here.
+    /// The branches that decide whether control reaches this statement.
     pub(super) controls: Vec<Control>,
-    /// What private variables hold that were written, each with the reads that decided it.
+    /// The values of private variables that were written, each with the reads that decided it.
     pub(super) memory: Vec<(Location, Term, Set)>,
     /// Each arrival at the start of a loop.
     pub(super) visits: Vec<Visit>,
-    /// In a thread of the host, what depends on which reads as the instructions are written.
+    /// The syntactic dependencies of a thread of the host.
     pub(super) sources: Sources,
     pub(super) vectors: u16,
-    /// How many asynchronous operations there were.
+    /// The number of asynchronous operations so far.
     pub(super) operations: u16,
-    /// How many statements were executed.
+    /// The number of statements executed so far.
     pub(super) steps: usize,
 }
 
@@ -43,9 +43,9 @@ pub(super) struct Visit {
     pub(super) pc: usize,
     pub(super) registers: Vec<Term>,
     pub(super) memory: Vec<(Location, Term, Set)>,
-    /// How many events had happened.
+    /// The number of events so far.
     pub(super) events: usize,
-    /// How many branches had depended on what is read.
+    /// The number of branches so far that depended on reads.
     pub(super) constraints: usize,
 }
 
@@ -72,7 +72,8 @@ impl<L: Language> State<'_, L> {
         self.reads(self.operand(operand)) | self.decided(operand)
     }
 
-    /// Where branches meet, they decide nothing more, but what the registers hold that they led to.
+    /// At their join, branches no longer decide about control, but they have decided the values of the registers that
+    /// they write.
     pub(super) fn join(&mut self, pc: usize) {
         if self.controls.iter().all(|control| control.until != pc) {
             return;
@@ -94,7 +95,8 @@ impl<L: Language> State<'_, L> {
         }
     }
 
-    /// Goes on where an event reads this value: everything that follows from that is known. Whether that may be.
+    /// Continues the path under the assumption that an event reads this value, and derives all consequences. Returns
+    /// whether that is possible.
     pub(super) fn pin(&mut self, event: usize, value: Value) -> bool {
         let node = self.path.nodes.iter().position(|node| *node == Node::Event(event));
         let Some(node) = node.map(|node| Term::Node(node as u32)) else { return false };
@@ -105,7 +107,8 @@ impl<L: Language> State<'_, L> {
             Some(true) => {}
             None => self.path.constraints.push((equal, true)),
         }
-        // What earlier branches found out about other terms holds of this value as well, or the path is none.
+        // The constraints of earlier branches on other terms must hold for this value as well; otherwise the path is
+        // impossible.
         let read = |other: usize| (other == event).then_some(value);
         let holds =
             |&(term, wanted): &(Term, bool)| self.path.value(term, &read).is_none_or(|known| (known != 0) == wanted);
@@ -132,14 +135,14 @@ impl<L: Language> State<'_, L> {
         true
     }
 
-    /// What private memory holds, with the reads that decided it.
+    /// The value of private memory, with the reads that decided it.
     pub(super) fn held(&mut self, span: Span, initial: Value) -> (Term, Set) {
         let held = self.memory.iter().find(|(variable, ..)| *variable == span.variable);
         let (whole, decided) = held.map_or((Term::Constant(initial), Set(0)), |(_, term, decided)| (*term, *decided));
         (self.part(whole, span), decided)
     }
 
-    /// Bytes of a variable.
+    /// The value of some bytes of a variable.
     pub(super) fn part(&mut self, whole: Term, span: Span) -> Term {
         let by = Term::Constant(u64::from(span.offset) * 8);
         let shifted = self.compute(Computation::Alu(AluOp::Shr), Type::U64, [whole, by, by]);
@@ -207,7 +210,7 @@ impl<L: Language> State<'_, L> {
         if let Some(same) = folded(computation, ty, sources, &|term| self.path.bits(term)) {
             return same;
         }
-        // What extends a value and what then cuts it off again leaves it as it was.
+        // An extension followed by a truncation leaves the value unchanged.
         if computation == Computation::MOV
             && let Some(Node::Computed(Computation::Cvt(to), from, [value, ..])) = self.path.node(sources[0])
             && self.path.bits(value) <= ty.bits()
@@ -219,7 +222,7 @@ impl<L: Language> State<'_, L> {
         self.node(Node::Computed(computation, ty, sources), reads)
     }
 
-    /// Whether a condition holds, where that is known without the values that are read.
+    /// The truth of a condition, if it does not depend on values that are not known.
     pub(super) fn known(&self, condition: Term) -> Option<bool> {
         if let Term::Constant(value) = condition {
             return Some(value != 0);
@@ -241,7 +244,7 @@ impl<L: Language> State<'_, L> {
         if a == b {
             return holds(0, 0);
         }
-        // The same question was answered before.
+        // An earlier branch made the same comparison.
         let equal = self.path.constraints.iter().find_map(|&(term, wanted)| match comparison(term) {
             Some((cmp @ (Cmp::Eq | Cmp::Ne), of, c, d))
                 if of.bits() == ty.bits() && ((a, b) == (c, d) || (a, b) == (d, c)) =>
@@ -257,7 +260,7 @@ impl<L: Language> State<'_, L> {
         }
     }
 
-    /// What a compare and exchange expected, in place of what it then read.
+    /// The expected value of a compare and exchange, instead of the value that it read.
     pub(super) fn expected(&self, term: Term) -> Term {
         match self.path.node(term) {
             Some(Node::Expected(_, expected)) => self.expected(expected),
@@ -277,7 +280,7 @@ impl<L: Language> State<'_, L> {
         self.node(Node::Event(index), one(index))
     }
 
-    /// What a register holds after it was loaded: only a signed type changes what is in memory.
+    /// The value of a register after a load: only a signed type changes the value from memory.
     pub(super) fn loaded(&mut self, read: Term, ty: Type) -> Term {
         if ty.is_signed() && ty.bits() < 64 {
             self.compute(Computation::Cvt(Type::S64), ty, [read, Term::Constant(0), Term::Constant(0)])
@@ -287,7 +290,7 @@ impl<L: Language> State<'_, L> {
     }
 }
 
-/// What a function of integers gives whatever the values are that are not known, or a source that it gives back.
+/// The result of an integer function if it does not depend on the unknown values, or if it equals one of the sources.
 pub(super) fn folded(
     computation: Computation,
     ty: Type,
@@ -298,12 +301,12 @@ pub(super) fn folded(
     let ones = truncate(ty, Value::MAX);
     let is = |term: Term, value: Value| matches!(term, Constant(constant) if truncate(ty, constant) == value);
     let either = |value: Value| is(a, value) || is(b, value);
-    // What is wider has to be truncated.
+    // A wider value has to be truncated.
     let copy = |term: Term| (bits(term) <= ty.bits()).then_some(term);
     let signed = ty.is_signed();
     let shifts_out = || matches!(b, Constant(b) if truncate(Type::U32, b) >= ty.bits().into());
     let zero = Some(Constant(0));
-    // A mask that has all bits of a value.
+    // Whether a mask has all bits of a value.
     let keeps = |term: Term, mask: Term| match mask {
         Constant(mask) => truncate(ty, Value::MAX.checked_shr(64 - bits(term)).unwrap_or(0)) & !mask == 0,
         Term::Node(_) => false,
@@ -314,7 +317,7 @@ pub(super) fn folded(
             let holds = |a, b| computation.apply(ty, [a, b, 0]).map(Constant);
             return match cmp {
                 _ if a == b => holds(0, 0),
-                // Nothing is below 0, and 0 above nothing.
+                // No value is below 0, and 0 is above no value.
                 Cmp::Lt | Cmp::Lo | Cmp::Ge | Cmp::Hs if !signed && is(b, 0) => holds(0, 0),
                 Cmp::Gt | Cmp::Hi | Cmp::Le | Cmp::Ls if !signed && is(a, 0) => holds(0, 0),
                 _ => None,
@@ -355,7 +358,7 @@ pub(super) fn folded(
     }
 }
 
-/// The set of one event, which may be one too many for now.
+/// The set of one event. The set is empty if the index is currently too large for a set.
 pub(super) fn one(event: usize) -> Set {
     if event < MAX_EVENTS { Set::one(event) } else { Set(0) }
 }

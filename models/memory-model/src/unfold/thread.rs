@@ -1,4 +1,4 @@
-//! A thread whose paths are found, and what is found of it.
+//! A thread while its paths are unfolded, and the result.
 
 use super::path::Path;
 use crate::{
@@ -6,20 +6,21 @@ use crate::{
     program::{Language, Location, Program, Span, Thread, Value},
 };
 
-/// How threads are unfolded.
+/// The options for unfolding threads.
 #[derive(Clone, Copy, Debug)]
 pub struct Unfolding {
-    /// How often a loop is entered, counted at its first label.
+    /// The maximum number of iterations of a loop, counted at its first label.
     pub rounds: usize,
     /// Whether a compare and exchange that fails writes the old value back.
     pub failed_cas_writes: bool,
-    /// Whether there is an outcome where a thread waits at a barrier for ever, if it has nothing left to do behind it.
+    /// Whether an execution in which a thread waits at a barrier forever is an outcome, if the thread has no statement
+    /// after the barrier.
     pub hung_at_end: bool,
-    /// Whether a round of a loop that writes back what it reads counts as one that waits.
+    /// Whether an iteration of a loop that writes back the values that it reads counts as one that only waits.
     pub idle_updates: bool,
 }
 
-/// An access of a path, be it an event or not.
+/// An access of a path, whether or not it is an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Touch {
     pub span: Span,
@@ -28,18 +29,18 @@ pub(crate) struct Touch {
     pub statement: usize,
 }
 
-/// What unfolding a thread gives.
+/// The result of unfolding a thread.
 pub(crate) struct Unfolded<L: Language> {
     pub paths: Vec<Path<L>>,
-    /// Every access, also those of paths that never end.
+    /// Every access, including accesses of paths that never end.
     pub touched: Vec<Touch>,
-    /// The variables that may be written by what no path came to, where some path stops at a bound.
+    /// The variables that may be written by statements that no path reached, if some path stops at a bound.
     pub(super) unseen: Vec<Location>,
-    /// The memory of updates in rounds that were left out since they write back what they read.
+    /// The memory of updates in omitted iterations, which write back the values that they read.
     pub(super) idle: Vec<Span>,
 }
 
-/// All values that memory holds at any time.
+/// All values that some memory holds at any time.
 pub(crate) struct Held {
     pub(super) span: Span,
     pub(super) values: Vec<Value>,
@@ -52,13 +53,13 @@ pub(super) struct Unfold<'p, L: Language> {
     pub(super) flow: Flow,
     /// For each statement, the registers whose values are still read; empty in a thread without loops.
     pub(super) live: Vec<u128>,
-    /// Where each variable begins, in order.
+    /// The address of each variable, in order.
     pub(super) addresses: Vec<(Value, Location)>,
     pub(super) held: &'p [Held],
     /// Whether some thread has a `trap`.
     pub(super) traps: bool,
     pub(super) paths: Vec<Path<L>>,
-    /// The paths that go on in a manner that is not known: where, and under which branches.
+    /// The paths that are cut: the path, the statement, and the branches that control depends on there.
     pub(super) cut: Vec<(usize, usize, Vec<Control>)>,
     pub(super) touched: Vec<Touch>,
     pub(super) idle: Vec<Span>,

@@ -1,4 +1,4 @@
-//! The values that a term may have, and those of what is read that give it one.
+//! The values that a term may have, and the values of reads for which it has a given value.
 
 use super::{
     address::MAX_ADDRESSES,
@@ -6,11 +6,11 @@ use super::{
 };
 use crate::program::{AluOp, Computation, Language, Type, Value, fits, truncate};
 
-/// Of the values of what is read that give one value of an address.
+/// The maximum number of values of a read for which an address has the same value.
 pub(super) const MAX_PREIMAGES: usize = 8;
 
 impl<L: Language> Path<L> {
-    /// All values that a term may have, if that are few.
+    /// All values that a term may have, if there are few.
     pub(super) fn values(&self, term: Term) -> Option<Vec<Value>> {
         let Some(Node::Computed(computation, ty, sources)) = self.node(term) else {
             return if let Term::Constant(value) = term { Some(vec![value]) } else { None };
@@ -43,8 +43,8 @@ impl<L: Language> Path<L> {
         Some(values)
     }
 
-    /// The one event on which a term depends, and all of its values with which the term has this one. `None` if there is no one
-    /// event, or if there may be more values than a few.
+    /// The only event on which a term depends, and all values of the event for which the term has this value. `None` if
+    /// the term depends on several events, or if there may be too many values.
     pub(super) fn preimages(&self, term: Term, value: Value, all: &mut Vec<Value>) -> Option<usize> {
         let node = match term {
             Term::Node(node) => self.nodes[node as usize],
@@ -63,7 +63,7 @@ impl<L: Language> Path<L> {
         };
         let Computation::Alu(op) = computation else {
             let Computation::Cvt(to) = computation else { return None };
-            // An extension; where the sign is one, the value has to agree.
+            // An extension; if the sign bit is set, the value has to agree.
             if to.bits() < ty.bits() {
                 return None;
             }
@@ -94,14 +94,14 @@ impl<L: Language> Path<L> {
             (AluOp::Shl, [a, Term::Constant(c), _]) if c < ty.bits().into() => (a, quotients(value, 1 << c, ty)?),
             _ => return None,
         };
-        // A value that the source never has is none; of a wider source, others have the same low bits.
+        // A value that the source never has is excluded; in a wider source, further values have the same low bits.
         if self.bits(source) > ty.bits() {
             return None;
         }
         self.among(source, &candidates, computation, ty, sources, value, all)
     }
 
-    /// As [`Self::preimages`], by the values that one source of a computation may have.
+    /// Like [`Self::preimages`], for the values that one source of a computation may have.
     #[expect(clippy::too_many_arguments, reason = "a computation and its result")]
     pub(super) fn among(
         &self,
@@ -129,7 +129,7 @@ impl<L: Language> Path<L> {
         (all.len() <= MAX_PREIMAGES).then_some(event)
     }
 
-    /// The one event on which a term depends.
+    /// The only event on which a term depends.
     pub(super) fn event_of(&self, term: Term) -> Option<usize> {
         let Term::Node(node) = term else { return None };
         match self.nodes[node as usize] {
@@ -161,7 +161,7 @@ impl<L: Language> Path<L> {
     }
 }
 
-/// All values of a type's width that give this one, multiplied by a constant; `None` if there are more than a few.
+/// All values of a type's width whose product with a constant is this value; `None` if there are too many.
 fn quotients(value: Value, by: Value, ty: Type) -> Option<Vec<Value>> {
     let (value, by) = (truncate(ty, value), truncate(ty, by));
     let twos = by.trailing_zeros();
@@ -171,7 +171,7 @@ fn quotients(value: Value, by: Value, ty: Type) -> Option<Vec<Value>> {
     if value.trailing_zeros() < twos {
         return Some(Vec::new());
     }
-    // The inverse of an odd number, by Newton's iteration: each round doubles the bits that are right.
+    // The inverse of an odd number, by Newton's method: each iteration doubles the number of correct bits.
     let odd = by >> twos;
     let inverse =
         (0..6).fold(odd, |inverse: Value, _| inverse.wrapping_mul(2u64.wrapping_sub(odd.wrapping_mul(inverse))));

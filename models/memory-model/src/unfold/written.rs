@@ -1,6 +1,6 @@
-//! What depends on which reads as the instructions are written, whatever the values are: the dependencies of AArch64.
+//! Syntactic dependencies on reads, whatever the values are: the dependencies of AArch64.
 //!
-//! They go through registers, and through memory from a write to the next reads of its thread at the same place.
+//! They pass through registers, and through memory from a write to the next reads of its thread at the same location.
 
 use std::ops::BitOr;
 
@@ -10,11 +10,11 @@ use crate::{
     relation::Set,
 };
 
-/// What depends on which reads.
+/// The reads that a value depends on.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Depends {
     pub(super) on: Set,
-    /// On these only since a compare and exchange has succeeded.
+    /// The reads on which it depends only because a compare and exchange succeeded.
     pub(super) picked: Set,
 }
 
@@ -25,7 +25,7 @@ impl BitOr for Depends {
     }
 }
 
-/// Where a thread of the host has come to. Of other threads, nothing is kept.
+/// The dependencies at a point of a thread of the host. Threads of GPUs have an empty state.
 #[derive(Clone, Default)]
 pub(super) struct Sources {
     registers: Vec<Depends>,
@@ -34,12 +34,12 @@ pub(super) struct Sources {
 }
 
 impl Sources {
-    /// Of a thread of the host with so many registers.
+    /// The initial state for a thread of the host with this number of registers.
     pub(super) fn of(registers: usize) -> Self {
         Self { registers: vec![Depends::default(); registers], ..Self::default() }
     }
 
-    /// The reads of which an operand is computed.
+    /// The reads from which an operand is computed.
     pub(super) fn operand(&self, operand: Operand) -> Depends {
         match operand {
             Operand::Register(register) => self.registers.get(usize::from(register.0)).copied().unwrap_or_default(),
@@ -47,7 +47,7 @@ impl Sources {
         }
     }
 
-    /// The reads of which operands are computed.
+    /// The reads from which operands are computed.
     pub(super) fn operands(&self, operands: &[Operand]) -> Depends {
         operands.iter().fold(Depends::default(), |all, operand| all | self.operand(*operand))
     }
@@ -58,12 +58,12 @@ impl Sources {
         }
     }
 
-    /// A branch that is decided by these reads.
+    /// Adds a branch that depends on these reads.
     pub(super) fn branch(&mut self, reads: Depends) {
         self.branches = self.branches | reads;
     }
 
-    /// An access at an address with this base, and the operands of what it writes.
+    /// The dependencies of an access at an address with this base, with the operands of its write.
     pub(super) fn access(&self, base: Operand, operands: &[Operand]) -> Written {
         let (address, data) = (self.operand(base), self.operands(operands));
         Written {
@@ -75,19 +75,21 @@ impl Sources {
         }
     }
 
-    /// What a read of the path gives: it depends on the read, on its address, and on what the thread wrote there last.
+    /// The dependencies of the value of a read of the path: the read, its address, and the dependencies of the thread's
+    /// last write there.
     pub(super) fn read(&self, read: usize, span: Span, base: Operand) -> Depends {
         let before = self.memory.iter().find(|(at, _)| *at == span).map_or(Depends::default(), |(_, reads)| *reads);
         Depends { on: Set::one(read), picked: Set(0) } | self.operand(base) | before
     }
 
-    /// What a compare and exchange gives that succeeds: what was expected, since the read was that.
+    /// The dependencies of the value that a successful compare and exchange returns: it is the expected value, because
+    /// the read returned that.
     pub(super) fn expected(&self, read: usize, span: Span, base: Operand, expected: Depends) -> Depends {
         let picked = self.read(read, span, base);
         expected | Depends { on: Set(0), picked: picked.on | picked.picked }
     }
 
-    /// A write of what depends on these reads.
+    /// Records a write whose value depends on these reads.
     pub(super) fn write(&mut self, span: Span, reads: Depends) {
         if self.registers.is_empty() {
             return;

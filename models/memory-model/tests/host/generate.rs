@@ -1,9 +1,9 @@
-//! Litmus tests of the host alone: the classical shapes with every choice of instructions and of what stands between them, and
-//! random threads.
+//! Generated litmus tests of host threads: the classical shapes with every choice of instructions and of fences or
+//! dependencies between them, and random threads.
 
 use std::fmt::Write;
 
-/// The processor that a test is for.
+/// The processor of a test.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Host {
     X86,
@@ -34,7 +34,7 @@ pub const SHAPES: [Shape; 32] = [
     shape("RSW", "Wx Wy | Ry Rz Rx"), shape("LB+mid", "Rx Wy | Ry Rz Wx"), shape("MP+3", "Wx Wy | Ry Wz Rx"),
 ];
 
-/// How many tests of a shape there are at the most.
+/// The maximum number of tests of a shape.
 const MOST: usize = 64;
 
 /// An access of a thread.
@@ -44,7 +44,7 @@ struct Access {
     variable: char,
 }
 
-/// How many choices there are: of instructions that read or write, and of what stands in front of an access.
+/// The choices: instructions that read or write, and the fence or dependency before an access.
 struct Choices {
     reads: &'static [&'static str],
     writes: &'static [&'static str],
@@ -61,7 +61,7 @@ const AARCH64: Choices = Choices {
     between: &["", "DMB ISH", "DMB ISHLD", "DMB ISHST", "addr", "data", "ctrl", "isb", "DMB SY", "addr-isb"],
 };
 
-/// A source of numbers: xorshift.
+/// A random number generator: xorshift.
 pub struct Random(u64);
 
 impl Random {
@@ -81,17 +81,18 @@ impl Random {
     }
 }
 
-/// A test, for both readers.
+/// A test, in the syntax of both readers.
 pub struct Generated {
     pub name: String,
     pub rows: Vec<Vec<String>>,
     host: Host,
-    /// The registers that are read into, by thread.
+    /// The destination registers of reads, by thread.
     pub observed: Vec<Vec<String>>,
     pub variables: Vec<char>,
 }
 
-/// The tests of a shape: all choices, or as many of them as there is room for. The first choices of all are always there.
+/// The tests of a shape: all choices, up to the maximum number. The combination of all first choices is always
+/// included.
 pub fn of_shape(host: Host, shape: &Shape) -> Vec<Generated> {
     let number = SHAPES.iter().position(|other| other.name == shape.name).unwrap_or_default() as u64;
     let threads: Vec<Vec<Access>> = shape.threads.split('|').map(accesses).collect();
@@ -99,7 +100,7 @@ pub fn of_shape(host: Host, shape: &Shape) -> Vec<Generated> {
     (0..MOST).map(|index| test(host, format!("{}.{index}", shape.name), &threads, &mut random, index == 0)).collect()
 }
 
-/// Random threads, by their number.
+/// A test of random threads, by its number.
 pub fn at_random(host: Host, seed: u64) -> Generated {
     let mut random = Random::new(1_000 + seed);
     let threads = 2 + random.below(2);
@@ -148,7 +149,7 @@ struct Thread<'r> {
     /// The register of the last read, which the next access may depend on.
     last: Option<usize>,
     random: &'r mut Random,
-    /// Whether the plainest instructions are chosen.
+    /// Whether only the simplest instructions are chosen.
     plain: bool,
 }
 
@@ -238,7 +239,7 @@ impl Thread<'_> {
 }
 
 impl Generated {
-    /// The text as herd7 reads it, with what is observed; or as we do.
+    /// The text for herd7, with the observed registers, or the text for this crate.
     pub fn text(&self, for_herd: bool) -> String {
         let (word, at) = match (self.host, for_herd) {
             (Host::X86, true) => ("X86", ""),

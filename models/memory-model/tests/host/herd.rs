@@ -1,4 +1,4 @@
-//! herd7, as it is installed.
+//! The installed herd7.
 
 use std::{
     collections::HashMap,
@@ -12,7 +12,7 @@ use libtest_mimic::Failed;
 
 use crate::{States, generate::Generated};
 
-/// herd7: of the environment, or on the path.
+/// The herd7 command: from the environment variable, or on the path.
 pub fn program() -> Option<PathBuf> {
     if let Some(named) = std::env::var_os("HERD7") {
         return Some(named.into());
@@ -29,7 +29,7 @@ pub fn long(name: &str) -> String {
     }
 }
 
-/// What herd7 finds of each test.
+/// The final states that herd7 finds for each test.
 pub fn states(tests: &[Generated]) -> Result<Vec<States>, Failed> {
     let folder = tempfile::tempdir()?;
     let mut command = Command::new(program().ok_or("no herd7")?);
@@ -72,7 +72,7 @@ fn normal(line: &str) -> String {
     line.trim().replace(['[', ']'], "")
 }
 
-/// Puts a line in the place of the one with its first two columns.
+/// Replaces the line with the same first two columns.
 pub fn bless(data: &Path, line: &str) -> Result<(), Failed> {
     static WRITING: Mutex<()> = Mutex::new(());
     let _one = WRITING.lock().map_err(|_| "another test failed")?;

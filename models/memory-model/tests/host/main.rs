@@ -1,7 +1,7 @@
-//! Threads of the host alone end as herd7's models of x86 and AArch64 have it.
+//! Threads of the host alone have the outcomes of herd7's models of x86 and AArch64.
 //!
-//! `herd7.tsv` has how many final states herd7 finds of each generated test, with a checksum of all of them. Where herd7 is
-//! installed, it is asked again; `HERD7_BLESS=1` writes the file anew.
+//! `herd7.tsv` has the number of final states that herd7 finds for each generated test, with a checksum of the states.
+//! If herd7 is installed, it runs again; `HERD7_BLESS=1` rewrites the file.
 
 mod generate;
 mod herd;
@@ -26,7 +26,7 @@ use ptx_memory_model::{
     },
 };
 
-/// How many random tests there are for each processor.
+/// The number of random tests for each processor.
 const RANDOM: u64 = 512;
 
 /// All final states, as text.
@@ -40,7 +40,7 @@ fn main() {
     assert!(known.lines().count() == 64, "herd7.tsv has {} lines", known.lines().count());
     for (host, name) in [(Host::X86, "x86"), (Host::AArch64, "aarch64")] {
         for set in SHAPES.iter().map(|shape| shape.name).chain(["random"]) {
-            // herd7 needs hours for some sets, which are not there.
+            // herd7 needs hours for some sets; the file does not contain those.
             if known.lines().any(|line| line.starts_with(&format!("{name}\t{set}\t"))) {
                 trials.push(Trial::test(format!("{name} {set}: as herd7 had it"), move || kept(host, name, set)));
             }
@@ -56,7 +56,7 @@ fn main() {
     libtest_mimic::run(&arguments, trials).exit();
 }
 
-/// What is wrong in a cell, with its place, which begins at the third line.
+/// The error in a cell, with its position; cells begin at the third line.
 fn errors() -> Result<(), Failed> {
     let check = |processor: &str, cell: &str, expected: &str| {
         let text = format!("PTX t\n{{ x=0; }}\n P0@{processor} ;\n {cell} ;\nexists (x == 0)\n");
@@ -64,21 +64,21 @@ fn errors() -> Result<(), Failed> {
         assert!(found.starts_with(expected), "{cell}: {found}");
     };
     for (processor, cell, expected) in [
-        ("x86", "MOV W0,[x]", "4:6: `W0` is no register of x86"),
+        ("x86", "MOV W0,[x]", "4:6: `W0` is not a register of x86"),
         ("x86", "MOV EAX,x", "4:10: `x` is neither a register nor a number"),
         ("x86", "MOV EAX", "4:2: `MOV` takes 2 operands here, not 1"),
         ("x86", "SFENCE", "4:2: x86-TSO keeps writes in order by itself: leave `SFENCE` out"),
         ("x86", "ADD [x],EAX", "4:2: without `LOCK`, `ADD` on memory is a read and a write: write `LOCK ADD`"),
-        ("x86", "LDR W0,[x]", "4:2: `LDR` is no instruction of a litmus test on x86-64"),
+        ("x86", "LDR W0,[x]", "4:2: `LDR` is not an instruction of a litmus test on x86-64"),
         ("x86", "JE gone", "4:2: P0 has no label `gone`"),
         ("aarch64", "LDXR W0,[x]", "4:2: an exclusive pair may fail: write an atomic instruction of LSE"),
-        ("aarch64", "DMB NSH", "4:6: there is no `DMB NSH` here: write `DMB ISH`"),
-        ("aarch64", "LDR W0,x", "4:9: an address in brackets expected, as `[x]`, not `x`"),
-        ("aarch64", "LDR W31,[x]", "4:6: `W31` is no register of aarch64"),
-        ("aarch64", "LDR W0,[x,W1,SXTX]", "4:15: `SXTX` is no `SXTW` or `UXTW`"),
-        ("aarch64", "MFENCE", "4:2: `MFENCE` is no instruction of a litmus test on AArch64"),
-        ("aarch64", "st.weak x, 1", "4:2: `ST.WEAK` is no instruction of a litmus test on AArch64"),
-        ("riscv 0", "NOP", "3:5: `cta`, `cluster`, `gpu`, `x86` or `aarch64` expected, not `riscv`"),
+        ("aarch64", "DMB NSH", "4:6: the model has no `DMB NSH`: write `DMB ISH`"),
+        ("aarch64", "LDR W0,x", "4:9: expected an address in brackets (`[x]`), found `x`"),
+        ("aarch64", "LDR W31,[x]", "4:6: `W31` is not a register of aarch64"),
+        ("aarch64", "LDR W0,[x,W1,SXTX]", "4:15: expected `SXTW` or `UXTW`, found `SXTX`"),
+        ("aarch64", "MFENCE", "4:2: `MFENCE` is not an instruction of a litmus test on AArch64"),
+        ("aarch64", "st.weak x, 1", "4:2: `ST.WEAK` is not an instruction of a litmus test on AArch64"),
+        ("riscv 0", "NOP", "3:5: expected `cta`, `cluster`, `gpu`, `x86` or `aarch64`, found `riscv`"),
     ] {
         check(processor, cell, expected);
     }
@@ -95,10 +95,10 @@ fn patterns() -> Vec<PathBuf> {
     all
 }
 
-/// A pattern holds, and what is printed of it is the same test.
+/// A pattern holds, and its printed form is the same test.
 fn pattern(path: &Path) -> Result<(), Failed> {
     let litmus = Litmus::read(&fs::read_to_string(path)?)?;
-    assert_eq!(Litmus::read(&litmus.to_string())?, litmus, "what is printed is another test: {litmus}");
+    assert_eq!(Litmus::read(&litmus.to_string())?, litmus, "the printed text is another test: {litmus}");
     let limits = Limits::default();
     let found = search::outcomes(&litmus.program, Conventions::MANUAL, limits);
     assert_eq!(found.verdict(&litmus.condition, &Layout::new(&litmus.program)), Ok(true), "{litmus}");
@@ -106,7 +106,7 @@ fn pattern(path: &Path) -> Result<(), Failed> {
     assert_eq!(decided.verdict, Ok(true), "decided otherwise: {litmus}");
     if litmus.condition.quantifier == Quantifier::NotExists {
         let why = explain(&litmus.program, &litmus.condition.formula, Conventions::MANUAL, limits);
-        assert!(matches!(why, Explanation::Forbidden(_)), "why it is forbidden was not found: {litmus}");
+        assert!(matches!(why, Explanation::Forbidden(_)), "no reason was found for the forbidden outcome: {litmus}");
     }
     Ok(())
 }
@@ -119,12 +119,12 @@ fn tests(host: Host, set: &str) -> Vec<Generated> {
     }
 }
 
-/// The final states by the model.
+/// The final states that the model computes.
 fn ours(test: &Generated) -> Result<States, Failed> {
     let text = test.text(false);
     let litmus = Litmus::read(&text).map_err(|error| format!("{text}{error}"))?;
     let again = Litmus::read(&litmus.to_string()).map_err(|error| format!("{litmus}{error}"))?;
-    assert_eq!(litmus, again, "what is printed is another test: {litmus}");
+    assert_eq!(litmus, again, "the printed text is another test: {litmus}");
     let layout = Layout::new(&litmus.program);
     let found = search::outcomes(&litmus.program, Conventions::MANUAL, Limits::default());
     if let Some(limit) = found.unknown {
@@ -155,7 +155,7 @@ fn data() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/host/herd7.tsv")
 }
 
-/// How many states each test of a set has, and a checksum of all of them.
+/// The number of states of each test of a set, and a checksum of all of them.
 fn line(name: &str, set: &str, states: &[States]) -> String {
     let counts = states.iter().map(|states| states.len().to_string()).collect::<Vec<_>>().join(" ");
     // FNV-1a.
@@ -169,7 +169,7 @@ fn kept(host: Host, name: &str, set: &str) -> Result<(), Failed> {
     let states = tests.iter().map(ours).collect::<Result<Vec<_>, _>>()?;
     let known = fs::read_to_string(data())?;
     let expected = known.lines().find(|line| line.starts_with(&format!("{name}\t{set}\t")));
-    let expected = expected.ok_or("herd7.tsv has no such line")?;
+    let expected = expected.ok_or("herd7.tsv has no line for the test")?;
     let found = line(name, set, &states);
     if found == expected {
         return Ok(());

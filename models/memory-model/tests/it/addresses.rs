@@ -1,4 +1,4 @@
-//! An address that depends on what is read, against a branch for each address that it may be.
+//! An address that depends on reads is equivalent to a branch for each possible address.
 
 use ptx_memory_model::{
     litmus::Litmus,
@@ -8,7 +8,7 @@ use ptx_memory_model::{
 };
 use testing::random::Random;
 
-/// The cells of a thread: with addresses that are computed, and with branches.
+/// The cells of a thread in two forms: with computed addresses, and with branches.
 fn thread(random: &mut Random, number: usize) -> [Vec<String>; 2] {
     let [mut computed, mut branched] = [const { Vec::<String>::new() }; 2];
     let sem = |random: &mut Random, ordered: &str| match random.below(3) {
@@ -51,7 +51,7 @@ fn thread(random: &mut Random, number: usize) -> [Vec<String>; 2] {
 fn states(threads: &[Vec<String>]) -> Option<States> {
     let rows = threads.iter().map(Vec::len).max().unwrap_or_default();
     let mut text = String::from("PTX t\n{ a=0; b=0; x=0; y=0;");
-    // The registers come in one order, whatever is done to them.
+    // The registers have the same order in both forms.
     for thread in 0..threads.len() {
         (0..3).for_each(|step| text += &format!(" P{thread}:i{step}=0; P{thread}:r{step}=0;"));
     }

@@ -1,5 +1,5 @@
-//! Asynchronous operations: the canonical patterns with each of their single deletions, what each ambiguity decides, and the
-//! manual's own examples.
+//! Asynchronous operations: the canonical patterns with each single deletion, the verdict that each ambiguity decides,
+//! and the manual's own examples.
 
 use std::{collections::BTreeSet, fs, path::Path};
 
@@ -23,8 +23,8 @@ use crate::patterns::{
     PATTERNS,
 };
 
-/// A file for each ambiguity, whose verdict that reading alone decides, and the verdicts of the two readings. All others are as by
-/// default.
+/// A file for each ambiguity, whose verdict depends on that reading alone, and the verdicts of the two readings. All
+/// other readings are the default ones.
 const AMBIGUITIES: [(&str, Ambiguity, Expected, Expected); 12] = [
     ("A1-start-after-earlier", Ambiguity::StartAfterEarlier, Races, Ordered),
     ("A2-fence-besides-release", Ambiguity::FenceBesidesRelease, Races, Ordered),
@@ -40,7 +40,7 @@ const AMBIGUITIES: [(&str, Ambiguity, Expected, Expected); 12] = [
     ("A12-mma-of-other-shape", Ambiguity::MmaOfOtherShape, Races, Ordered),
 ];
 
-/// The manual's examples, and what its text says outside of the patterns.
+/// The manual's examples, and the rules in its text outside of the patterns.
 const EXAMPLES: [(&str, Expected, Expected); 13] = [
     ("manual-register", Ordered, Ordered),
     ("manual-register-anti", Races, Races),
@@ -63,7 +63,8 @@ fn read(file: &str) -> Litmus {
     Litmus::read(&text).unwrap_or_else(|error| panic!("{file}: {error}"))
 }
 
-/// The test without the one instruction of a thread that begins so; without the loop around it, too, if it waits.
+/// The test without the only instruction of a thread that begins with this text; if it is a wait, also without the loop
+/// around it.
 fn without(litmus: &Litmus, removed: &str) -> Litmus {
     let mut litmus = litmus.clone();
     let Some((thread, words)) = removed.split_once(' ') else { return litmus };
@@ -92,7 +93,7 @@ fn verdict(litmus: &Litmus, readings: Readings) -> Expected {
     }
 }
 
-/// Collects what is not as expected.
+/// Collects the deviations from the expected verdicts.
 #[derive(Default)]
 struct Wrong(Vec<String>);
 
@@ -144,7 +145,7 @@ fn examples_of_the_manual() {
     wrong.none();
 }
 
-/// What is ordered has the outcome that its condition says.
+/// An ordered test has the outcome of its condition.
 #[test]
 fn conditions() {
     let all =
@@ -174,10 +175,10 @@ fn every_file_is_tested() {
     assert_eq!(files, tested);
 }
 
-/// The tables of the guide are those of this file. To renew them: `INSTA_UPDATE=always`.
+/// The tables of the guide equal the tables of this file. To renew them: `INSTA_UPDATE=always`.
 #[test]
 fn the_guide() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/async.md");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/evidence/async-readings.md");
     let guide = fs::read_to_string(&path).expect("the guide");
     let mut ambiguities =
         "| question | sections | strict | lenient | default | test |\n| --- | --- | --- | --- | --- | --- |\n"
@@ -208,7 +209,7 @@ fn the_guide() {
     let mut renewed = guide.clone();
     for table in [ambiguities, patterns] {
         let header = table.lines().next().expect("a header");
-        let start = renewed.find(header).unwrap_or_else(|| panic!("docs/async.md has no table '{header}'"));
+        let start = renewed.find(header).unwrap_or_else(|| panic!("async-readings.md has no table '{header}'"));
         let length = renewed[start..].find("\n\n").map_or(renewed.len() - start, |end| end + 1);
         renewed.replace_range(start..start + length, &table);
     }
@@ -216,10 +217,10 @@ fn the_guide() {
         fs::write(&path, &renewed).expect("the guide");
         return;
     }
-    assert!(renewed == guide, "the tables of docs/async.md are old: INSTA_UPDATE=always renews them");
+    assert!(renewed == guide, "the tables of docs/evidence/async-readings.md are old: INSTA_UPDATE=always renews them");
 }
 
-/// What is said to be missing is what was left out.
+/// The reported missing condition is the deleted instruction.
 #[test]
 fn what_is_missing() {
     let check = |file: &str, removed: &str, expected: Missing| {

@@ -25,7 +25,7 @@ fn explanation(litmus: &Litmus) -> Explanation {
     explain(&litmus.program, &litmus.condition.formula, Conventions::MANUAL, Limits::default())
 }
 
-/// The axiom and the cycle, each event by its thread and its instruction.
+/// Checks the axiom and the cycle, where each event is given by its thread and its instruction.
 #[track_caller]
 fn forbidden(name: &str, axiom: Axiom, relations: &[&str]) {
     let litmus = own(name);
@@ -47,7 +47,7 @@ fn cycles() {
     forbidden("2+2W-sc", Axiom::Coherence, &["co", "po", "sc", "po"]);
 }
 
-/// An explanation is found, or given up, long before all orders of the fences are tried.
+/// An explanation is found, or the search ends, long before all orders of the fences are tried.
 #[test]
 fn many_fences() {
     let thread = |mine: usize| {

@@ -1,4 +1,5 @@
-//! Functions of PTX modules in the model: a program whose threads are functions has the outcomes that it has as a litmus test.
+//! Functions of PTX modules in the model: a program whose threads are functions has the same outcomes as the equivalent
+//! litmus test.
 
 use std::{collections::BTreeSet, fmt::Write};
 
@@ -11,7 +12,8 @@ use ptx_memory_model::{
 };
 use testing::random;
 
-/// A statement of a litmus test in the words of PTX; nothing if PTX has no such instruction, or a kernel none in this model.
+/// A statement of a litmus test in PTX; `None` if PTX has no such instruction, or the model does not support it in
+/// kernels.
 fn ptx_of(program: &Program, thread: &Thread, statement: &Statement<Ptx>) -> Option<String> {
     let text = litmus::instruction(program, thread, statement);
     let address = match &statement.instruction {
@@ -51,13 +53,14 @@ fn ptx_of(program: &Program, thread: &Thread, statement: &Statement<Ptx>) -> Opt
     Some(format!("{guard}{mnemonic}{ty} {};", operands.join(", ")))
 }
 
-/// Each thread as a function that returns its registers, and what runs them; nothing if PTX has no such functions.
+/// Each thread as a function that returns its registers, and the test that runs them; `None` if PTX has no such
+/// functions.
 fn functions(program: &Program) -> Option<(String, String)> {
     let mut ptx = String::from(".version 8.6\n.target sm_90\n.address_size 64\n");
     let mut words = String::new();
     for variable in &program.locations {
         writeln!(ptx, ".visible .global .align 8 .u64 {} = {};", variable.name, variable.initial).expect("a string");
-        // What a condition names is part of the outcome.
+        // A variable that a condition names is part of the outcome.
         writeln!(words, "forall {} == 0", variable.name).expect("a string");
     }
     for (index, thread) in program.threads.iter().enumerate() {
@@ -80,7 +83,7 @@ fn functions(program: &Program) -> Option<(String, String)> {
     Some((ptx, words))
 }
 
-/// The outcomes, of which each is what registers and variables hold, by their names.
+/// The outcomes. Each is a list of the names and values of registers and variables.
 fn states(program: &Program) -> Option<BTreeSet<Vec<(String, Value)>>> {
     let outcomes = search::outcomes(program, Conventions::MANUAL, Limits::default());
     if outcomes.unknown.is_some() {
@@ -126,7 +129,7 @@ fn functions_have_the_outcomes_of_litmus_tests() {
     assert!(compared > 1_500 && several > 500, "{compared} {several}");
 }
 
-/// A text in which lines are missing, doubled or exchanged, and words are others.
+/// A damaged text: lines are missing, duplicated or exchanged, and words are replaced.
 fn damaged(text: &str, random: &mut random::Random) -> String {
     const WORDS: [&str; 16] = [
         "0",
@@ -203,7 +206,7 @@ fn damaged_texts_are_errors_or_tests() {
     assert!(compiled > 500 && refused > 500, "{compiled} {refused}");
 }
 
-/// An instruction that the model lacks gives no value that an answer could rest on.
+/// An instruction that the model lacks does not give a value that an answer could depend on.
 #[test]
 fn a_result_that_is_not_known() {
     for instruction in ["createpolicy.fractional.L2::evict_last.b64 %rd1, 1.0;", "div.u64 %rd1, %rd2, %rd3;"] {

@@ -1,4 +1,4 @@
-//! Loops and bounds: what is not known is said.
+//! Loops and bounds: the search reports every result that is unknown.
 
 use std::time::Duration;
 
@@ -41,12 +41,12 @@ const INCREMENT: [&str; 7] = [
 
 #[test]
 fn cas_loops_end_when_the_others_have() {
-    // Each round but the last sees another thread's write.
+    // Each iteration except the last sees another thread's write.
     check(&[&INCREMENT, &INCREMENT], "forall (x == 2)", rounds(2), (Some(true), KNOWN));
     check(&[&INCREMENT, &INCREMENT], "forall (x == 2)", rounds(1), (None, Some(Limit::Unroll)));
     check(&[&INCREMENT, &INCREMENT, &INCREMENT], "forall (x == 3)", rounds(3), (Some(true), KNOWN));
     check(&[&INCREMENT, &INCREMENT, &INCREMENT], "forall (x == 3)", rounds(2), (None, Some(Limit::Unroll)));
-    // What is found is found.
+    // An outcome that is found is certain.
     check(&[&INCREMENT, &INCREMENT], "exists (x == 2)", rounds(1), (Some(true), Some(Limit::Unroll)));
 }
 
@@ -69,16 +69,16 @@ fn spinning_needs_no_rounds() {
 
 #[test]
 fn a_loop_that_counts_what_it_waits_for() {
-    // The number of rounds is in a register, so each differs.
+    // The number of iterations is in a register, so each iteration differs.
     let count = ["loop:", "add r1, r1, 1", "ld.relaxed.gpu r0, x", "beq r0, 0, loop"];
     check(&[&count, &["st.relaxed.gpu x, 1"]], "exists (P0:r1 == 3)", rounds(4), (Some(true), Some(Limit::Unroll)));
     check(&[&count, &["st.relaxed.gpu x, 1"]], "exists (P0:r1 == 9)", rounds(4), (None, Some(Limit::Unroll)));
-    // With constants alone it has an end.
+    // A loop over constants alone ends.
     let three = ["loop:", "add r1, r1, 1", "atom.relaxed.gpu.add r0, x, 1", "blt r1, 3, loop"];
     check(&[&three], "forall (x == 3)", rounds(4), (Some(true), KNOWN));
-    // And how often it runs is known, whatever the bound.
+    // The number of its iterations is known, whatever the bound.
     check(&[&three], "forall (x == 3)", rounds(1), (Some(true), KNOWN));
-    // One that never ends has no outcome, and no condition holds or not.
+    // A loop that never ends has no outcome, and no condition holds or fails.
     for condition in ["exists (x == 0)", "~exists (x == 0)", "forall (x == 0)"] {
         check(&[&["loop:", "bra loop"]], condition, rounds(1), (None, KNOWN));
     }
@@ -90,7 +90,7 @@ fn a_round_that_writes_is_no_idle_one() {
     check(&[&count, &["st.relaxed.gpu y, 1"]], "exists (x == 3)", rounds(3), (Some(true), Some(Limit::Unroll)));
 }
 
-/// P0 goes into its second round only if P1 reads what P0 writes afterwards.
+/// P0 reaches its second iteration only if P1 reads a value that P0 writes afterwards.
 #[test]
 fn a_round_may_depend_on_what_comes_after_it() {
     let ahead =
@@ -131,7 +131,7 @@ fn bounds() {
         (None, Some(Limit::Address)),
     );
     check(&[&["mov r0, x", "ld.weak r1, [r0+1]"]], "exists (x == 7)", Limits::default(), (None, Some(Limit::Address)));
-    // It stays unknown where it is known how often loops run.
+    // The result stays unknown if the number of iterations of loops is known.
     let suffice = Limits { rounds_suffice: true, ..Limits::default() };
     check(&[&["mov r0, x", "ld.weak r1, [r0+1]"]], "exists (x == 7)", suffice, (None, Some(Limit::Address)));
     check(&[&["mov r0, x", "st.weak [r0], 7"]], "forall (x == 7)", Limits::default(), (Some(true), KNOWN));

@@ -28,11 +28,11 @@ fn texts() -> Vec<(PathBuf, String)> {
 #[track_caller]
 fn round_trip(litmus: &Litmus, name: &str) {
     let printed = litmus.to_string();
-    // What is taken in one dialect alone is printed as it was read.
+    // Syntax of a single dialect is printed as it was read.
     let again = Litmus::read_as(&printed, Dialect::Dat3m);
     let (again, warnings) = again.unwrap_or_else(|error| panic!("{name}: {error} in\n{printed}"));
     assert_eq!(&again, litmus, "{name}:\n{printed}");
-    assert_eq!(warnings, [], "{name}: what is printed is declared");
+    assert_eq!(warnings, [], "{name}: the printed test declares its variables");
 }
 
 /// The line of each statement, in each column.
@@ -53,7 +53,7 @@ fn files_round_trip() {
             Err(_) => wrong.push(path.file_stem().unwrap_or_default().to_string_lossy()),
         }
     }
-    // Of the shared tests, one is there to be refused.
+    // One of the shared tests is meant to be rejected.
     assert!(wrong.iter().all(|name| name == "typo"), "{wrong:?}");
     println!("{} files", texts.len());
     assert!(texts.len() >= 30);
@@ -66,7 +66,7 @@ fn generated_programs_round_trip() {
     }
 }
 
-/// Every instruction, as it prints.
+/// Every instruction, as it is printed.
 #[test]
 #[rustfmt::skip]
 fn instructions() {
@@ -142,7 +142,7 @@ fn instructions() {
     check("barrier.cluster.wait.acquire", "barrier.cluster.wait");
 }
 
-/// Asynchronous instructions, what waits for them, and their fences, as they print.
+/// Asynchronous instructions, the waits for them, and their fences, as they are printed.
 #[test]
 #[rustfmt::skip]
 fn asynchronous_instructions() {
@@ -154,7 +154,7 @@ fn asynchronous_instructions() {
         let output = litmus.to_string();
         assert!(output.lines().any(|line| line.trim_end_matches(';').trim() == printed), "{text}:\n{output}");
         round_trip(&litmus, text);
-        // It is PTX, but for the registers of a matrix, which have no values.
+        // It is PTX, except for the registers of a matrix, which have no values.
         if !printed.starts_with("wgmma.mma_async") {
             printed.parse::<Asynchronous>().unwrap_or_else(|error| panic!("{printed}: {error}"));
         }
@@ -248,7 +248,7 @@ fn asynchronous_instructions() {
     ] {
         same(text);
     }
-    // As compilers print them, and with defaults.
+    // Instructions as compilers print them, and with default modifiers.
     check("tcgen05.mma.cta_group::1.kind::f16 [t], x, y, one, one", "tcgen05.mma.cta_group::1.kind::f16 [t], x, y, 1, 1");
     check("tcgen05.mma.cta_group::1.kind::f16.collector::a::fill [t], x, y, 3, 1", "tcgen05.mma.cta_group::1.kind::f16 [t], x, y, 3, 1");
     check("tcgen05.cp.cta_group::1.64x128b.warpx2::02_13 [t], x", "tcgen05.cp.cta_group::1.128x256b [t], x");
@@ -271,7 +271,7 @@ fn asynchronous_instructions() {
     );
 }
 
-/// Where a variable is follows from its uses, or is written.
+/// The memory of a variable follows from its uses, or is declared.
 #[test]
 fn memory_of_variables() {
     use ptx_memory_model::asynchronous::Memory::{self, Global, Shared, Tensor};
@@ -302,48 +302,45 @@ fn memory_of_variables() {
         "mbarrier.arrive.b64 _, [bar] | mapa r0, bar, 0 ;\n | mbarrier.arrive.release.cluster.shared::cluster.b64 _, [r0]",
         &[("bar$P0", Shared), ("bar$P1", Shared)],
     );
-    // Without asynchronous instructions it is not known.
+    // Without asynchronous instructions, the memory is unknown.
     check(".shared x=0;", " | st.weak x, 1", &[("x", Global)]);
 }
 
-/// A text has this error.
+/// Checks that a text has this error.
 fn check(text: &str, expected: &str) {
     let start = &text[..text.len().min(300)];
     let error = Litmus::read(text).expect_err(start);
     assert_eq!(error.to_string(), expected, "{start}");
 }
 
-/// A cell of a test has this error.
+/// Checks that a cell of a test has this error.
 fn cell(text: &str, expected: &str) {
     check(&format!("PTX t\n{{ x=0; }}\nP0@cta 0 ;\n{text} ;\nexists (x == 0)"), expected);
 }
 
-/// What PTX 9.3 to 9.5 brings, and what is not modelled of it.
+/// The instructions that PTX 9.3 to 9.5 add and the model does not have.
 #[test]
 fn newer_instructions_are_refused() {
     cell(
         "cp.async.bulk.relaxed.sys.b128.global.shared::cta.bulk_group [y], [x], 16",
-        "4:1: copies in bulk are weak here: leave `.relaxed`, its scope and `.b128` out",
+        "4:1: bulk copies are weak here: leave `.relaxed`, its scope and `.b128` out",
     );
     cell(
         "cp.async.bulk.wait_group.sync_restrict::proxy::async 0",
-        "4:1: what such a wait tells the generic proxy is not known: leave `.sync_restrict::proxy::async` out",
+        "4:1: the effect of the wait on the generic proxy is unknown: leave `.sync_restrict::proxy::async` out",
     );
-    cell(
-        "fabric.submit",
-        "4:1: the fabric has no place in the model: write the copy as a store or a load of the other thread",
-    );
+    cell("fabric.submit", "4:1: the model has no fabric: write the copy as a store or a load of the other thread");
     cell(
         "multimem.st.async.release.sys.u32 [x], 1",
-        "4:1: a variable has one place here: write an instruction for each copy of it in place of `multimem`",
+        "4:1: a variable has one address here: write an instruction for each of its copies instead of `multimem`",
     );
     cell(
         "ld.global.proxy::readonly.u32 r0, [x]",
-        "4:1: what orders the read-only proxy is not known: leave `.proxy::readonly` out",
+        "4:1: the ordering of the read-only proxy is unknown: leave `.proxy::readonly` out",
     );
     cell(
         "mbarrier.arrive.shared::cluster.multicast::cluster::32b.b64 _, [bar], 3",
-        "4:1: write one instruction for each CTA in place of `.multicast::cluster::32b`",
+        "4:1: write one instruction for each CTA instead of `.multicast::cluster::32b`",
     );
 }
 
@@ -352,28 +349,28 @@ fn errors_have_places() {
     let rows = "PTX t\n{ x=0; }\nP0 | P1 ;\nld.weak.gpu r0, x | st.weak x, 1 ;\nld.relaxed r0, x | st.weak.gpu x, 1 ;";
     let wrong = "4:1: `.weak` takes no scope\n5:1: `.relaxed` needs a scope\n5:20: `.weak` takes no scope";
     check(&format!("{rows}\nexists (x == 0)"), wrong);
-    let no_row = "6:13: `|` or `;` expected, not the end of the text";
+    let no_row = "6:13: expected `|` or `;`, found the end of the text";
     check(&format!("{rows}\nst.weak x, 1"), &format!("{wrong}\n{no_row}"));
     check("X86 t", "1:1: a litmus test begins with `PTX` and its name");
     check("PTX t\n{ x=0; x=1; }", "2:8: `x` is declared twice");
     check("PTX t\n{ a @ generic aliases x; }", "2:23: `x` is not declared yet");
-    check("PTX t\n{ x=99999999999999999999; }", "2:5: `99999999999999999999` is no number of 64 bits");
-    check("PTX t\n{ P1:r0=0; }\nP0@cta 0 ;\nexists (x == 0)", "2:3: there is no thread P1");
-    check("PTX t\n{ x=0; }\nP1@cta 0 ;", "3:1: `P0` expected, not `P1`");
-    check("PTX t\n{ x=0; }\nP0@warp 0 ;", "3:4: `cta`, `cluster`, `gpu`, `x86` or `aarch64` expected, not `warp`");
-    cell("ld.release.gpu r0, x", "4:1: there is no `ld.release`");
+    check("PTX t\n{ x=99999999999999999999; }", "2:5: `99999999999999999999` is not a number of 64 bits");
+    check("PTX t\n{ P1:r0=0; }\nP0@cta 0 ;\nexists (x == 0)", "2:3: the test has no thread P1");
+    check("PTX t\n{ x=0; }\nP1@cta 0 ;", "3:1: expected `P0`, found `P1`");
+    check("PTX t\n{ x=0; }\nP0@warp 0 ;", "3:4: expected `cta`, `cluster`, `gpu`, `x86` or `aarch64`, found `warp`");
+    cell("ld.release.gpu r0, x", "4:1: PTX has no `ld.release`");
     cell("ld.relaxed r0, x", "4:1: `.relaxed` needs a scope");
     cell("st.weak.gpu x, 1", "4:1: `.weak` takes no scope");
     cell("atom.gpu r0, x, 1", "4:1: `atom` needs an operation");
-    cell("red.gpu.exch x, 1", "4:1: there is no `red.exch`");
+    cell("red.gpu.exch x, 1", "4:1: PTX has no `red.exch`");
     cell("st.weak r7, 1", "4:1: `r7` is neither a variable nor a register that was set");
     cell("st.weak [%a], 1", "4:1: `%a` is neither a variable nor a register that was set");
-    cell("red.acq_rel.gpu.add x, 1", "4:1: there is no `red.acq_rel`");
-    cell("atom.gpu.sub r0, x, 1", "4:1: there is no `atom.sub`: add a negative number");
+    cell("red.acq_rel.gpu.add x, 1", "4:1: PTX has no `red.acq_rel`");
+    cell("atom.gpu.sub r0, x, 1", "4:1: PTX has no `atom.sub`: add a negative number");
     cell("atom.gpu.add.b32 r0, x, 1", "4:14: `.add` takes `.u32`, `.u64`, `.s32`, not `.b32`");
     cell("atom.gpu.cas.u32 r0, x, 1, 2", "4:14: `.cas` takes `.b16`, `.b32`, `.b64`, not `.u32`");
     cell("atom.gpu.inc.u64 r0, x, 1", "4:14: `.inc` takes `.u32`, not `.u64`");
-    cell("ld.weak.v3 {r0, r1, r2}, {x, x, x}", "4:9: `.v3` is no modifier of `ld`");
+    cell("ld.weak.v3 {r0, r1, r2}, {x, x, x}", "4:9: `.v3` is not a modifier of `ld`");
     cell("st.mmio.relaxed.gpu x, 1", "4:1: `.mmio` needs `.sys`, and global memory");
     cell("st.mmio.relaxed.sys.shared x, 1", "4:1: `.mmio` needs `.sys`, and global memory");
     cell("ld.global.shared r0, x", "4:11: `ld` takes no `.shared` here");
@@ -381,14 +378,14 @@ fn errors_have_places() {
     cell("st.weak.u8 x, 256", "4:1: `256` does not fit into 8 bits");
     cell("st.weak.u8 x, -129", "4:1: `-129` does not fit into 8 bits");
     cell("atom.gpu.add.u32 r0, x, 4294967296", "4:1: `4294967296` does not fit into 32 bits");
-    cell("mov r0, -9223372036854775809", "4:9: `-9223372036854775809` is no number of 64 bits");
+    cell("mov r0, -9223372036854775809", "4:9: `-9223372036854775809` is not a number of 64 bits");
     cell(
         "bar.arrive 1",
-        "4:1: a barrier is `bar.sync a[, threads]`, `bar.arrive a, threads` or `bar.red.op d, a[, threads], p`",
+        "4:1: expected `bar.sync a[, threads]`, `bar.arrive a, threads` or `bar.red.op d, a[, threads], p`",
     );
     cell(
         "bar.cta.sync.x 1",
-        "4:1: a barrier is `bar.sync a[, threads]`, `bar.arrive a, threads` or `bar.red.op d, a[, threads], p`",
+        "4:1: expected `bar.sync a[, threads]`, `bar.arrive a, threads` or `bar.red.op d, a[, threads], p`",
     );
     cell("mapa r0, x, 1", "4:1: the cluster of P0 has no CTA 1");
     check("PTX t\n{ x=0; }\nP0@cta 0 ;\nld.weak r1, x ;\n~exists (P0:rl == 1)", "5:10: P0 has no register `rl`");
@@ -401,7 +398,7 @@ fn errors_have_places() {
         "5:9: each CTA has its own `x`: `x$P0`, `x$P1`",
     );
     cell("st.weak x", "4:1: `st` takes 2 operands here, not 1");
-    cell("ld.weak.loud r0, x", "4:9: `.loud` is no modifier of `ld`");
+    cell("ld.weak.loud r0, x", "4:9: `.loud` is not a modifier of `ld`");
     cell("ld.acquire.gpu.cta r0, x", "4:16: `ld` takes no `.cta` here");
     cell("cp.async [x], [x], 8", "4:1: `cp.async` copies from global to shared memory: write `.shared.global`");
     let mma = "tcgen05.mma.cta_group::1.kind::f16 [d], x, y";
@@ -411,7 +408,10 @@ fn errors_have_places() {
     );
     cell("tcgen05.mma.cta_group::1 [d], x, y, 0, 1", "4:1: `tcgen05.mma` needs a kind, such as `.kind::f16`");
     cell(&format!("{mma}, 0"), "4:1: too few operands: 'tcgen05.mma' has d, a, b, descriptor, accumulate here");
-    cell(&format!("{mma}, 0, 0"), "4:1: the accumulator is read here: let the last operand be 1, or 1 from the start");
+    cell(
+        &format!("{mma}, 0, 0"),
+        "4:1: the accumulator is read here: write 1 as the last operand, or a register that is 1 from the start",
+    );
     cell(
         &format!("{mma}, %r, 1"),
         "4:1: operand 4 of `tcgen05.mma` is the descriptor of the instruction, the same for the same shape: write a number, \
@@ -428,23 +428,23 @@ fn errors_have_places() {
     );
     cell(
         "tcgen05.ld.red.sync.aligned.32x32b.x2.min.f32 {r0}, [d]",
-        "4:1: `tcgen05.ld.red.sync.aligned.32x32b.x2.min.f32` is no instruction of a litmus test",
+        "4:1: `tcgen05.ld.red.sync.aligned.32x32b.x2.min.f32` is not an instruction of a litmus test",
     );
     cell(
         "tcgen05.commit.cta_group::1.mbarrier::arrive::one.multicast::cluster.b64 [bar], 3",
-        "4:1: write one instruction for each CTA in place of `.multicast::cluster`",
+        "4:1: write one instruction for each CTA instead of `.multicast::cluster`",
     );
     cell(
         "griddepcontrol.wait",
-        "4:1: a test is one grid: leave `griddepcontrol` out, and let both grids be threads that a barrier orders",
+        "4:1: a test is one grid: leave `griddepcontrol` out, and write both grids as threads that a barrier orders",
     );
     cell(
         "mbarrier.arrive.release.gpu.b64 _, [bar]",
-        "4:25: 'mbarrier.arrive' has .cta or .cluster in place of .gpu here",
+        "4:25: 'mbarrier.arrive' has .cta or .cluster instead of .gpu here",
     );
     cell(
         "mbarrier.arrive.b64 [bar]",
-        "4:1: an arrival is `state, [bar]`, and perhaps a third operand; `_` stands for a state that nothing needs",
+        "4:1: expected `state, [bar]` and an optional third operand; `_` stands for an unused state",
     );
     cell("mbarrier.try_wait.b64 [bar], 0", "4:1: too few operands: 'mbarrier.try_wait' has done, barrier, state here");
     cell("cp.async.ca.shared.global [y], [x], 12", "4:1: `cp.async` copies 4, 8 or 16 bytes, not 12");
@@ -454,30 +454,36 @@ fn errors_have_places() {
     );
     cell(
         "cp.async.bulk.shared::cta.global.bulk_group [y], [x], 16",
-        "4:1: 'cp.async.bulk' has .global in front of .shared::cta here: cp.async.bulk.global.shared::cta.bulk_group",
+        "4:1: 'cp.async.bulk' has .global before .shared::cta here: cp.async.bulk.global.shared::cta.bulk_group",
     );
     cell(
         "cp.async.bulk.tensor.1d.global.shared::cta.bulk_group [map, {0}], [x]",
         "4:1: the tensor is `[map, {x}]`: its descriptor, and the variable of its data as first coordinate",
     );
-    cell("fence.proxy.async.local", "4:1: no thread sees the local memory of another: write a register in place of it");
+    cell(
+        "fence.proxy.async.local",
+        "4:1: no thread accesses the local memory of another thread: write a register instead",
+    );
     cell("fence.proxy.async.tensor", "4:19: 'fence.proxy.async' has no modifier .tensor");
-    cell("fence.proxy.tensor", "4:13: there is no `fence.proxy.tensor`");
-    cell("fence.proxy.tensormap::generic.acquire.gpu [x], 64", "4:1: the acquire half is for 128 bytes: `[a], 128`");
+    cell("fence.proxy.tensor", "4:13: PTX has no `fence.proxy.tensor`");
+    cell(
+        "fence.proxy.tensormap::generic.acquire.gpu [x], 64",
+        "4:1: the acquire fence is for 128 bytes: write `[a], 128`",
+    );
     cell(
         "red.async.inc.u32 [x], 1, [bar]",
-        "4:1: `red.async.inc.u32` is not what the model computes: it has integers alone",
+        "4:1: the model does not compute `red.async.inc.u32`: it has only integers",
     );
     cell(
         "tcgen05.st.sync.aligned.32x32b.x1.b32 [x], {1}; ld.shared r0, [x]",
         "4:49: `x` is in tensor memory elsewhere",
     );
-    check("PTX t\n{ .local x=0; }", "2:4: `.global`, `.shared` or `.tensor` expected, not `.local`");
+    check("PTX t\n{ .local x=0; }", "2:4: expected `.global`, `.shared` or `.tensor`, found `.local`");
     cell("bra nowhere", "4:1: P0 has no label `nowhere`");
     cell("l: ;\n l:", "5:2: P0 has the label `l` twice");
     cell(" | st.weak x, 1", "4:4: there are more columns than threads");
-    check("PTX t\n{ x=0; }\nP0@cta 0 ;\nexists (y == 0)", "4:9: there is no variable `y`");
-    check("PTX t\n{ x=0; }\nP0@cta 0 ;\nexists (x == 0) x", "4:17: the end of the text expected, not `x`");
+    check("PTX t\n{ x=0; }\nP0@cta 0 ;\nexists (y == 0)", "4:9: the test has no variable `y`");
+    check("PTX t\n{ x=0; }\nP0@cta 0 ;\nexists (x == 0) x", "4:17: expected the end of the text, found `x`");
     let deep = format!("PTX t\n{{ x=0; }}\nP0@cta 0 ;\nexists {}x == 0", "(".repeat(100_000));
     check(&deep, "4:109: the condition is too large");
     let long = format!("PTX t\n{{ x=0; }}\nP0@cta 0 ;\nexists x == 0{}", " /\\ x == 0".repeat(100_000));
@@ -486,10 +492,10 @@ fn errors_have_places() {
         &format!("PTX t\n{{ x=0; }}\nP0@cta 0 ;\nld.weak r0, {}x;", "[".repeat(100_000)),
         "4:100012: its `]` is missing",
     );
-    check("PTX t\n{ x=0; }\nP0@cta 0 ;\n", "4:1: `exists`, `~exists` or `forall` expected, not the end of the text");
+    check("PTX t\n{ x=0; }\nP0@cta 0 ;\n", "4:1: expected `exists`, `~exists` or `forall`, found the end of the text");
 }
 
-/// Each CTA has its own shared variables; only those of its cluster are reached, by `mapa`.
+/// Each CTA has its own shared variables; `mapa` reaches only the variables of its cluster.
 #[test]
 fn shared_memory() {
     let read = |text: &str| Litmus::read(text).unwrap_or_else(|error| panic!("{error} in\n{text}")).to_string();
@@ -510,11 +516,11 @@ fn shared_memory() {
     assert!(code.iter().any(|row| row == first), "{printed}");
     assert!(code.iter().any(|row| row == "| mov r2, x$P0 | ld.weak.u32 r0, r1 | ;"), "{printed}");
     assert!(code.iter().any(|row| row == "| | ld.weak.u32 r2, x$P2 | ;"), "{printed}");
-    // In one CTA, there is one.
+    // Within one CTA, there is one variable.
     assert!(read("PTX t\n{ x=0; }\nP0 | P1 ;\nst.shared x, 1 | ld.shared r0, x;\nexists (x == 1)").contains("\nx=0;"));
 }
 
-/// What may be a mistake is taken, and said.
+/// A possible mistake is accepted, with a warning.
 #[test]
 fn warnings() {
     let text = "PTX t\n\"a \"quoted\" word\"\n\"two\nlines\" { x=0; }\nP0 ;\nld.weak r0, [flag] ;\nld.weak r1, flag;\nexists (flag == 0)";
@@ -527,7 +533,7 @@ fn warnings() {
 }
 
 proptest! {
-    /// Whatever is cut out of a file or put into it, reading it ends in a test or in an error inside the text.
+    /// Whatever text is removed from a file or inserted into it, the reader returns a test or an error inside the text.
     #[test]
     fn damaged_text(file in 0usize..1000, from in 0usize..2000, len in 0usize..20, insert in "[ -~\n]{0,6}|[{}|;@~:.]{1,3}|é") {
         let texts = texts();

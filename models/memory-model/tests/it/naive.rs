@@ -38,7 +38,7 @@ pub fn outcomes(program: &Program, conventions: Conventions) -> Outcomes {
     outcomes
 }
 
-/// As [`outcomes`], for the source model.
+/// Like [`outcomes`], for the source model.
 pub fn source_outcomes(program: &source::Program, rule: ReleaseSequences) -> (States, bool) {
     let unfolding = Unfolding { rounds: 4, failed_cas_writes: false, hung_at_end: false, idle_updates: true };
     let threads: Vec<Vec<Path<Cpp>>> = unfold_all(program, unfolding).expect("small threads");
@@ -120,7 +120,7 @@ fn values(program: &Program, c: &Combination<Ptx>, conventions: Conventions, rf:
     if !(rf | x.dep).is_acyclic() {
         return;
     }
-    // Without cycles, as many rounds as there are events settle all values.
+    // Without cycles, as many iterations as there are events determine all values.
     let mut values: Vec<Option<Value>> = vec![None; MAX_EVENTS];
     for _ in 0..x.len() {
         for (write, read) in rf.pairs() {
@@ -177,7 +177,7 @@ fn values(program: &Program, c: &Combination<Ptx>, conventions: Conventions, rf:
     }
 }
 
-/// Every way to give each pair of a symmetric relation one direction, together with a relation, transitively closed.
+/// Every choice of one direction for each pair of a symmetric relation, together with a relation, transitively closed.
 fn orientations(pairs: &Relation, with: Relation) -> Vec<Relation> {
     let pairs: Vec<(usize, usize)> = pairs.pairs().filter(|(a, b)| a < b).collect();
     let oriented = |choice: usize| {

@@ -1,4 +1,4 @@
-//! The search of programs with asynchronous operations, against an enumerator that tries every execution.
+//! The search of programs with asynchronous operations is compared with an enumerator that tries every execution.
 
 mod enumerator;
 mod rules;
@@ -31,7 +31,8 @@ impl Random {
     }
 }
 
-/// Operations: tensor memory `d` and `t`, shared memory `a` and `s`, global memory `g`. Each `#` is a register of its own.
+/// Operations: tensor memory `d` and `t`, shared memory `a` and `s`, global memory `g`. Each `#` is replaced by a new
+/// register.
 const OPERATIONS: [&str; 21] = [
     "tcgen05.mma.cta_group::1.kind::f16 [d], a, s, 0, 1",
     "tcgen05.mma.cta_group::1.kind::f16 [d], a, s, 0, 1",
@@ -56,7 +57,7 @@ const OPERATIONS: [&str; 21] = [
     "cp.async.bulk.global.shared::cta.bulk_group [g], [a], 16; cp.async.bulk.commit_group",
 ];
 
-/// What a thread does behind its operations, and what another one does in front of its own.
+/// The waits and fences after the operations of one thread, and those before the operations of the other.
 const BEHIND: [&str; 9] = [
     "tcgen05.wait::ld.sync.aligned",
     "tcgen05.wait::st.sync.aligned",
@@ -149,7 +150,7 @@ fn program(seed: u64) -> Option<(String, Program)> {
     Some((text, read.ok()?.program))
 }
 
-/// The readings of a seed: a profile, with one question read the other way.
+/// The readings for a seed: a profile, with the opposite reading of one question.
 fn readings(seed: u64) -> Readings {
     let profile = if seed.is_multiple_of(2) { Readings::STRICT } else { Readings::DEFAULT };
     let questions: Vec<Ambiguity> = Ambiguity::iter().collect();
@@ -163,7 +164,7 @@ fn readings(seed: u64) -> Readings {
     )
 }
 
-/// What the search says of a program is what the enumerator finds.
+/// The result of the search is the result of the enumerator.
 #[test]
 fn search_agrees_with_the_enumerator() {
     let (mut programs, mut hang, mut races, mut states, mut executions, mut unread) = (0, 0, 0, 0, 0, 0);
@@ -214,7 +215,7 @@ fn programs() -> Vec<(String, Program)> {
     programs
 }
 
-/// Whether there is a data race, and what is known of the final states.
+/// Whether there is a data race, and the final states with their limit.
 fn verdict(program: &Program, readings: Readings) -> (Result<bool, Limit>, Option<Limit>, Vec<Vec<u64>>) {
     let conventions = Conventions { readings, ..Conventions::MANUAL };
     let race = search::race(program, conventions, Limits::default()).map(|race| race.is_some());
@@ -222,7 +223,7 @@ fn verdict(program: &Program, readings: Readings) -> (Result<bool, Limit>, Optio
     (race, outcomes.unknown, outcomes.states.iter().map(<[u64]>::to_vec).collect())
 }
 
-/// A model without one of its rules gives another verdict for some program.
+/// If a rule of the model is disabled, the verdict on some program changes.
 #[test]
 fn every_rule_matters() {
     let programs = programs();
@@ -247,7 +248,7 @@ fn race(variables: &str, body: &str) -> Result<bool, Limit> {
     search::race(&program, Conventions::MANUAL, Limits::default()).map(|race| race.is_some())
 }
 
-/// An mbarrier is initialized before it is used, also by what arrives later, and invalidated behind that.
+/// An mbarrier is initialized before its uses, including later arrivals, and invalidated after them.
 #[test]
 fn mbarriers_live() {
     let check = |body: &str, expected| {
@@ -264,11 +265,11 @@ fn mbarriers_live() {
     check(&format!(" P0 | P1 ;\n {init} | {commit} ;"), Ok(true));
     check(&format!(" P0 | P1 ;\n {init} | {copy} ;\n {expect} | ;"), Ok(true));
     check(&format!(" P0 | P1 ;\n {init} | bar.sync 0 ;\n bar.sync 0 | {copy} ;\n {expect} | ;"), Ok(false));
-    // Nobody knows whether the copy is complete.
+    // Whether the copy is complete is unknown.
     check(&format!(" P0 ;\n {init} ;\n {expect} ;\n {copy} ;\n {inval} ;"), Ok(true));
 }
 
-/// Loops that wait at an mbarrier, and what is known of them.
+/// Loops that wait at an mbarrier, and their verdicts.
 #[test]
 fn loops() {
     let check = |body: &str, expected| {
@@ -277,18 +278,18 @@ fn loops() {
     let wait = "mbarrier.try_wait.parity.acquire.cta.b64 %p, [bar], 0";
     let arrive = "mbarrier.arrive.release.cta.b64 _, [bar]";
     check(&format!(" P0 | P1 ;\n {arrive} | L: {wait} ;\n | @!%p bra L ;"), Ok(false));
-    // Nobody arrives.
+    // No thread arrives.
     check(&format!(" P0 ;\n L: {wait} ;\n @!%p bra L ;"), Err(Limit::Hangs));
-    // The rounds that fail write, and there may be more of them than the bound.
+    // The failed iterations write, and there may be more of them than the bound.
     check(
         &format!(
             " P0 | P1 ;\n {arrive} | L: add.u64 r1, r1, 1 ;\n | st.relaxed.gpu [x], r1 ;\n | {wait} ;\n | @!%p bra L ;"
         ),
         Err(Limit::Unroll),
     );
-    // Whoever does not look at the answer has waited for nothing.
+    // A wait whose result is not checked orders nothing.
     check(&format!(" P0 | P1 ;\n st.shared.u64 [a], 3 | {wait} ;\n {arrive} | ld.shared.u64 r0, [a] ;"), Ok(true));
-    // Two rounds, and the phases alternate.
+    // With two iterations, the phases alternate.
     check(
         &format!(
             " P0 | P1 ;\n st.shared.u64 [a], 3 | L: {wait} ;\n {arrive} | @!%p bra L ;\n | ld.shared.u64 r0, [a] ;\n | {arrive} ;\n M: mbarrier.try_wait.parity.acquire.cta.b64 %q, [bar], 1 | ;\n @!%q bra M | ;\n st.shared.u64 [a], 4 | ;"

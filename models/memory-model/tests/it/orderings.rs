@@ -1,4 +1,4 @@
-//! Weaker orderings allow no less, and stronger ones no more.
+//! Weaker orderings allow at least the same outcomes, and stronger ones at most the same.
 
 use std::{fs, path::Path};
 
@@ -17,12 +17,12 @@ fn outcomes(program: &Program) -> Outcomes {
     search::outcomes(program, Conventions::MANUAL, Limits::default())
 }
 
-/// Whether all that one allows the other allows, too; nothing where that is not known.
+/// Whether `more` allows every outcome that `less` allows; `None` if that is unknown.
 fn allows_all(more: &Outcomes, less: &Outcomes) -> Option<bool> {
     (more.unknown.is_none() && less.unknown.is_none()).then(|| less.states.is_subset(&more.states))
 }
 
-/// Random programs, and our litmus tests, whose orderings are what matters.
+/// Random programs, and our litmus tests, whose outcomes depend on orderings.
 fn programs() -> impl Iterator<Item = (String, Program)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("litmus");
     let files = fs::read_dir(&folder).expect("our litmus tests").map(|entry| entry.expect("a file").path());
@@ -40,7 +40,8 @@ fn changes_are_monotone() {
         let original = outcomes(&program);
         for (thread, of) in program.threads.iter().enumerate() {
             for (index, statement) in of.code.iter().enumerate() {
-                // Without one use of a barrier, the later uses of its threads meet others: that is another program.
+                // If one use of a barrier is removed, the later uses of its threads belong to other phases: that is
+                // another program.
                 if matches!(statement.instruction, Instruction::Barrier(_)) {
                     continue;
                 }
@@ -53,7 +54,7 @@ fn changes_are_monotone() {
                     with_more += usize::from(other.states.len() > original.states.len());
                 }
                 for change in stronger(&statement.instruction) {
-                    // A barrier is not the same program with less freedom: its threads wait for each other.
+                    // A barrier does not merely restrict the program: its threads wait for each other.
                     if change == Change::BarrierBefore {
                         continue;
                     }

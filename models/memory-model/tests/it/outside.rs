@@ -1,4 +1,4 @@
-//! Where the manual's model says nothing, no condition holds or fails; and what is no test is refused.
+//! If the manual's model is undefined, no condition holds or fails; and an invalid test is rejected.
 
 use std::time::{Duration, Instant};
 
@@ -39,7 +39,7 @@ fn mixed_sizes() {
     let racing = |narrow: &'static str, wide: &'static str, formula: &str| {
         check(&[(A, &[narrow]), (B, &[wide, wide])], formula, Limit::MixedSizes);
     };
-    // Also what would be allowed anyhow: where sizes race, no axiom applies to anything.
+    // This includes outcomes that are allowed anyway: if accesses of different sizes race, no axiom applies.
     for formula in ["P1:r0 == 1", "P1:r0 == 0", "x == 1"] {
         racing("st.relaxed.gpu.u8 x, 1", "ld.relaxed.gpu.u32 r0, x", formula);
         racing("st.relaxed.gpu.u8 [x+3], 1", "ld.relaxed.gpu.u32 r0, x", formula);
@@ -61,7 +61,7 @@ fn mixed_sizes() {
     outside.into_iter().for_each(|code| check(&[(A, code)], "x == 0", Limit::Address));
 }
 
-/// Only dependencies that an implementation may reason away are in the way.
+/// Only dependencies that an implementation may optimize away forbid the outcome.
 #[test]
 fn thin_air() {
     let copy: &[&str] = &["ld.weak r0, y", "st.weak x, r0"];
@@ -79,11 +79,11 @@ fn thin_air() {
         "@%p st.weak y, 1",
         "@!%p st.weak y, r1",
     ]);
-    // That bit is never set, whatever else is read.
+    // That bit is never set, whatever the read returns.
     check(&["ld.weak r0, x", "and r1, r0, 2", "or r1, r1, 1", "st.weak y, r1"]);
 }
 
-/// Of what is stored, a part may be the same whatever was loaded.
+/// A part of a stored value may be the same for all loaded values.
 #[test]
 fn truncated_values() {
     let verdict = |store: &str| {
@@ -93,7 +93,7 @@ fn truncated_values() {
         litmus.program.locations[1].initial = 7;
         verdict(&litmus, Conventions::MANUAL, Limits::default())
     };
-    // The low byte is 0 for 0 and for 256; all of it is not.
+    // The low byte is 0 for 0 and for 256; the full value is not.
     assert_eq!(verdict("st.weak.u8 y, r0"), Err(Limit::ThinAir));
     let copy: &[&str] = &["ld.weak.s8 r0, y", "st.weak.s8 x, r0"];
     let litmus = test(&[(A, &["ld.weak.s8 r0, x", "st.weak.s8 y, r0"]), (B, copy)], "exists (P0:r0 == 1)");
@@ -129,20 +129,21 @@ fn hanging() {
             assert_eq!(verdict(&litmus, conventions, Limits::default()), Err(Limit::Hangs), "{litmus}");
         }
     };
-    // Too few come.
+    // Too few threads arrive.
     hangs(&[(A, &["bar.cta.sync 0, 0, 3", "mov r0, 1"]), (A, &["bar.sync 0, 3", "mov r0, 1"])]);
-    // Each waits for the other.
+    // Each thread waits for the other.
     hangs(&[(A, &["bar.sync 0", "bar.sync 1"]), (A, &["bar.sync 1", "bar.sync 0"])]);
-    // The value never comes.
+    // The value is never written.
     hangs(&[(A, &["st.relaxed.gpu x, 1"]), (B, &["wait:", "ld.relaxed.gpu r0, x", "bne r0, 2, wait"])]);
     hangs(&[(A, &["loop:", "bra loop"])]);
-    // Of three at a barrier for two, one is left over; it has something left to do.
+    // One of three threads at a barrier for two remains; it has further statements.
     let stores: &[&str] = &["st.weak x, 1", "bar.sync 0, 2", "st.weak y, 1"];
     hangs(&[(A, stores), (A, &["bar.sync 0, 2", "ld.weak r0, x", "st.weak z, 1"]), (A, stores)]);
 }
 
-/// Two verdicts of Dat3M's suite that we do not share, `quorum1-hang` and `quorum4-fail`: it says that their `exists` does not hold,
-/// and we that they hang. In the second, only who has nothing left to do is left over in Dat3M's reading.
+/// Two verdicts of Dat3M's suite that we do not share, `quorum1-hang` and `quorum4-fail`: its verdict is that their
+/// `exists` does not hold, and ours that they hang. In the second test, only threads without further statements remain
+/// at the barrier in Dat3M's reading.
 #[test]
 fn quorums_of_dat3m() {
     let at_four: &[(&str, &[&str])] =
@@ -161,7 +162,7 @@ fn quorums_of_dat3m() {
     }
 }
 
-/// Where only some executions hang, the others are the outcomes.
+/// If only some executions hang, the remaining ones give the outcomes.
 #[test]
 fn some_hang() {
     let columns: &[(&str, &[&str])] = &[
@@ -172,11 +173,11 @@ fn some_hang() {
     let holds = |conventions, condition: &str| verdict(&test(columns, condition), conventions, Limits::default());
     assert_eq!(holds(Conventions::MANUAL, "forall (P1:r1 == 1)"), Ok(true));
     assert_eq!(holds(Conventions::MANUAL, "exists (P1:r0 == 1)"), Ok(false));
-    // P0 has nothing left to do.
+    // P0 has no further statements.
     assert_eq!(holds(Conventions::DAT3M, "exists (P1:r0 == 1)"), Ok(true));
 }
 
-/// What could take for ever ends at a limit.
+/// A search that could take forever ends at a limit.
 #[test]
 fn limits() {
     let soon = |litmus: &Litmus, limits: Limits| {
@@ -187,17 +188,17 @@ fn limits() {
     };
     let threads = |code: &'static [&'static str], count: usize| vec![(A, code); count];
     let timed = Limits { time: Some(Duration::from_millis(50)), ..Limits::default() };
-    // Who waits for nobody is in no phase.
+    // An arrival without a wait is not in a phase.
     let arrivals = test(&threads(&["bar.cta.arrive 0, 0, 6"], 18), "exists (x == 0)");
     assert_eq!(soon(&arrivals, Limits::default()), Ok(true));
     let waits = test(&threads(&["bar.cta.sync 0, 0, 6"], 12), "exists (x == 1)");
     assert!(matches!(soon(&waits, timed), Ok(false) | Err(Limit::Time)));
     let more = [threads(&["bar.cta.arrive 0, 0, 6"], 17), threads(&["bar.cta.sync 0, 0, 6"], 1)].concat();
     assert!(matches!(soon(&test(&more, "exists (x == 1)"), timed), Err(Limit::Time | Limit::Quorum)));
-    // Values that are used twice, and twice again.
+    // Values that are used twice, repeatedly.
     let twice: Vec<&str> = [&["ld.weak r0, x"][..], &["add r0, r0, r0"; 60]].concat();
     assert_eq!(soon(&test(&[(A, &twice)], "exists (x == 1)"), Limits::default()), Err(Limit::Values));
-    // Paths times paths.
+    // The number of paths is multiplied.
     let branch: &[&str] = &["ld.weak r0, x", "beq r0, 0, end", "mov r0, 7", "end:"];
     let limits = Limits { choices: 100_000, ..Limits::default() };
     assert_eq!(soon(&test(&threads(branch, 40), "exists (x == 1)"), limits), Err(Limit::Choices));

@@ -90,7 +90,7 @@ fn lines() {
     table.iter().for_each(|(line, expected)| check(line, expected));
 }
 
-/// What a test has no place for is refused, with what to write.
+/// Instructions that litmus tests do not support are rejected, with a replacement.
 #[test]
 fn refused() {
     #[track_caller]
@@ -99,26 +99,26 @@ fn refused() {
         assert!(error.contains(expected), "{line}: {error}");
     }
     check("ld.param.b64 %rd1, [k_param_0];", "give its register the address of a variable at the start");
-    check("cvta.to.global.u64 %rd2, %rd1;", "write `mov.u64` in place of `cvta`");
+    check("cvta.to.global.u64 %rd2, %rd1;", "write `mov.u64` instead of `cvta`");
     check("call.uni f, (x);", "write the instructions of the function");
-    check("ld.global.nc.b32 %r1, [x];", "`.nc` reads what no thread writes");
-    check("st.local.b32 [x], 1;", "write a register in place of it");
+    check("ld.global.nc.b32 %r1, [x];", "`.nc` reads memory that no thread writes");
+    check("st.local.b32 [x], 1;", "write a register instead");
     check("mov.u32 %r1, %tid.x;", "`%tid.x` has no value here: write a number");
     check("{ .reg .b32 %r;", "a thread has no blocks");
     check(".shared .align 4 .b32 s;", "declare variables at the start");
-    check("add.rn.f32 %f1, %f2, %f3;", "`add.rn.f32` is not what the model computes: it has integers alone");
-    check("atom.global.add.f32 %f1, [x], %f2;", "`.add.f32` is not what the model computes: it has integers alone");
-    check("add.cc.u32 %r1, %r1, %r2;", "`add.cc.u32` is not what the model computes");
-    check("mul.wide.u64 %rd3, %rd1, %rd2;", "`mul.wide.u64` is not what the model computes");
-    check("ld.global.b128 %q, [x];", "an access has 8 to 64 bits here, not 128");
-    check("mma.sync.aligned.m8n8k4.f64 %fd1, %fd2, %fd3, %fd4;", "is no instruction of a litmus test");
+    check("add.rn.f32 %f1, %f2, %f3;", "the model does not compute `add.rn.f32`: it has only integers");
+    check("atom.global.add.f32 %f1, [x], %f2;", "the model does not compute `.add.f32`: it has only integers");
+    check("add.cc.u32 %r1, %r1, %r2;", "the model does not compute `add.cc.u32`");
+    check("mul.wide.u64 %rd3, %rd1, %rd2;", "the model does not compute `mul.wide.u64`");
+    check("ld.global.b128 %q, [x];", "expected an access of 8 to 64 bits, found 128");
+    check("mma.sync.aligned.m8n8k4.f64 %fd1, %fd2, %fd3, %fd4;", "is not an instruction of a litmus test");
     check("st.u32 [16], 1;", "operand 1 of `st` is an address");
     check("ld.global.v2.u32 %r1, [x];", "a vector access takes a list in braces");
     check("mov.b64 {%r1, %r2, %r3}, %rd1;", "`mov.b64` does not take 3 elements");
     check("ld.global.u32 %r1, [x", "its `]` is missing");
 }
 
-/// A packed value is that of its parts, whichever registers they are.
+/// A packed value consists of its parts, whichever registers hold them.
 #[test]
 fn packing() {
     let test = "PTX t\n{ x=0x1122334455667788; y=0; P0:%r1=-1; }\nP0 ;\n\
@@ -133,7 +133,7 @@ fn verdict(text: &str) -> Option<bool> {
     outcomes.holds(&litmus.condition, &Layout::new(&litmus.program))
 }
 
-/// The body of a function as llc 22 prints it for sm_90, but for its parameters: a producer.
+/// The body of a function as llc 22 prints it for sm_90, except for its parameters: a producer.
 const PRODUCE: &str = "
 	.reg .b64 	%rd<3>;
 // %bb.0:
@@ -176,7 +176,7 @@ $L__BB2_1:                              // %try
 	ret;
 ";
 
-/// A store, then a load of what the other thread stores.
+/// A store, then a load of the variable that the other thread stores to.
 const DEKKER: &str = "
 	st.relaxed.gpu.global.b32 	[%rd1], 1;
 	fence.sc.gpu;
@@ -207,7 +207,7 @@ fn pasted_functions() {
     check([(PRODUCE, ["x", "y"]), (CONSUME, ["x", "y"])], "forall (P1:%r2 == 42)", true);
     check([(LOCKED, ["x", "y"]), (LOCKED, ["x", "y"])], "forall (x == 0 /\\ y == 2)", true);
     check([(DEKKER, ["x", "y"]), (DEKKER, ["y", "x"])], "exists (P0:%r1 == 0 /\\ P1:%r1 == 0)", false);
-    // Weaker, each is wrong.
+    // With weaker orderings, each pattern is incorrect.
     let relaxed = CONSUME.replace("acquire", "relaxed");
     check([(PRODUCE, ["x", "y"]), (&relaxed, ["x", "y"])], "forall (P1:%r2 == 42)", false);
     let relaxed = LOCKED.replace("release", "relaxed");

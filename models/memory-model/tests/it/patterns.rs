@@ -1,20 +1,20 @@
 //! The canonical patterns of asynchronous operations, each with its single deletions and their verdicts.
 
-/// What is said of a program.
+/// The expected verdict of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Expected {
     /// It has no data race.
     Ordered,
-    /// It has one.
+    /// It has a data race.
     Races,
-    /// A thread waits for what never comes: nothing orders what would be behind it.
+    /// A thread waits for an event that never happens: accesses after the wait have no order.
     Hangs,
 }
 
 use Expected::{Hangs, Ordered, Races};
 
-/// A file of `litmus/async`, the instruction that is left out of it (its thread, and how it begins), and the verdicts with the strict
-/// readings and with the default ones.
+/// A file of `litmus/async`, the instruction that is deleted from it (its thread, and the text at its beginning), and
+/// the verdicts with the strict readings and with the default ones.
 #[rustfmt::skip]
 pub const PATTERNS: [(&str, &str, Expected, Expected); 97] = [
     ("mma-mma", "", Ordered, Ordered),
@@ -109,7 +109,7 @@ pub const PATTERNS: [(&str, &str, Expected, Expected); 97] = [
     ("cp.async-to-ld.shared", "P0 cp.async.wait_all", Races, Races),
     ("cp.async-to-ld.shared", "P0 bar.cta", Races, Races),
     ("cp.async-to-ld.shared", "P1 bar.cta", Races, Races),
-    // Of PTX 9.4, which the manual of the table does not have.
+    // Patterns of PTX 9.4, which the manual of the table does not have.
     ("mma-read-to-bulk", "", Ordered, Ordered),
     ("mma-read-to-bulk", "P0 tcgen05.commit", Hangs, Hangs),
     ("mma-read-to-bulk", "P1 mbarrier.try_wait", Races, Races),

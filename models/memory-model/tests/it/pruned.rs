@@ -1,4 +1,4 @@
-//! The search against an enumerator that tries every execution and asks the axioms about each.
+//! The search is compared with an enumerator that tries every execution and checks each with the axioms.
 
 use ptx_memory_model::{
     condition::{Atom, Condition, Formula, Quantifier},
@@ -22,7 +22,7 @@ fn ptx_outcomes() {
         let conventions = if seed % 4 == 0 { Conventions::DAT3M } else { Conventions::MANUAL };
         let found = ptx::search::outcomes(&program, conventions, Limits::default());
         let expected = naive::outcomes(&program, conventions);
-        // The states are known even so.
+        // The states are known nevertheless.
         assert!(matches!(found.unknown, None | Some(Limit::ThinAir)), "seed {seed}: {:?}", found.unknown);
         open += usize::from(found.unknown.is_some());
         speculative += found.speculative.len();
@@ -34,7 +34,8 @@ fn ptx_outcomes() {
     assert!(open < 250, "{open}");
 }
 
-/// Programs in which threads are equal and nobody sees which of them did what: of their executions the search takes one.
+/// Programs with equal threads whose registers are not observed: the search takes one of the executions that differ by
+/// a permutation of them.
 #[test]
 fn equal_threads() {
     let (mut programs, mut states, mut executions) = (0, 0, 0);
@@ -49,7 +50,7 @@ fn equal_threads() {
         for thread in [0, other] {
             program.threads[thread].registers.iter_mut().for_each(|register| register.observed = false);
         }
-        // What takes the enumerator minutes is left out.
+        // Programs that take the enumerator minutes are omitted.
         if program.threads.iter().map(|thread| thread.code.len()).sum::<usize>() > 7 {
             continue;
         }
@@ -65,7 +66,7 @@ fn equal_threads() {
     assert!(programs > 500, "{programs}");
 }
 
-/// What is decided without all final states is what these say.
+/// A decision without all final states agrees with the final states.
 #[test]
 fn decisions() {
     let mut counts = std::collections::BTreeMap::new();
@@ -76,7 +77,7 @@ fn decisions() {
         let registers = layout.registers().iter().map(|&(thread, register)| Atom::Register { thread, register });
         let locations = (0..program.locations.len()).map(|index| Atom::Location(Location(index as u16)));
         let atoms: Vec<Atom> = registers.chain(locations).collect();
-        // Each asks for values of some of the final states, some of them changed.
+        // Each condition asks for values of some final states, some of them modified.
         for variant in 0..12 {
             let pick = (seed as usize * 31 + variant * 7) % all.states.len().max(1);
             let state = all.states.iter().nth(pick);
@@ -104,7 +105,7 @@ fn decisions() {
                 let limits = Limits::default();
                 let found = ptx::search::decide_after(tried, &program, &condition, Conventions::MANUAL, limits);
                 let same = found.verdict == expected
-                    // What was not known of other final states may be known of this.
+                    // A limit that applies to other final states may not apply to this one.
                     || expected == Err(Limit::ThinAir) && found.verdict == Ok(!condition.decided_by().1);
                 assert!(
                     same,
@@ -119,7 +120,7 @@ fn decisions() {
     assert!(counts["Ok(true)"] > 10_000 && counts["Ok(false)"] > 10_000, "{counts:?}");
 }
 
-/// Tests that are too large for the enumerator: the solver decides as the search does, where that ends.
+/// For tests that are too large for the enumerator, the solver agrees with the search, if the search ends.
 #[test]
 fn wide_decisions() {
     let (mut compared, mut holds) = (0, 0);
@@ -134,7 +135,7 @@ fn wide_decisions() {
             holds += usize::from(expected);
         }
     }
-    println!("{compared} of 400 tests compared, of which {holds} hold");
+    println!("{compared} of 400 tests compared; {holds} hold");
     assert!(compared > 100 && holds > 50, "{compared}, {holds}");
 }
 

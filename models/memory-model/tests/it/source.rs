@@ -19,7 +19,7 @@ fn program(text: &str) -> Source {
     programs.remove(0)
 }
 
-/// Whether some outcome has these values of registers (`0:r1`) and variables; nothing if the program is undefined.
+/// Whether some outcome has these values of registers (`0:r1`) and variables; `None` if the program is undefined.
 fn allowed(code: &str, values: &str, rules: impl Into<Rules>) -> Option<bool> {
     let source = program(&format!("name: test\n{code}"));
     let layout = Layout::new(&source.program);
@@ -58,7 +58,7 @@ fn message_passing() {
     check(&passing("rlx.gpu", "st.rel.gpu", "ld.acq.gpu"), "1:r0=1 1:r1=0", false);
     check(&passing("rlx.gpu", "st.rlx.gpu", "ld.acq.gpu"), "1:r0=1 1:r1=0", true);
     check(&passing("rlx.gpu", "st.sc.gpu", "ld.sc.gpu"), "1:r0=1 1:r1=0", false);
-    // The data race is there where the flag is not set.
+    // The data race occurs if the flag is not set.
     check(&passing("na", "st.rel.gpu", "ld.acq.gpu"), "1:r0=1 1:r1=0", UNDEFINED);
     // Scopes that do not include the other thread race as well.
     check(&passing("rlx.cta", "st.rel.gpu", "ld.acq.gpu"), "1:r0=1 1:r1=0", UNDEFINED);
@@ -97,7 +97,7 @@ fn independent_reads() {
     check(&iriw("rel"), "2:r0=1 2:r1=0 3:r0=1 3:r1=0", true);
 }
 
-/// Figure 12 of the paper: what a later relaxed store of the same thread continues.
+/// Figure 12 of the paper: whether a later relaxed store of the same thread continues a release sequence.
 #[test]
 fn release_sequences() {
     let code = "P0@0.0: st.rlx.gpu x 1; st.rel.gpu y 1\n\
@@ -119,7 +119,8 @@ fn failed_exchanges() {
     check(&code("acq/rlx"), "1:r0=1 1:r1=0", true);
 }
 
-/// Rounds that only wait need no bound, whether they read, fail to exchange, or write back what they read.
+/// Iterations that only wait need no bound, whether they read, fail to exchange, or write back the value that they
+/// read.
 #[test]
 fn loops() {
     let waits = [
@@ -140,7 +141,7 @@ fn loops() {
     check(lock, "y=0 1:r1=1", true);
     check(lock, "y=1", false);
     check(&lock.replace("acq", "rlx"), "y=0", UNDEFINED);
-    // As often as another thread has written.
+    // The number of iterations is the number of writes of the other thread.
     let update = |new| format!("r1=ld.rlx.gpu y; r2=r1; do {{ r0=r1; r1=cas.rlx/rlx.gpu y r0 {new} }} while r0 != r1");
     let both = format!("P0@0.0: {}\nP1@1.0: {}", update(1), update(2));
     let found = |rounds| {
@@ -158,14 +159,14 @@ fn atomicity() {
     check(&code("cta"), "x=1", UNDEFINED);
 }
 
-/// What C++'s rule for races says, and what LLVM's does: nothing for an undefined program.
+/// The verdicts under C++'s rule for races and under LLVM's: `None` for an undefined program.
 #[track_caller]
 fn racing(code: &str, values: &str, cpp: Option<bool>, llvm: Option<bool>) {
     let by = |races| allowed(code, values, Rules { sequences: Cpp20, races });
     assert_eq!((by(Races::Cpp), by(Races::Llvm)), (cpp, llvm), "{values}\n{code}");
 }
 
-/// Plain data behind a guard is read where the message has come, and only there.
+/// A guarded read of plain data happens only if the message has arrived.
 #[test]
 fn guarded_data() {
     let passing = |store: &str, load: &str| {
@@ -180,7 +181,7 @@ fn guarded_data() {
     check(unless, "1:r0=0 x=2", false);
 }
 
-/// Figure 12 of the paper, as it stands there: its data is plain.
+/// Figure 12 of the paper, unchanged: its data is plain.
 #[test]
 fn release_sequences_of_plain_data() {
     let code = "P0@0.0: st.na x 1; st.rel.gpu y 1\n\
@@ -188,7 +189,7 @@ fn release_sequences_of_plain_data() {
                 P2@2.0: r0=ld.acq.gpu y; if r0 == 3 { r1=ld.na x }";
     let values = "1:r0=1 2:r0=3 2:r1=0";
     assert_eq!((allowed(code, values, Cpp11), allowed(code, values, Cpp20)), (Some(false), UNDEFINED));
-    // What races is the load of the data alone.
+    // Only the load of the data races.
     racing(code, values, UNDEFINED, Some(true));
     racing(code, "1:r0=2", UNDEFINED, Some(false));
 }
@@ -198,7 +199,7 @@ fn races() {
     let passing = |flag: &str| {
         format!("P0@0.0: st.na x 1; st.{flag}.gpu y 1\nP1@1.0: r0=ld.acq.gpu y; r1=ld.na x; r2=ld.rlx.gpu z")
     };
-    // What races gives anything, even what nobody wrote. All else keeps its meaning.
+    // A racing load returns any value, even one that is never written. All other behavior stays defined.
     for values in ["1:r0=0 1:r1=7", "1:r0=0 1:r1=0", "1:r0=0 1:r1=1"] {
         racing(&passing("rel"), values, UNDEFINED, Some(true));
     }
@@ -206,7 +207,7 @@ fn races() {
     racing(&passing("rel"), "1:r0=1 1:r1=7", UNDEFINED, Some(false));
     racing(&passing("rel"), "1:r2=1", UNDEFINED, Some(false));
     racing(&passing("rlx"), "1:r0=1 1:r1=7", UNDEFINED, Some(true));
-    // Of writes that race, the variable may hold anything at the end; a later one settles it.
+    // If writes race, the variable may hold any value at the end; a later write determines it.
     let writes = "P0@0.0: st.na x 1\nP1@1.0: st.na x 2";
     racing(writes, "x=7", UNDEFINED, Some(true));
     let later =
@@ -214,21 +215,22 @@ fn races() {
     racing(later, "1:r0=1 1:r1=3 x=3", UNDEFINED, Some(true));
     racing(later, "1:r0=1 x=7", UNDEFINED, Some(false));
     racing(later, "1:r0=0 x=7", UNDEFINED, Some(true));
-    // Scopes that do not include each other are no better than plain accesses.
+    // Scopes that do not include each other have the same effect as plain accesses.
     let scopes = "P0@0.0: st.rlx.cta x 1\nP1@1.0: r0=ld.rlx.gpu x; r1=ld.rlx.gpu y";
     racing(scopes, "1:r0=7", UNDEFINED, Some(true));
     racing(scopes, "1:r1=7", UNDEFINED, Some(false));
-    // What was stored of such a value is any value, and a branch on it undefined.
+    // A store of such a value stores any value, and a branch on such a value is undefined.
     let copied = "P0@0.0: st.na x 1\nP1@1.0: r0=ld.na x; st.rlx.gpu y r0";
     racing(copied, "y=7", UNDEFINED, Some(true));
     racing("P0@0.0: st.na x 1\nP1@1.0: r0=ld.na x; if r0 == 1 { st.rlx.gpu y 1 }", "x=1", UNDEFINED, UNDEFINED);
-    // Speculation makes no race: without it, nobody reaches the accesses of x.
+    // Speculation does not make a race: without it, no thread reaches the accesses of x.
     let speculative = "P0@0.0: r0=ld.rlx.gpu y; if r0 == 1 { st.na x 1; st.rlx.gpu z 1 }\n\
                        P1@1.0: r0=ld.rlx.gpu z; if r0 == 1 { st.na x 2; st.rlx.gpu y 1 }";
     racing(speculative, "x=7", Some(false), Some(false));
 }
 
-/// LLVM's rule allows what C++'s does of a program without races, and of others what C++'s axioms would.
+/// For a program without races, LLVM's rule allows the same outcomes as C++'s; for other programs, it allows at least
+/// the outcomes of C++'s axioms.
 #[test]
 fn rules_of_random_programs() {
     let (mut racing, mut open) = (0, 0);
@@ -272,42 +274,45 @@ fn errors_have_places() {
     check("P0@0.0: fence.sc.gpu", "1:1: a program begins with `name:`");
     check("name: a\n# none\nname: b\nP0@0.0: fence.sc.gpu", "1:1: `a` has no threads");
     check("name: a\nP0@0.0: fence.sc.gpu\nname: b", "3:1: `b` has no threads");
-    check("name: a\nP0@0.0: st.rlx.gpu x 1; st.acq.gpu y 1", "2:28: a store is not `acq`");
-    check("name: a\nP1@0.0: fence.sc.gpu", "2:1: `P0@cta.gpu:` expected");
-    check("name: a\nP0@0.0: r0=ld.rlx.warp x", "2:19: `warp` is no scope");
+    check("name: a\nP0@0.0: st.rlx.gpu x 1; st.acq.gpu y 1", "2:28: a store cannot be `acq`");
+    check("name: a\nP1@0.0: fence.sc.gpu", "2:1: expected `P0@cta.gpu:`");
+    check("name: a\nP0@0.0: r0=ld.rlx.warp x", "2:19: `warp` is not a scope");
     check("name: a\nP0@0.0: fence.sc.gpu x", "2:9: `fence.sc.gpu` takes 0 operands, not 1");
-    check("name: a\nP0@0.0: nop", "2:9: `nop` is no instruction of a source program");
-    check("name: a\nP0@0.0: st.rlx.gpu.junk x 1", "2:20: `junk` is too much");
-    check("name: a\nP0@0.0: st.rlx.gpu x y", "2:22: `y` is no number, and no register that was set");
-    check("name: a\nP0@0.0: r0 r1=ld.rlx.gpu x", "2:9: `r0 r1` is no name");
-    check("name: a\nP0@0.0: =ld.rlx.gpu x", "2:9: `` is no name");
-    check("name: a\nP0@0.0: r0=ld.rlx.gpu 7", "2:23: `7` is no name");
+    check("name: a\nP0@0.0: nop", "2:9: `nop` is not an instruction of a source program");
+    check("name: a\nP0@0.0: st.rlx.gpu.junk x 1", "2:20: unexpected `junk`");
+    check("name: a\nP0@0.0: st.rlx.gpu x y", "2:22: `y` is neither a number nor a register that was set");
+    check("name: a\nP0@0.0: r0 r1=ld.rlx.gpu x", "2:9: `r0 r1` is not a name");
+    check("name: a\nP0@0.0: =ld.rlx.gpu x", "2:9: `` is not a name");
+    check("name: a\nP0@0.0: r0=ld.rlx.gpu 7", "2:23: `7` is not a name");
     check("name: a\nP0@0.0: x=ld.rlx.gpu x", "2:9: `x` is a variable and a register");
     check(
         "name: a\nP0@0.0: r0=ld.rlx.gpu x; if r0 > 1 { st.na x 1 }",
-        "2:26: `if register == value {` expected, or `!=`",
+        "2:26: expected `if register == value {`, or `!=`",
     );
     check(
         "name: a\nP0@0.0: r0=ld.rlx.gpu x; if r0 == r1 { st.na x 1 }",
-        "2:35: `r1` is no number, and no register that was set",
+        "2:35: `r1` is neither a number nor a register that was set",
     );
     check("name: a\nP0@0.0: r0=ld.rlx.gpu x; if r0 == 1 { st.na x 1", "2:26: `{` without `}`");
     check("name: a\nP0@0.0: st.na x 1 }", "2:19: `}` without `{`");
     check(
         "name: a\nP0@0.0: do { fence.sc.gpu } while r0 == 0",
-        "2:35: `r0` is no number, and no register that was set",
+        "2:35: `r0` is neither a number nor a register that was set",
     );
-    check("name: a\nP0@0.0: do { fence.sc.gpu }; fence.sc.gpu", "2:28: `while register == value` expected, or `!=`");
+    check("name: a\nP0@0.0: do { fence.sc.gpu }; fence.sc.gpu", "2:28: expected `while register == value`, or `!=`");
     check("name: a\nP0@0.0: do { fence.sc.gpu }", "2:8: a loop ends with `} while register == value`, or `!=`");
-    check("name: a\nP0@0.0: do { fence.sc.gpu } while 0 == 0 {", "2:29: `{` behind a loop");
+    check("name: a\nP0@0.0: do { fence.sc.gpu } while 0 == 0 {", "2:29: `{` after a loop");
     check("name: a\nP0@0.0: if 0 == 0 { break if 0 == 0 }", "2:21: `break` without a loop");
-    check("name: a\nP0@0.0: do { break 0 == 0 } while 0 == 0", "2:14: `break if register == value` expected, or `!=`");
-    check("name: a\nP0@+1.0: fence.sc.gpu", "2:1: `P0@cta.gpu:` expected");
-    check("name: a\nP0@0.0: st.rlx.gpu x 99999999999999999999", "2:22: `99999999999999999999` is no number of 64 bits");
+    check("name: a\nP0@0.0: do { break 0 == 0 } while 0 == 0", "2:14: expected `break if register == value`, or `!=`");
+    check("name: a\nP0@+1.0: fence.sc.gpu", "2:1: expected `P0@cta.gpu:`");
+    check(
+        "name: a\nP0@0.0: st.rlx.gpu x 99999999999999999999",
+        "2:22: `99999999999999999999` is not a number of 64 bits",
+    );
 }
 
 proptest! {
-    /// Whatever is done to a text, reading it ends in programs or in an error inside the text.
+    /// Whatever change is made to a text, the reader returns programs or an error inside the text.
     #[test]
     fn damaged_text(from in 0usize..290, len in 0usize..10, insert in "[ -~\n]{0,6}|[=;@/.:{}]{1,3}|é") {
         let text = "name: a\nP0@0.0: st.rlx.gpu x 1; fence.sc.gpu; r0=cas.ar/acq.gpu y 0 5\n# no\nP1@1.0: r0=rmw.add.sc.gpu x -1; st.na y r0; if r0 == 1 { if r0 != 2 { st.na y 3 } }; do { r1=r0 } while r1 == 2\n";

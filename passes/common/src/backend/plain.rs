@@ -1,22 +1,22 @@
-//! A sequence in a straight line, and what of it is not the operation's own.
+//! Straight-line sequences, split into the access and the semantics and fences around it.
 
 use ptx_lowering::{
     AtomicOp, Sequence, SyncScope,
     ptx::{AluOp, Atom, Fence, FenceSem, Instruction, Ld, LdSem, Scope, Space, St, StSem, Statement},
 };
 
-/// A sequence in a straight line for one operation, in two parts.
+/// A straight-line sequence for one operation, in two parts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plain {
-    /// Semantics and fences, where `*` is the access: `fence.sc *.acquire`.
+    /// Semantics and fences, where `*` marks the access: `fence.sc *.acquire`.
     pub order: String,
-    /// The access without semantics, scope and state space, as `atom.add.u32`. A fence has none.
+    /// The access without semantics, scope and state space, such as `atom.add.u32`. A fence has no access.
     pub access: Option<String>,
 }
 
 impl Plain {
-    /// The parts of a sequence. Nothing if it branches or computes anything but the negation of an operand, or if an instruction has
-    /// another scope or state space than the operation.
+    /// The parts of a sequence. `None` if the sequence branches, if it computes anything except the negation of an
+    /// operand, or if an instruction has another scope or state space than the operation.
     pub fn of(sequence: &Sequence, op: &AtomicOp) -> Option<Self> {
         let instructions = sequence.statements().iter().filter_map(|statement| match statement {
             Statement::Reg { .. } => None,
@@ -26,7 +26,7 @@ impl Plain {
         Self::of_instructions(instructions, op)
     }
 
-    /// The same of instructions in a row; nothing stands for one that is not modelled, or has a guard.
+    /// The parts of a list of instructions; `None` in the list is an instruction that is not modelled, or has a guard.
     pub fn of_instructions<'a>(
         instructions: impl IntoIterator<Item = Option<&'a Instruction>>,
         op: &AtomicOp,
@@ -57,7 +57,8 @@ fn semantics(fence: &Fence) -> String {
     format!("fence.{}", fence.sem.unwrap_or(FenceSem::AcqRel))
 }
 
-/// An access in parts. What an `atom` leaves out stays out, so that the text is that of every version of LLVM.
+/// An access in parts. An `atom` without written semantics has empty semantics here, so that the text is the same for
+/// every version of LLVM.
 struct Access {
     semantics: String,
     scope: Option<Scope>,

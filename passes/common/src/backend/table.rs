@@ -1,13 +1,13 @@
-//! The tables as text: a line for all that is printed in one manner.
+//! The tables of LLVM's backend as text: one line for all operations that are printed in the same form.
 //!
-//! A line has six parts: GPUs and versions of PTX, operations, types, orderings and what each becomes, scopes, state spaces. It says
-//! that everything which is made of one of each is printed so.
+//! A line has six parts: GPUs and versions of PTX; operations; types; orderings, each with the semantics and fences
+//! that are printed for it; scopes; state spaces. It covers every combination of one element of each part.
 
 use std::{borrow::Cow, collections::BTreeMap, fmt};
 
 use ptx_lowering::{AtomicOp, Operation, Ordering, PtxVersion, RmwOp, SyncScope, Target, Type};
 
-/// What an operation asks for, in the words of a table.
+/// The properties of an operation, in the words of a table.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Asked {
     operation: String,
@@ -18,7 +18,7 @@ pub struct Asked {
 }
 
 impl Asked {
-    /// Nothing for what no table has.
+    /// `None` for an operation that is never in a table.
     pub fn of(op: &AtomicOp) -> Option<Self> {
         let SyncScope::Threads(scope) = op.scope else { return None };
         let word = match op.operation {
@@ -30,9 +30,10 @@ impl Asked {
             Operation::Rmw(op, _) => op.into(),
         };
         let access = op.operation.access();
-        // LLVM may leave an unordered access out.
+        // LLVM may omit an unordered access.
         let is_unordered = op.ordering == Ordering::Unordered;
-        // Of 128 bits, its registers are `dst`, `amt`, `cmp` and `swap`, which hide a variable of the program that has such a name.
+        // For 128 bits, LLVM's registers are `dst`, `amt`, `cmp` and `swap`; they hide a variable of the program that
+        // has such a name.
         let is_wide = access.is_some_and(|access| access.ty == Type::I128);
         if is_unordered || is_wide || access.is_some_and(|access| access.may_be_local || access.may_skip_write) {
             return None;
@@ -52,18 +53,18 @@ impl Asked {
     }
 }
 
-/// What stands for a type and a state space where there is none.
+/// The mark for a type or a state space that an operation does not have.
 const NOTHING: &str = "-";
 
-/// What a version of LLVM prints.
+/// The sequences that one version of LLVM prints.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Backend {
-    /// Major, minor, patch.
+    /// The version of LLVM: major, minor, patch.
     pub version: [u32; 3],
     rows: Vec<Row>,
 }
 
-/// What was printed for an operation on a target; nothing if that was not plain.
+/// The sequence that LLVM printed for each operation on each target; `None` if the sequence was not plain.
 pub type Measured = BTreeMap<Asked, BTreeMap<(u32, PtxVersion), Option<String>>>;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -71,18 +72,18 @@ struct Row {
     span: Span,
     operations: Words,
     types: Words,
-    /// What each becomes, as in [`super::Plain::order`].
+    /// The orderings, each with the text that is printed for it, as in [`super::Plain::order`].
     orderings: Vec<(Word, Word)>,
     scopes: Words,
     spaces: Words,
 }
 
-/// That of a table, or one that was measured.
+/// A word of a table: borrowed from the text of the table, or owned after a measurement.
 type Word = Cow<'static, str>;
-/// In order.
+/// Sorted words.
 type Words = Vec<Word>;
 
-/// GPUs by their numbers, and versions of PTX, each from the first to the last.
+/// A range of GPUs by number, and a range of PTX versions; both ends are included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Span {
     sm: (u32, u32),
@@ -96,7 +97,7 @@ impl Span {
 }
 
 impl Backend {
-    /// A table of what was measured.
+    /// Builds a table from measurements.
     pub fn new(version: [u32; 3], measured: &Measured) -> Self {
         let of = |word: &str| vec![Word::from(word.to_owned())];
         let mut rows: Vec<Row> = Vec::new();
@@ -118,7 +119,7 @@ impl Backend {
         Self { version, rows }
     }
 
-    /// The same table with another claim for one operation on one target. For a test alone.
+    /// The same table with another entry for one operation on one target. Only a test uses it.
     #[doc(hidden)]
     pub fn claiming(&self, asked: &Asked, target: &Target, order: &str) -> Self {
         let at = (target.sm.number(), target.ptx);
@@ -128,7 +129,7 @@ impl Backend {
         changed
     }
 
-    /// What is printed for an operation on a target, as [`super::Plain::order`] has it.
+    /// The text that is printed for an operation on a target, as in [`super::Plain::order`].
     pub fn order(&self, asked: &Asked, target: &Target) -> Option<&str> {
         let target = (target.sm.number(), target.ptx);
         let has = |words: &Words, word: &str| words.iter().any(|known| known == word);
@@ -144,7 +145,8 @@ impl Backend {
     }
 }
 
-/// The targets with one result in as few spans as their order gives. Within a span nothing else was measured.
+/// Groups the targets with one result into few spans, in the order of the targets. A span contains no target with
+/// another result.
 fn spans(by_target: &BTreeMap<(u32, PtxVersion), Option<String>>) -> Vec<(Span, String)> {
     let mut spans: Vec<(Span, String)> = Vec::new();
     for (&(sm, ptx), order) in by_target {
@@ -162,7 +164,7 @@ fn spans(by_target: &BTreeMap<(u32, PtxVersion), Option<String>>) -> Vec<(Span, 
     spans
 }
 
-/// Makes one row of those that differ in one part alone.
+/// Joins the rows that differ only in one part.
 fn join<T: Ord>(rows: &mut Vec<Row>, part: impl Fn(&mut Row) -> &mut Vec<T>) {
     let mut joined: Vec<(Row, Vec<T>)> = Vec::new();
     for mut row in rows.drain(..) {
@@ -198,26 +200,26 @@ impl fmt::Display for Row {
     }
 }
 
-/// A text that is no table.
+/// An error in the text of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BackendError {
-    /// From 1.
+    /// The line, counted from 1.
     pub line: usize,
 }
 
 impl fmt::Display for BackendError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "line {} is none of a table", self.line)
+        write!(f, "line {} is not a line of a table", self.line)
     }
 }
 
 impl std::error::Error for BackendError {}
 
 impl Backend {
-    /// Reads a table.
+    /// Parses a table.
     ///
     /// # Errors
-    /// With the first line that is none of one.
+    /// The first line that does not belong to a table.
     pub fn read(text: &'static str) -> Result<Self, BackendError> {
         let mut lines = text.lines().zip(1..);
         let version = lines.next().and_then(|(line, _)| {
@@ -271,7 +273,7 @@ mod tests {
         assert_eq!(Backend::read("x"), Err(BackendError { line: 1 }));
     }
 
-    /// What LLVM prints in another manner in some programs is in no table, whatever is measured.
+    /// An operation that LLVM prints differently in some programs is in no table, whatever was measured.
     #[test]
     fn what_is_never_asked_for() {
         let check = |operation: Operation, ordering: Ordering, is_asked: bool| {
@@ -288,7 +290,7 @@ mod tests {
         check(Operation::Rmw(RmwOp::Add, local), Ordering::Relaxed, false);
     }
 
-    /// Where another result stands between two, or none, they are two spans.
+    /// Targets with the same result form two spans if a target with another result, or with none, lies between them.
     #[test]
     fn spans_have_what_was_measured() {
         let check = |measured: &[(u32, u8, &str)], expected: &[&str]| {

@@ -1,4 +1,4 @@
-//! What another process returns.
+//! The answers that a helper process returns.
 
 use std::io::Read;
 
@@ -8,22 +8,22 @@ use serde_json::Value;
 
 use crate::helper::{data::ErrorAsData, job::Lowered};
 
-/// A value, and bytes that are not to become text.
+/// A value, and bytes that are transferred outside the JSON text.
 pub type Returned<T> = (T, Vec<Vec<u8>>);
 
-/// What another process returns. The bytes of what is lowered go beside it.
+/// The answer of a helper process. The bytes of lowered modules are transferred separately.
 #[derive(Serialize, Deserialize)]
 pub enum Answer {
-    /// Of each module.
+    /// The result for each module.
     Lowered(Vec<Lowered>),
-    /// The fate of each operation of an IR in PTX.
+    /// The judgement of each operation of an IR in PTX.
     Judged(Value),
-    /// All that is wrong.
+    /// All errors of the job.
     Errors(Vec<ErrorAsData>),
 }
 
 impl Answer {
-    /// An answer, and the bytes beside it.
+    /// An answer, and the bytes that accompany it.
     pub fn of(result: Result<Vec<Lowered>, Errors>) -> Returned<Self> {
         match result {
             Ok(mut lowered) => {
@@ -34,10 +34,10 @@ impl Answer {
         }
     }
 
-    /// What was answered.
+    /// The lowered modules of this answer.
     ///
     /// # Errors
-    /// Those of the answer.
+    /// The errors of the answer.
     pub fn with(self, bytes: Vec<Vec<u8>>) -> Result<Vec<Lowered>, Errors> {
         match self {
             Self::Lowered(lowered) => {
@@ -48,15 +48,15 @@ impl Answer {
         }
     }
 
-    /// An answer about PTX and its IR.
+    /// The answer to a request to judge PTX by its IR.
     pub fn of_judged(result: Result<Value, Errors>) -> Self {
         result.map_or_else(|errors| Self::Errors(as_data(errors)), Self::Judged)
     }
 
-    /// The fates that were answered.
+    /// The judgements of this answer.
     ///
     /// # Errors
-    /// Those of the answer.
+    /// The errors of the answer.
     pub fn judged<T: DeserializeOwned>(self) -> Result<T, Errors> {
         match self {
             Self::Judged(value) => serde_json::from_value(value).map_err(|_| unexpected().into()),
@@ -74,12 +74,12 @@ fn of_data(errors: Vec<ErrorAsData>) -> Errors {
     errors.into_iter().map(|error| error.0).collect()
 }
 
-/// Errors for another process.
+/// Converts errors to data for another process.
 pub fn as_data(errors: Errors) -> Vec<ErrorAsData> {
     errors.into_iter().map(ErrorAsData).collect()
 }
 
-/// The next bytes; nothing if there are fewer.
+/// Reads `length` bytes; `None` if there are fewer.
 pub fn exactly(from: &mut impl Read, length: u64) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
     let read = from.take(length).read_to_end(&mut bytes).ok()?;

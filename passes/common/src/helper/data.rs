@@ -1,4 +1,4 @@
-//! Diagnostics as data, from one process to another.
+//! Diagnostics as serializable data, for the transfer between processes.
 
 use crate::{Diagnostic, Location};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};

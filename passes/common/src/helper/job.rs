@@ -1,4 +1,4 @@
-//! What is asked for, and what is given back.
+//! Jobs and their results: the modules to lower or to judge, with options, and the lowered modules.
 
 use crate::{Diagnostic, Embed, Errors, Input, Outcome, Remark, Settings, remarks};
 use ptx_lowering::Target;
@@ -8,7 +8,7 @@ use strum::{Display, EnumString, VariantNames};
 
 use crate::helper::data::diagnostics;
 
-/// A module to lower, and how: what `ptx-atomics lower` is asked for by its arguments.
+/// A module to lower, with the options that `ptx-atomics lower` takes as arguments.
 ///
 /// ```
 /// use ptx_atomics_common::helper::{Emit, Job};
@@ -23,28 +23,30 @@ use crate::helper::data::diagnostics;
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct Job {
-    /// With [`Input::keep_lines`], what is lowered comes with remarks.
+    /// The module. With [`Input::keep_lines`], the result includes remarks.
     pub input: Input,
-    /// What the input is written in.
+    /// The language of the input.
     pub language: Language,
-    /// What is made of it.
+    /// The form of the output.
     pub emit: Emit,
-    /// The one `gpu.module` of MLIR that is lowered; without a name, all of them.
+    /// The name of the `gpu.module` of MLIR to lower; `None` lowers all of them.
     pub module: Option<String>,
-    /// The options, as a list between commas: `mcpu=sm_90,mattr=+ptx86,strategy=fence`. They override those of the module's
-    /// own flag. [`crate::settings::SETTINGS`] has all of them.
+    /// The options, separated by commas: `mcpu=sm_90,mattr=+ptx86,strategy=fence`. They override the options of the
+    /// module's own flag. [`crate::settings::SETTINGS`] lists all of them.
     pub options: String,
-    /// The level of LLVM's optimization pipeline, 0 to 3, that runs first; without a level, none runs.
+    /// The level of LLVM's optimization pipeline, 0 to 3, which runs first; `None` runs no pipeline.
     pub level: Option<u8>,
-    /// The level of LLVM's code generator, 0 to 3; if there is none, it is that of the pipeline, or else 2.
+    /// The level of LLVM's code generator, 0 to 3; `None` takes the level of the pipeline, or 2 without a pipeline.
     pub codegen_level: Option<u8>,
-    /// Whether PTX has LLVM's comments: that of a line of the source says where it was inlined.
+    /// Whether the PTX contains LLVM's comments: the comment for a line of the source names the place where the line
+    /// was inlined.
     pub comments: bool,
-    /// How many processes may generate the code of a large module at once. The bytes are the same.
+    /// The number of processes that may generate the code of a large module in parallel. The output does not depend on
+    /// it.
     pub processes: usize,
 }
 
-/// PTX to judge by the IR that it was made of: the job of `ptx-atomics check --ir`.
+/// PTX to judge by the IR from which it was generated: the job of `ptx-atomics check --ir`.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct Pair {
@@ -56,23 +58,23 @@ pub struct Pair {
     pub module: Option<String>,
     /// The PTX.
     pub ptx: Input,
-    /// The options, as of [`Job::options`]: `default-scope=gpu,cuda-atomics=off`.
+    /// The options, in the form of [`Job::options`]: `default-scope=gpu,cuda-atomics=off`.
     pub options: String,
-    /// Whether the PTX may order less where no thread can tell, as LLVM's optimizer and ours make it.
+    /// Whether the PTX may omit ordering that no thread can observe, as LLVM's optimizer and `ptx-optimize` do.
     pub may_be_optimized: bool,
 }
 
 impl Pair {
-    /// PTX and its IR, in the language that the IR seems to be written in, with the usual options.
+    /// A pair with default options. The language of the IR is derived from the input.
     pub fn new(ir: Input, ptx: Input) -> Self {
         let language = Language::of(&ir);
         Self { ir, language, module: None, ptx, options: String::new(), may_be_optimized: true }
     }
 
-    /// The settings that the options ask for.
+    /// The settings that the options request.
     ///
     /// # Errors
-    /// Options that are not known.
+    /// Unknown options.
     pub fn settings(&self) -> Result<Settings, Errors> {
         let mut settings = Settings { cuda_atomics: Some(true), ..Settings::default() };
         settings.override_with(&self.options, "the options")?;
@@ -80,7 +82,7 @@ impl Pair {
     }
 }
 
-/// What an input is written in.
+/// The language of an input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Display, EnumString, VariantNames, Serialize, Deserialize)]
 #[strum(serialize_all = "kebab-case")]
 pub enum Language {
@@ -90,7 +92,7 @@ pub enum Language {
     Mlir,
 }
 
-/// What is made of an input.
+/// The form of an output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Display, EnumString, VariantNames, Serialize, Deserialize)]
 #[strum(serialize_all = "kebab-case")]
 pub enum Emit {
@@ -98,37 +100,37 @@ pub enum Emit {
     Ptx,
     /// LLVM IR with the PTX of atomics and fences in it, as text.
     LlvmIr,
-    /// The same as bitcode.
+    /// LLVM IR with the PTX of atomics and fences in it, as bitcode.
     LlvmBc,
     /// MLIR with the PTX of atomics and fences in it, as text.
     Mlir,
-    /// The same as bytecode.
+    /// MLIR with the PTX of atomics and fences in it, as bytecode.
     MlirBc,
 }
 
-/// What one module became.
+/// The result of lowering one module.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Lowered {
     /// The name of the `gpu.module`.
     pub name: Option<String>,
-    /// Text or bitcode, as [`Job::emit`] says.
+    /// Text or bitcode, as [`Job::emit`] requests.
     #[serde(skip)]
     pub bytes: Vec<u8>,
     /// A remark for each operation, in LLVM's YAML, if the input keeps its lines.
     pub remarks: String,
-    /// The same in lines for people, and how many operations there were.
+    /// The remarks as readable lines, and a line with the number of operations.
     pub report: Vec<String>,
-    /// What asynchronous operations lack, or why they were not checked.
+    /// The findings about asynchronous operations, or the reason why these were not checked.
     #[serde(with = "diagnostics")]
     pub warnings: Vec<Diagnostic>,
 }
 
-/// How MLIR's bytecode begins.
+/// The first bytes of MLIR's bytecode.
 pub const MLIR_BYTECODE: &[u8] = b"ML\xefR";
 
 impl Lowered {
-    /// An output, with what is said of each operation and of all.
+    /// An output, with a remark for each operation and the number of operations.
     pub fn new(name: Option<String>, bytes: Vec<u8>, made: &[Remark], target: Option<Target>) -> Self {
         let mut report = Vec::new();
         for remark in made {
@@ -144,14 +146,14 @@ impl Lowered {
         Self { name, bytes, remarks: remarks::yaml(made), report, warnings: Vec::new() }
     }
 
-    /// The same, with other warnings.
+    /// The same output, with other warnings.
     pub fn with_warnings(self, warnings: Vec<Diagnostic>) -> Self {
         Self { warnings, ..self }
     }
 }
 
 impl Language {
-    /// MLIR, if the input is its bytecode, or its name ends with `.mlir` or `.mlirbc`; or else LLVM IR.
+    /// MLIR, if the input is MLIR bytecode or its name ends with `.mlir` or `.mlirbc`; LLVM IR otherwise.
     pub fn of(input: &Input) -> Self {
         let by_name = [".mlir", ".mlirbc"].iter().any(|ending| input.name().ends_with(ending));
         if by_name || input.bytes().starts_with(MLIR_BYTECODE) { Self::Mlir } else { Self::Llvm }
@@ -159,7 +161,7 @@ impl Language {
 }
 
 impl Emit {
-    /// How the names of such files end.
+    /// The extension of the names of files in this form.
     pub fn extension(self) -> &'static str {
         match self {
             Self::Ptx => "ptx",
@@ -170,20 +172,20 @@ impl Emit {
         }
     }
 
-    /// Whether it is LLVM IR.
+    /// Whether this is LLVM IR.
     pub fn is_llvm_ir(self) -> bool {
         matches!(self, Self::LlvmIr | Self::LlvmBc)
     }
 
-    /// Whether it is MLIR.
+    /// Whether this is MLIR.
     pub fn is_mlir(self) -> bool {
         matches!(self, Self::Mlir | Self::MlirBc)
     }
 }
 
 impl Job {
-    /// PTX of an input, in the language that it seems to be written in, for the target that the module asks for, or else
-    /// sm_90.
+    /// A job that lowers an input to PTX, in the language that is derived from the input, for the target that the
+    /// module names, or sm_90 by default.
     pub fn new(input: Input) -> Self {
         Self {
             language: Language::of(&input),
@@ -213,8 +215,9 @@ impl Job {
         self.with_options(format!("{},async=off", self.options))
     }
 
-    /// What is asked for, over what a module asks for itself. What is to be optimized by LLVM is optimized by us, too, and what
-    /// becomes PTX stays LLVM's own where this LLVM prints just what is chosen, unless somebody says otherwise.
+    /// The settings of a module, overridden by the options of this job. Unless an option is set explicitly, a job with
+    /// a level of LLVM's optimization runs `ptx-optimize`, too, and a job that emits PTX keeps LLVM's own instructions
+    /// where this LLVM prints exactly the chosen sequence.
     pub fn settings(&self, mut of_module: Settings) -> Result<Settings, Errors> {
         of_module.override_with(&self.options, "the options")?;
         let optimized = self.level.is_some_and(|level| level > 0);

@@ -1,4 +1,4 @@
-//! Jobs in the process of another program, for callers with many threads.
+//! Execution of jobs in the process of another program, for callers with many threads.
 
 use std::{
     env,
@@ -22,20 +22,20 @@ use crate::helper::{
     to_child::ToChild,
 };
 
-/// The argument by which a program is asked to be a helper.
+/// The argument that makes a program run as a helper.
 const ASKED: &str = "ptx-atomics-helper";
 
 static SERVES: AtomicBool = AtomicBool::new(false);
 
-/// A program whose `main` begins with [`serve`]. Its processes stay for the next job, as many as jobs were done at once; they
-/// end with the last clone of this.
+/// A program whose `main` begins with [`serve`]. Its processes wait for further jobs; their number is the largest
+/// number of jobs that ran at once. They end when the last clone of this value is dropped.
 #[derive(Clone, Debug)]
 pub struct Helper {
     program: PathBuf,
     idle: Arc<Mutex<Vec<Worker>>>,
 }
 
-/// A process of a helper.
+/// A process of a helper program.
 #[derive(Debug)]
 struct Worker {
     child: Child,
@@ -43,22 +43,22 @@ struct Worker {
     from: BufReader<ChildStdout>,
 }
 
-/// What a helper tells, a JSON object a line.
+/// A message of a helper process: a JSON object on one line.
 #[derive(Serialize, Deserialize)]
 enum Reply {
     Warning(String),
-    /// As many bytes as the numbers say follow the line.
+    /// An answer. After the line follow byte strings of the given lengths.
     Answer(Answer, Vec<u64>),
 }
 
-/// A job without the bytes of its inputs, which follow.
+/// A job without the bytes of its inputs. The bytes follow the line.
 #[derive(Serialize, Deserialize)]
 enum Request {
     Lower(ToLower),
     Judge(ToJudge),
 }
 
-/// A [`Pair`].
+/// The data of a [`Pair`].
 #[derive(Serialize, Deserialize)]
 struct ToJudge {
     /// The names and the lengths of the IR and of the PTX.
@@ -69,7 +69,7 @@ struct ToJudge {
     may_be_optimized: bool,
 }
 
-/// A [`Job`].
+/// The data of a [`Job`].
 #[derive(Serialize, Deserialize)]
 struct ToLower {
     name: String,
@@ -86,10 +86,10 @@ struct ToLower {
 }
 
 impl Helper {
-    /// The program that runs.
+    /// The running program as a helper.
     ///
     /// # Errors
-    /// If [`serve`] was not called in it, or the system does not say where it is.
+    /// An error if the program did not call [`serve`], or if the system does not know the path of the program.
     pub fn this_program() -> io::Result<Self> {
         if !SERVES.load(Relaxed) {
             return Err(io::Error::other("ptx_atomics::isolated::serve() was not called; begin main with it"));
@@ -97,16 +97,16 @@ impl Helper {
         env::current_exe().map(Self::at)
     }
 
-    /// Another program, as `ptx-atomics`; a name without a slash is looked for in `PATH`.
+    /// Another program, such as `ptx-atomics`, as a helper; a name without a slash is searched in `PATH`.
     pub fn at(program: impl Into<PathBuf>) -> Self {
         Self { program: program.into(), idle: Arc::default() }
     }
 
-    /// Does a job in a process of the helper, and waits for it. LLVM's warnings go to `warn`.
+    /// Runs a job in a process of the helper, and waits for the result. LLVM's warnings are passed to `warn`.
     ///
     /// # Errors
-    /// Everything in the input that is wrong or has no lowering; what ended LLVM or MLIR; and that the program cannot be started
-    /// or is no helper.
+    /// Every error in the input, including operations without a lowering; an abort of LLVM or MLIR; and a program that
+    /// cannot be started or is not a helper.
     pub fn lower(&self, job: &Job, mut warn: impl FnMut(&str)) -> Result<Vec<Lowered>, Errors> {
         let request = Request::Lower(ToLower {
             name: job.input.name().to_owned(),
@@ -125,11 +125,11 @@ impl Helper {
         answer.with(bytes)
     }
 
-    /// Judges PTX by its IR in a process of the helper, and waits for that. `T` is the type that the helper's program judges with.
-    /// LLVM's warnings go to `warn`.
+    /// Judges PTX by its IR in a process of the helper, and waits for the result. `T` is the type in which the helper's
+    /// program returns judgements. LLVM's warnings are passed to `warn`.
     ///
     /// # Errors
-    /// As of [`Self::lower`].
+    /// The errors of [`Self::lower`].
     pub fn judge<T: DeserializeOwned>(&self, pair: &Pair, mut warn: impl FnMut(&str)) -> Result<T, Errors> {
         let named = |input: &Input| (input.name().to_owned(), input.bytes().len() as u64);
         let request = Request::Judge(ToJudge {
@@ -142,7 +142,7 @@ impl Helper {
         self.answer(&request, &[pair.ir.bytes(), pair.ptx.bytes()], &mut warn)?.0.judged()
     }
 
-    /// The answer of a process of the helper to a request, whose inputs follow it.
+    /// The answer of a helper process to a request. The inputs are sent after the request.
     fn answer(
         &self,
         request: &Request,
@@ -151,7 +151,7 @@ impl Helper {
     ) -> Result<(Answer, Vec<Vec<u8>>), Errors> {
         let error =
             |reason: String| Diagnostic::new(format!("cannot use '{}' as a helper: {reason}", self.program.display()));
-        // A process that was idle may have ended meanwhile.
+        // An idle process may have ended in the meantime.
         let idle = || self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
         while let Some(mut worker) = idle() {
             if let Some(answer) = worker.work(request, inputs, warn) {
@@ -188,14 +188,14 @@ impl Worker {
         Ok(Self { child, to: Some(to), from: BufReader::new(from) })
     }
 
-    /// Gives a job, and takes the answer if there is one. The helper reads all of the job before it answers.
+    /// Sends a request, and reads the answer if there is one. The helper reads the whole request before it answers.
     fn work(
         &mut self,
         request: &Request,
         inputs: &[&[u8]],
         warn: &mut dyn FnMut(&str),
     ) -> Option<(Answer, Vec<Vec<u8>>)> {
-        // A helper that ends early does not read all; what it said counts.
+        // A helper that ends early does not read the whole request; its reply still counts.
         let _ = self.ask(request, inputs);
         hear(&mut self.from, warn)
     }
@@ -208,10 +208,11 @@ impl Worker {
         inputs.iter().try_for_each(|bytes| to.write_all(bytes))
     }
 
-    /// Lets the process end, and waits for that.
+    /// Closes the input of the process, and waits until it ends.
     fn end(&mut self) -> io::Result<ExitStatus> {
         drop(self.to.take());
-        // A process that still writes gets an error, as the pipe has no reader.
+        // The output is drained: otherwise a process that is still writing would get an error, because the pipe has no
+        // reader.
         let _ = io::copy(&mut self.from, &mut io::sink());
         self.child.wait()
     }
@@ -223,7 +224,7 @@ impl Drop for Worker {
     }
 }
 
-/// The answer of the helper, if it gives one.
+/// The answer of the helper; `None` if the output ends without an answer.
 fn hear(from: &mut impl BufRead, warn: &mut dyn FnMut(&str)) -> Option<(Answer, Vec<Vec<u8>>)> {
     let mut line = Vec::new();
     while from.read_until(b'\n', &mut line).ok()? > 0 {
@@ -239,9 +240,9 @@ fn hear(from: &mut impl BufRead, warn: &mut dyn FnMut(&str)) -> Option<(Answer, 
     None
 }
 
-/// Makes this program a [`Helper`]: call it at the beginning of `main`, before anything else. Where a helper was asked for,
-/// it does the jobs that it is given by `lower` and by `judge`, which have a function for warnings, and ends the process; or else it does
-/// nothing.
+/// Makes this program a [`Helper`]. The program must call this function at the beginning of `main`, before any other
+/// code. If the program was started as a helper, the function runs its jobs by `lower` and `judge`, which receive a
+/// function for warnings, and ends the process. Otherwise it returns immediately.
 pub fn serve(
     lower: impl Fn(&Job, &mut dyn FnMut(&str)) -> Result<Vec<Lowered>, Errors>,
     judge: impl Fn(&Pair, &mut dyn FnMut(&str)) -> Result<Value, Errors>,
@@ -261,7 +262,7 @@ pub fn serve(
     std::process::exit(if done.is_ok() { 0 } else { 2 })
 }
 
-/// Reads a job, does it, and writes the answer to standard output; whether there was one.
+/// Reads a request, executes it, and writes the answer to standard output. Returns false at the end of the input.
 fn answer(
     from: &mut impl BufRead,
     lower: impl Fn(&Job, &mut dyn FnMut(&str)) -> Result<Vec<Lowered>, Errors>,

@@ -1,4 +1,4 @@
-//! What a child reads. No signal comes where it is gone: `SIGPIPE` would end a program in C.
+//! The pipe to a child process. A write to a child that has ended raises no `SIGPIPE`, which would end a C program.
 
 use std::{
     io::{self, Write},
@@ -9,12 +9,12 @@ use std::{
     process::Stdio,
 };
 
-/// The end of the parent. The child sees the end of its input where this is dropped.
+/// The parent's end of the pipe. When it is dropped, the child reads the end of its input.
 #[derive(Debug)]
 pub struct ToChild(UnixStream);
 
 impl ToChild {
-    /// Both ends.
+    /// Creates both ends.
     pub fn new() -> io::Result<(Self, Stdio)> {
         let (own, of_child) = UnixStream::pair()?;
         Ok((Self(own), OwnedFd::from(of_child).into()))

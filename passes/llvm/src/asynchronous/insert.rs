@@ -1,4 +1,4 @@
-//! Instructions of PTX, put into LLVM IR: as LLVM's intrinsics, or else as inline assembly.
+//! The insertion of PTX instructions into LLVM IR, as LLVM's intrinsics or as inline assembly.
 
 use inkwell::{
     attributes::{Attribute, AttributeLoc},
@@ -13,7 +13,7 @@ use inkwell::{
 };
 use ptx_hazards::Position;
 
-/// Instructions without operands but a number, and the intrinsics that are the same, without `llvm.nvvm.`
+/// PTX instructions with no operand except a number, and the equivalent intrinsics, without `llvm.nvvm.`
 #[rustfmt::skip]
 const INTRINSICS: [(&str, &str); 23] = [
     ("cp.async.bulk.commit_group",             "cp.async.bulk.commit.group"),
@@ -41,20 +41,21 @@ const INTRINSICS: [(&str, &str); 23] = [
     ("wgmma.wait_group.sync.aligned",          "wgmma.wait_group.sync.aligned"),
 ];
 
-/// Puts an instruction next to one of a module; nothing where there is no place, as behind the end of a block.
+/// Inserts an instruction before or after an instruction of a module; `None` if that position does not exist, such as
+/// after the end of a basic block.
 pub fn insert<'c>(
     module: &Module<'c>,
     beside: InstructionValue<'c>,
     position: Position,
     instruction: &str,
 ) -> Option<InstructionValue<'c>> {
-    // SAFETY: the instruction is one of a live module.
+    // SAFETY: the instruction belongs to a live module.
     let next = unsafe {
         let next = match position {
             Position::Before => beside.as_value_ref(),
             Position::After => LLVMGetNextInstruction(beside.as_value_ref()),
         };
-        // Those that choose by where control came from stand in front of all others.
+        // Phis precede all other instructions of a block.
         let mut places = std::iter::successors((!next.is_null()).then_some(next), |place| {
             let next = LLVMGetNextInstruction(*place);
             (!next.is_null()).then_some(next)
@@ -65,7 +66,7 @@ pub fn insert<'c>(
     let builder = context.create_builder();
     builder.position_before(&next);
     let call = intrinsic(module, &builder, instruction).unwrap_or_else(|| assembly(module, &builder, instruction));
-    // SAFETY: a value of a call is an instruction, and both are of one function.
+    // SAFETY: the value of a call is an instruction, and both belong to one function.
     unsafe {
         let location = LLVMInstructionGetDebugLoc(beside.as_value_ref());
         LLVMInstructionSetDebugLoc(call.as_value_ref(), location);
@@ -73,7 +74,7 @@ pub fn insert<'c>(
     }
 }
 
-/// A call of the intrinsic that is the same, if this LLVM has it.
+/// A call of the equivalent intrinsic, if this LLVM has it.
 fn intrinsic<'c>(module: &Module<'c>, builder: &Builder<'c>, instruction: &str) -> Option<CallSiteValue<'c>> {
     let (words, number) = instruction.split_once(char::is_whitespace).unwrap_or((instruction, ""));
     let (_, name) = INTRINSICS.into_iter().find(|(ptx, _)| *ptx == words)?;
@@ -110,7 +111,7 @@ mod tests {
     use super::*;
     use crate::{asynchronous::listing::Listing, value::instructions};
 
-    /// Every intrinsic becomes its instruction, and so does what is no intrinsic.
+    /// Every intrinsic becomes its instruction, and an instruction without an intrinsic is emitted as it is.
     #[test]
     fn calls_are_the_instructions() {
         let context = Context::create();
@@ -123,7 +124,7 @@ mod tests {
             let module = crate::read(&context, &input).expect("LLVM IR");
             crate::machine(&module, &target, OptimizationLevel::None).expect("a code generator");
             let ret = module.get_functions().flat_map(instructions).next().expect("an instruction");
-            assert!(insert(&module, ret, Position::After, &ptx).is_none(), "nothing stands behind the end");
+            assert!(insert(&module, ret, Position::After, &ptx).is_none(), "no instruction follows the end");
             let call = insert(&module, ret, Position::Before, &ptx).expect("there is a place");
             assert_eq!(crate::value::inline_assembly(call).is_some(), words.ends_with(".new"), "{ptx}");
             let listing = Listing::of(&module, &Options::new(target)).expect("it is compiled");

@@ -1,7 +1,8 @@
-//! The PTX of a module as it is, with the instruction that each line comes from.
+//! The PTX of a module before optimization, with the instruction from which each line was generated.
 //!
-//! A copy of the module is compiled without LLVM's optimizer, and the lines of its debug information are the numbers of its
-//! instructions. Stack slots become registers, so that addresses can be read; no other access is moved or removed.
+//! A copy of the module is compiled without LLVM's optimizer; the line numbers in its debug information are the numbers
+//! of its instructions. Stack slots become registers, so that the check can read addresses; no other access is moved or
+//! removed.
 
 use std::{collections::HashSet, ops::Range};
 
@@ -17,36 +18,36 @@ use ptx_optimize::Rewrites;
 
 use crate::{emit, lower::lower, machine, value::instructions};
 
-/// PTX text, and where it comes from.
+/// PTX text, with the origin of each line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Listing {
     /// The text.
     pub ptx: String,
-    /// The number of the instruction that each line comes from, in the order of the module.
+    /// For each line, the number of the instruction from which it was generated, in the order of the module.
     origins: Vec<Option<u32>>,
 }
 
 impl Listing {
-    /// That of a module of LLVM IR.
+    /// The listing of a module of LLVM IR.
     ///
     /// # Errors
-    /// If this LLVM cannot compile for the target, and everything in the module that has no lowering.
+    /// An error if this LLVM cannot compile for the target, and every operation in the module that has no lowering.
     pub fn of(module: &Module<'_>, options: &Options) -> Result<Self, Errors> {
-        // SAFETY: the module is live, and its copy is ours.
+        // SAFETY: the module is live, and this function owns its copy.
         let copy = unsafe { Module::new(LLVMCloneModule(module.as_mut_ptr())) };
         let machine = machine::registered(&copy, &options.target, OptimizationLevel::None)?;
         emit::strip_debug_info(&copy);
         number(&copy);
         emit::prepare(&copy, &machine, None)?;
         let options = Options { remarks: false, optimize: Rewrites::NONE, ..options.clone() };
-        // If LLVM's optimizer leaves it, it is an error of the pass.
-        let error = "before LLVM's optimizer, the module has what has no lowering for the target";
+        // If the operation survives LLVM's optimizer, the pass reports it as an error.
+        let error = "before LLVM's optimizer, the module has operations without a lowering for the target";
         lower(&copy, &Input::new("", ""), &options).map_err(|_| Diagnostic::new(error))?;
         let ptx = emit::text(&copy, &machine, &options.target)?;
         Ok(Self::read(&String::from_utf8_lossy(&ptx)))
     }
 
-    /// Sections of debug information stand behind all code, and have no meaning here.
+    /// Parses LLVM's PTX. Sections of debug information follow all code, and have no meaning here.
     fn read(ptx: &str) -> Self {
         let (mut text, mut origins, mut current) = (String::with_capacity(ptx.len()), Vec::new(), None);
         for line in ptx.lines().take_while(|line| !line.trim_start().starts_with(".section")) {
@@ -62,13 +63,13 @@ impl Listing {
         Self { ptx: text, origins }
     }
 
-    /// The number of the instruction that a line comes from, counted from 1.
+    /// The number of the instruction from which a line was generated. Lines are counted from 1.
     pub fn origin(&self, line: u32) -> Option<usize> {
         let index = (line as usize).checked_sub(1)?;
         self.origins.get(index).copied().flatten().map(|number| number as usize)
     }
 
-    /// The kernel in which an instruction is; nothing if it is in another function.
+    /// The kernel that contains an instruction; `None` if another function contains it.
     pub fn entry(&self, instruction: usize) -> Option<&str> {
         let line =
             self.origins.iter().position(|origin| origin.is_some_and(|number| number as usize == instruction))?;
@@ -77,7 +78,7 @@ impl Listing {
         Some(name.split('(').next().unwrap_or(name).trim())
     }
 
-    /// The text without some instructions. Its lines have the same numbers.
+    /// The text without some instructions. The numbers of its lines do not change.
     pub fn without(&self, instructions: &HashSet<usize>) -> Self {
         let keeps = |line: &str, origin: &Option<u32>| {
             origin.is_none_or(|number| !instructions.contains(&(number as usize))) || line.trim_start().starts_with('.')
@@ -87,7 +88,7 @@ impl Listing {
         Self { ptx, origins: self.origins.clone() }
     }
 
-    /// The same, where the instructions have other numbers.
+    /// The same listing, after the instructions have been renumbered.
     pub fn renumbered(self, numbers: &[Option<u32>]) -> Self {
         let renumber = |number: Option<u32>| numbers.get(number? as usize).copied().flatten();
         Self { origins: self.origins.into_iter().map(renumber).collect(), ..self }
@@ -99,7 +100,7 @@ impl Listing {
     }
 }
 
-/// Gives every instruction its number as the line of its debug information, counted from 1.
+/// Sets the line in the debug information of every instruction to the number of the instruction, counted from 1.
 fn number(module: &Module<'_>) {
     let context = module.get_context();
     let (language, kind) = (DWARFSourceLanguage::C, DWARFEmissionKind::LineTablesOnly);
@@ -115,7 +116,7 @@ fn number(module: &Module<'_>) {
         for instruction in instructions(function) {
             number += 1;
             let place = builder.create_debug_location(context, number, 0, subprogram.as_debug_info_scope(), None);
-            // SAFETY: instruction and location are of one function of a live module.
+            // SAFETY: the instruction and the location belong to one function of a live module.
             unsafe { LLVMInstructionSetDebugLoc(instruction.as_value_ref(), place.as_mut_ptr()) };
         }
     }

@@ -1,4 +1,4 @@
-//! What is found, said of instructions and mended, whatever the IR.
+//! The reports of findings at instructions, and the insertion of missing instructions, for any IR.
 
 use std::collections::HashSet;
 
@@ -10,59 +10,59 @@ use strum::EnumMessage;
 
 use super::listing::Listing;
 
-/// How often what is missing is looked for and inserted. What an insertion brings to light is rare.
+/// The maximal number of iterations of check and insertion. An insertion rarely exposes a new finding.
 const ROUNDS: usize = 8;
 
-/// What is said of the asynchronous operations of a module.
+/// The result of the check of a module's asynchronous operations.
 #[derive(Clone, Debug, Default)]
 pub struct Checked {
-    /// What is wrong, or why nothing was checked.
+    /// The findings, or the reason why the module was not checked.
     pub warnings: Vec<Diagnostic>,
-    /// What was inserted.
+    /// The insertions.
     pub remarks: Vec<Remark>,
 }
 
-/// A module of any IR whose asynchronous operations are checked.
+/// A module, in any IR, whose asynchronous operations are checked.
 pub trait Subject {
     /// An instruction or an op.
     type Instruction: Copy + PartialEq;
 
-    /// The PTX of the module as it is, and the instructions by their numbers in it.
+    /// The PTX of the current module, and the instructions, indexed by their numbers in it.
     ///
     /// # Errors
-    /// Whatever keeps it from being compiled.
+    /// The errors that prevent compilation.
     fn listing(&self) -> Result<(Listing, Vec<Self::Instruction>), Errors>;
 
-    /// Puts an instruction of PTX that `is_portable` next to one of the module; nothing where there is no place, as behind the
-    /// end of a block.
+    /// Inserts a PTX instruction that `is_portable` before or after an instruction of the module; `None` if that
+    /// position does not exist, such as after the end of a basic block.
     fn insert(&self, beside: Self::Instruction, position: Position, ptx: &str) -> Option<Self::Instruction>;
 
-    /// Takes out what was inserted.
+    /// Removes an inserted instruction.
     fn erase(&self, instruction: Self::Instruction);
 
-    /// The name of the function in which an instruction stands.
+    /// The name of the function that contains an instruction.
     fn function(&self, instruction: Self::Instruction) -> String;
 
-    /// Where it stands in the source program, or in the input.
+    /// The location of an instruction in the source program, or in the input.
     fn location(&self, instruction: Self::Instruction) -> Option<Location>;
 
-    /// As its IR is printed.
+    /// The text of an instruction in its IR.
     fn text(&self, instruction: Self::Instruction) -> String;
 }
 
-/// What is wrong in PTX, or why that is not known.
+/// A check: the findings in PTX, or the reason why it could not be checked.
 pub type Find<'a> = &'a dyn Fn(&str, Readings) -> Result<Vec<Hazard>, Errors>;
 
-/// Whether an instruction of PTX can stand elsewhere than in its text: it names no register and no variable.
+/// Whether an instruction of PTX can be moved out of its text: it names no register and no variable.
 pub fn is_portable(ptx: &str) -> bool {
     let operands = ptx.split_once(char::is_whitespace).map_or("", |(_, operands)| operands.trim());
     operands.is_empty() || operands.parse::<u32>().is_ok()
 }
 
-/// Looks for what asynchronous operations lack, and does about it what is asked for.
+/// Checks asynchronous operations, and reports or inserts missing instructions as requested.
 ///
 /// # Errors
-/// What is wrong, if that is denied.
+/// The findings, if the mode denies them.
 pub fn check(
     subject: &impl Subject,
     asynchronous: AsyncMode,
@@ -85,36 +85,36 @@ pub fn check(
     }
 }
 
-/// What is denied without an execution.
+/// Adds the note that a denied finding comes from the analysis, without a witness.
 fn by_analysis(mut finding: Diagnostic) -> Diagnostic {
-    finding.notes.push("by the analysis alone: `ptx-atomics check` looks for an execution that shows it".into());
+    finding.notes.push("by the analysis alone: `ptx-atomics check` searches for a witness".into());
     finding
 }
 
-/// Why nothing was checked, as a warning.
+/// A warning with the reason why the module was not checked.
 fn unchecked(mut errors: Errors) -> Checked {
     let reason = errors.first_mut().map(std::mem::take).unwrap_or_default();
     let message = format!("asynchronous operations are not checked: {}", reason.message);
     Checked { warnings: vec![Diagnostic { message, ..reason }], remarks: Vec::new() }
 }
 
-/// What is wrong with PTX.
+/// The findings in PTX.
 ///
 /// # Errors
-/// If it is not read.
+/// An error if the PTX cannot be parsed.
 pub fn found(ptx: &str, readings: Readings) -> Result<Vec<Hazard>, Errors> {
-    let error = |error| Diagnostic::new(format!("LLVM's PTX is not read: {error}"));
+    let error = |error| Diagnostic::new(format!("LLVM's PTX cannot be read: {error}"));
     let module: ptx_isa::Module = ptx.parse().map_err(error)?;
     Ok(ptx_hazards::read(&module).iter().flat_map(|kernel| ptx_hazards::check(kernel, readings).findings).collect())
 }
 
-/// The readings by which is inserted: a `tcgen05.fence` costs nothing.
+/// The readings that the insertion uses. They are strict, because a `tcgen05.fence` costs nothing.
 fn of_inserter() -> Readings {
     let strict = |readings: Readings, of| readings.with(of, Reading::Strict);
     [Ambiguity::StartAfterEarlier, Ambiguity::FenceBesidesRelease].into_iter().fold(Readings::DEFAULT, strict)
 }
 
-/// What all steps need.
+/// The data that all steps of the check need.
 struct Pass<'a, S> {
     subject: &'a S,
     find: Find<'a>,
@@ -124,7 +124,7 @@ struct Pass<'a, S> {
 struct Inserted<I> {
     itself: I,
     ptx: String,
-    /// The instruction beside which it stands.
+    /// The instruction next to which it was inserted.
     beside: I,
     position: Position,
     rule: Option<Rule>,
@@ -136,7 +136,7 @@ impl<S: Subject> Pass<'_, S> {
         Ok(Checked { warnings: self.warnings()?, remarks: Vec::new() })
     }
 
-    /// What is wrong with the module as it is.
+    /// The findings in the current module.
     fn warnings(&self) -> Result<Vec<Diagnostic>, Errors> {
         let (listing, all) = self.subject.listing()?;
         let wrong = self.wrong(&listing, Readings::DEFAULT)?;
@@ -164,7 +164,8 @@ impl<S: Subject> Pass<'_, S> {
         Ok(Checked { warnings: self.warnings()?, remarks })
     }
 
-    /// Inserts what a finding asks for, unless some of it has no place, or stands there already.
+    /// Inserts the instructions that a finding requires and that have not been inserted yet. If the position of an
+    /// instruction is unknown, or an instruction is not portable, inserts none.
     fn mend(
         &self,
         finding: &Hazard,
@@ -194,14 +195,15 @@ impl<S: Subject> Pass<'_, S> {
         }
     }
 
-    /// Takes out again what can be left out without anything being wrong that is not wrong with it. What stands first is tried
-    /// first, so that waits stay where they are latest.
+    /// Removes each inserted instruction whose removal causes no new finding. The first instructions are tried first:
+    /// if several waits suffice, the latest stays.
     fn leave_out(&self, inserted: &mut Vec<Inserted<S::Instruction>>) -> Result<(), Errors> {
         if inserted.is_empty() {
             return Ok(());
         }
         let (mut listing, all) = self.subject.listing()?;
-        // Without a wait, another message is said of the same lines than without the barrier that is missing, too.
+        // A finding is identified by its message, too: at the same lines, the message about a missing wait differs from
+        // the message about a missing wait and barrier.
         let key = |finding: Hazard| (finding.kernel, finding.at.line, finding.first, finding.message);
         let known: HashSet<_> = self.wrong(&listing, of_inserter())?.into_iter().map(key).collect();
         let mut needless = HashSet::new();
@@ -209,7 +211,8 @@ impl<S: Subject> Pass<'_, S> {
         let numbers = (0..all.len()).filter(is_inserted);
         let mut open: Vec<_> = numbers.map(|number| (number, listing.entry(number).map(str::to_owned))).collect();
         while let Some((_, first)) = open.first() {
-            // One of each kernel, which says nothing of other kernels. What kernels may call is tried alone.
+            // Each trial removes at most one instruction of each kernel, because an instruction does not affect other
+            // kernels. An instruction in a function that kernels may call is tried alone.
             let (alone, mut kernels) = (first.is_none(), HashSet::new());
             let tries = |(_, kernel): &mut (usize, Option<String>)| match kernel {
                 Some(kernel) => !alone && kernels.insert(kernel.clone()),
@@ -254,7 +257,7 @@ impl<S: Subject> Pass<'_, S> {
         }
     }
 
-    /// A message about lines of the PTX, with places of the source in their stead.
+    /// A message about lines of the PTX, in which locations of the source replace the lines.
     fn source(&self, message: &Text, beside: Option<Location>, listing: &Listing, all: &[S::Instruction]) -> String {
         let file = beside.map(|at| at.file);
         let place = |at: InstPlace| self.subject.location(*all.get(listing.origin(at.line)?)?);
@@ -268,7 +271,7 @@ impl<S: Subject> Pass<'_, S> {
             operation: self.subject.text(inserted.beside),
             outcome: Outcome::Inserted {
                 instruction: inserted.ptx.clone(),
-                side: if inserted.position == Position::Before { "in front of" } else { "behind" },
+                side: if inserted.position == Position::Before { "before" } else { "after" },
                 rule: inserted.rule.map_or_else(|| "the check".to_owned(), |rule| rule.to_string()),
                 message: inserted.message.clone(),
             },
@@ -276,7 +279,7 @@ impl<S: Subject> Pass<'_, S> {
     }
 }
 
-/// What would mend a finding, without the lines of PTX that nobody sees.
+/// The remedy of a finding, without the lines of PTX that no user sees.
 fn help(finding: &Hazard) -> Option<String> {
     let remedy = finding.remedy.as_ref()?;
     if remedy.edits.is_empty() {

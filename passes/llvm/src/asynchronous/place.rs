@@ -1,4 +1,4 @@
-//! Where instructions stand, in the source program or in the text that was read.
+//! The locations of instructions, in the source program or in the input text.
 
 use std::rc::Rc;
 
@@ -12,12 +12,12 @@ use rustc_hash::FxHashMap;
 
 use crate::value::{callee, debug_location, inline_assembly, instructions, name};
 
-/// The places of a module's instructions, as long as it is as it was read.
+/// The locations of a module's instructions. They are valid as long as the module is unchanged after parsing.
 pub struct Places<'a> {
     input: &'a Input,
-    /// Of each instruction its word in the text, and its number among those that have the word.
+    /// For each instruction, its word in the text, and its index among the instructions with that word.
     numbers: FxHashMap<LLVMValueRef, (Rc<str>, usize)>,
-    /// How many have a word.
+    /// The number of instructions with each word.
     counts: FxHashMap<Rc<str>, usize>,
 }
 
@@ -36,7 +36,7 @@ impl<'a> Places<'a> {
         places
     }
 
-    /// By its debug information, or else by its number among its like in the text.
+    /// The location of an instruction, from its debug information, or else from the index of its word in the text.
     pub fn location(&self, instruction: InstructionValue<'_>) -> Option<Location> {
         debug_location(instruction).or_else(|| {
             let (word, number) = self.numbers.get(&instruction.as_value_ref())?;
@@ -52,7 +52,7 @@ impl<'a> Places<'a> {
     }
 }
 
-/// What an instruction has in the text that only its like have; of a call, what it calls.
+/// A word that identifies instructions of this kind in the text; for a call, the name of the callee.
 fn word(instruction: InstructionValue<'_>) -> Option<Rc<str>> {
     if let Some(callee) = callee(instruction) {
         return Some(format!("@{}", name(&callee)).into());
@@ -68,7 +68,7 @@ fn word(instruction: InstructionValue<'_>) -> Option<Rc<str>> {
     Some(word.into())
 }
 
-/// The name of the function in which it stands.
+/// The name of the function that contains an instruction.
 pub fn function(instruction: InstructionValue<'_>) -> String {
     let block = instruction.get_parent();
     block.and_then(|block| block.get_parent()).map(|function| name(&function)).unwrap_or_default()

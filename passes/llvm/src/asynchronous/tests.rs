@@ -1,4 +1,4 @@
-//! What is missing is what a stand-in for the check says, so that these are tests of the insertion alone.
+//! Tests of the insertion. A stand-in for the check supplies the findings, so that only the insertion is tested.
 
 use inkwell::{OptimizationLevel, context::Context};
 use ptx_atomics_common::{Diagnostic, remarks};
@@ -9,7 +9,8 @@ use ptx_lowering::Target;
 use super::*;
 use crate::emit;
 
-/// An instruction that is missing between two others: the words of both, and on which side of which it stands.
+/// An instruction that is missing between two instructions: the words of both, and the side on which it must be
+/// inserted.
 struct Missing {
     first: &'static str,
     second: &'static str,
@@ -29,11 +30,12 @@ const FENCE: Missing = Missing {
     instruction: "fence.proxy.async.shared::cta",
     position: Position::After,
 };
-/// No intrinsic is the same.
+/// An instruction without an equivalent intrinsic.
 const ASSEMBLY: Missing = Missing { instruction: "fence.proxy.async.shared::cta.new", ..FENCE };
 
 impl Missing {
-    /// A finding at each second instruction between which and a first one the missing one is not.
+    /// A finding at each second instruction that follows a first instruction without the missing instruction between
+    /// them.
     fn find(&self, ptx: &str) -> Vec<Hazard> {
         let (mut first, mut found) = (None, Vec::new());
         let place = |line| InstPlace::line(line);
@@ -69,7 +71,7 @@ const ARRIVE: &str =
     "  %s = call i64 asm sideeffect \"mbarrier.arrive.shared::cta.b64 $0, [$1];\", \"=l,r\"(ptr addrspace(3) @bar)\n";
 const WAITS: &str = "  call void @llvm.nvvm.tcgen05.wait.ld()\n";
 
-/// The module of a body behind the pass, with what is said of it.
+/// The module with a body after the pass, and the messages of the pass.
 fn pass(body: &str, asynchronous: AsyncMode, missing: &[Missing]) -> (String, Vec<String>) {
     let text = format!("{HEAD}define ptx_kernel void @k(ptr addrspace(6) %t, i64 %d) {{\n{body}  ret void\n}}\n");
     let input = Input::new("k.ll", text);
@@ -89,7 +91,7 @@ fn pass(body: &str, asynchronous: AsyncMode, missing: &[Missing]) -> (String, Ve
     (String::from_utf8(emit::ir(&module)).unwrap(), said)
 }
 
-/// The body of the kernel, behind the pass, is this one.
+/// Checks that the pass turns the body of the kernel into the expected body.
 fn check(body: &str, asynchronous: AsyncMode, missing: &[Missing], expected: &str, said: &[&str]) {
     let (ir, found) = pass(body, asynchronous, missing);
     let (plain, _) = pass(expected, AsyncMode::Off, &[]);
@@ -115,30 +117,30 @@ fn what_is_missing_is_inserted() {
         let (_, said) = pass(&body.concat(), AsyncMode::Insert, missing);
         let said: Vec<_> = said.iter().map(String::as_str).collect();
         check(&body.concat(), AsyncMode::Insert, missing, &expected.concat(), &said);
-        // A remark each, and no warning.
+        // One remark for each instruction, and no warning.
         let found: Vec<_> = said.iter().map(|said| said.split_once(" has ").map_or(*said, |(_, what)| what)).collect();
         assert_eq!(found, rules);
     };
-    let waits = "tcgen05.wait::ld.sync.aligned in front of it by R1: tcgen05.ld is not seen";
-    let fences = "fence.proxy.async.shared::cta behind it by R1: st.shared is not seen";
-    let others = "fence.proxy.async.shared::cta.new behind it by R1: st.shared is not seen";
+    let waits = "tcgen05.wait::ld.sync.aligned before it by R1: tcgen05.ld is not seen";
+    let fences = "fence.proxy.async.shared::cta after it by R1: st.shared is not seen";
+    let others = "fence.proxy.async.shared::cta.new after it by R1: st.shared is not seen";
     check(&[LOAD, ARRIVE], &[WAIT], &[LOAD, WAITS, ARRIVE], &[waits]);
     check(&[STORE, MMA], &[FENCE], &[STORE, FENCES, MMA], &[fences]);
     check(&[STORE, MMA], &[ASSEMBLY], &[STORE, ASM_FENCES, MMA], &[others]);
     check(&[STORE, MMA, STORE, MMA], &[FENCE], &[STORE, FENCES, MMA, STORE, FENCES, MMA], &[fences, fences]);
     check(&[STORE, MMA, LOAD, ARRIVE], &[FENCE, WAIT], &[STORE, FENCES, MMA, LOAD, WAITS, ARRIVE], &[fences, waits]);
     check(&[LOOP, LOAD, ARRIVE, BACK], &[WAIT], &[LOOP, LOAD, WAITS, ARRIVE, BACK], &[waits]);
-    // What is there is not inserted again.
+    // An instruction that is present is not inserted again.
     check(&[LOAD, WAITS, ARRIVE], &[WAIT], &[LOAD, WAITS, ARRIVE], &[]);
 }
 
-/// Both fences are asked for at once, and each makes the other needless.
+/// Both fences are requested at once, and each makes the other unnecessary.
 #[test]
 fn what_is_not_needed_is_left_out() {
     let early = Missing { position: Position::After, ..WAIT };
     let body = [LOAD, ARRIVE].concat();
-    let says = "%s = call i64 asm sideeffect \"mbarrier.arrive.shared::cta.b64 $0, [$1];\", \"=l,r\"(ptr addrspace(3) @bar) has \
-                tcgen05.wait::ld.sync.aligned in front of it by R1: tcgen05.ld is not seen";
+    let says = "%s = call i64 asm sideeffect \"mbarrier.arrive.shared::cta.b64 $0, [$1];\", \"=l,r\"(ptr addrspace(3) \
+                @bar) has tcgen05.wait::ld.sync.aligned before it by R1: tcgen05.ld is not seen";
     check(&body, AsyncMode::Insert, &[early, WAIT], &[LOAD, WAITS, ARRIVE].concat(), &[says]);
 }
 
@@ -159,7 +161,7 @@ fn a_check_changes_nothing() {
     check(&body, AsyncMode::Off, &[WAIT], &body, &[]);
     check(&body, AsyncMode::Check, &[WAIT], &body, &[&warning]);
     check(&body, AsyncMode::Deny, &[WAIT], &body, &[&error]);
-    // Nothing here is asynchronous.
+    // The body has no asynchronous operation.
     check(STORE, AsyncMode::Deny, &[Missing { first: "st.shared", second: "ret", ..WAIT }], STORE, &[]);
 }
 
@@ -172,6 +174,6 @@ fn what_is_not_checked_says_so() {
     let module = crate::read(&context, &input).unwrap();
     crate::machine(&module, &options.target, OptimizationLevel::Default).unwrap();
     let find = |_: &str, _| Err(Diagnostic::new("it is not read").into());
-    let checked = with(&module, &input, &options, &find).expect("it is no error");
+    let checked = with(&module, &input, &options, &find).expect("it is not an error");
     assert_eq!(Errors::from(checked.warnings).to_string(), "asynchronous operations are not checked: it is not read");
 }

@@ -1,4 +1,4 @@
-//! Which addresses are the same value.
+//! The identification of equal addresses.
 
 use inkwell::{
     basic_block::BasicBlock,
@@ -18,16 +18,16 @@ use rustc_hash::FxHashMap;
 
 use super::variable;
 
-/// How many steps a pointer is followed back. In code that control does not reach, there may be a circle.
+/// The maximal number of steps back to the origin of a pointer. In unreachable code, pointers may form a cycle.
 const DEPTH: usize = 64;
 
-/// The addresses of a function by what they are computed from: a pointer, and a constant offset in bytes.
+/// The addresses of a function, identified by the pointer from which they are computed and a constant offset in bytes.
 pub struct Addresses<'a> {
     layout: &'a TargetData,
     options: &'a Options,
     blocks: FxHashMap<LLVMBasicBlockRef, usize>,
     numbers: FxHashMap<(LLVMValueRef, i64), usize>,
-    /// The widest scope with a thread that can name what begins at a value.
+    /// For each base value, the widest scope that contains a thread which can address the object there.
     variables: FxHashMap<LLVMValueRef, Scope>,
 }
 
@@ -37,7 +37,7 @@ impl<'a> Addresses<'a> {
         Self { layout, options, blocks, numbers: FxHashMap::default(), variables: FxHashMap::default() }
     }
 
-    /// A pointer as an address that threads of this scope can name.
+    /// A pointer as an address that threads of this scope can use.
     pub fn address(&mut self, pointer: PointerValue<'_>, reach: Scope) -> Address {
         let (mut base, mut offset) = (pointer.as_value_ref(), 0i64);
         for _ in 0..DEPTH {
@@ -50,19 +50,19 @@ impl<'a> Addresses<'a> {
         // SAFETY: the value is live.
         let known = self.variables.entry(base).or_insert_with(|| unsafe { variable::reach(base, self.options) });
         let reach = reach.min(*known);
-        // SAFETY: the value is live, and the block is asked of an instruction.
+        // SAFETY: the value is live, and the block is requested only for an instruction.
         let parent = unsafe { (!LLVMIsAInstruction(base).is_null()).then(|| LLVMGetInstructionParent(base)) };
         let parent = parent.filter(|_| !self.options.met(Condition::SameRound, false));
         Address { value, block: parent.map(|block| self.blocks[&block]), reach }
     }
 }
 
-/// The pointer that a pointer is computed from, and how many bytes lie between; nothing, if that is not constant.
+/// The pointer from which a pointer is computed, and the offset in bytes; `None` if the offset is not constant.
 ///
 /// # Safety
 /// The pointer is live.
 unsafe fn step(pointer: LLVMValueRef, layout: &TargetData, options: &Options) -> Option<(LLVMValueRef, i64)> {
-    // SAFETY: each accessor is called on the kind of value that LLVM's C API defines it for.
+    // SAFETY: each accessor is called on the kind of value for which LLVM's C API defines it.
     unsafe {
         let opcode = if !LLVMIsAInstruction(pointer).is_null() {
             LLVMGetInstructionOpcode(pointer)
@@ -85,9 +85,9 @@ unsafe fn step(pointer: LLVMValueRef, layout: &TargetData, options: &Options) ->
 /// The constant offset of a `getelementptr`, in bytes.
 ///
 /// # Safety
-/// It is one, and live.
+/// `gep` is a live `getelementptr`.
 unsafe fn offset(gep: LLVMValueRef, layout: &TargetData) -> Option<i64> {
-    // SAFETY: a type has the elements that the indices of a verified module choose.
+    // SAFETY: a type has the elements that the indices of a verified module select.
     unsafe {
         let size = |ty| LLVMABISizeOfType(layout.as_mut_ptr(), ty).cast_signed();
         let mut ty = LLVMGetGEPSourceElementType(gep);

@@ -1,4 +1,4 @@
-//! What the optimizer changed, done in LLVM IR.
+//! The application of the optimizer's changes to LLVM IR.
 
 use inkwell::{
     basic_block::BasicBlock,
@@ -18,7 +18,7 @@ use crate::{
     value::{sync_scope_id, take_name, users},
 };
 
-/// Changes a function as the optimizer did; `after` is what became of what was fed.
+/// Applies the changes of the optimizer to a function; `after` is the optimized form of `fed`.
 pub fn apply(fed: &Fed<'_>, after: &Function, context: &ContextRef<'_>, default_scope: Scope) {
     // SAFETY: the context is live.
     let builder = unsafe { LLVMCreateBuilderInContext(context.as_ctx_ref()) };
@@ -33,13 +33,13 @@ pub fn apply(fed: &Fed<'_>, after: &Function, context: &ContextRef<'_>, default_
     }
     let left: FxHashSet<_> = after.events().filter_map(|event| event.id).collect();
     for (_, (instruction, op)) in fed.instructions.iter().enumerate().filter(|(id, _)| !left.contains(id)) {
-        // Nothing else goes away.
+        // The optimizer removes only fences.
         if op.is_some_and(|op| op.operation == Operation::Fence) {
-            // SAFETY: the instruction is live, and nothing uses a fence.
+            // SAFETY: the instruction is live, and a fence has no uses.
             unsafe { LLVMInstructionEraseFromParent(instruction.as_value_ref()) };
         }
     }
-    // SAFETY: it is ours.
+    // SAFETY: the builder was created above.
     unsafe { LLVMDisposeBuilder(builder) };
 }
 
@@ -50,10 +50,10 @@ struct Applier<'a, 'c> {
     default_scope: Scope,
 }
 
-// SAFETY of all calls below: instructions and blocks are those of a live, verified function; what is built belongs to its
+// SAFETY of all calls below: instructions and blocks belong to a live, verified function; new values belong to its
 // context.
 impl<'c> Applier<'_, 'c> {
-    /// The events of a block that was there.
+    /// Applies the events of an existing block.
     fn within(&self, block: BasicBlock<'c>, events: &[Event]) {
         let instruction = |event: &Event| event.id.map(|id| self.fed.instructions[id].0);
         for (index, event) in events.iter().enumerate() {
@@ -72,7 +72,8 @@ impl<'c> Applier<'_, 'c> {
         }
     }
 
-    /// The fences on an edge, which gets a block if neither end of it is a place for them.
+    /// Inserts the fences of an edge. The edge gets a new block if the fences can be placed neither at the end of
+    /// `from` nor at the beginning of `to`.
     fn between(&self, (from, to): (usize, usize), events: &[Event]) {
         let of_block = |block: usize| self.fed.function.blocks[block].events.iter().filter_map(|event| event.id);
         let near = of_block(from).next_back().or_else(|| of_block(to).next()).map(|id| self.fed.instructions[id].0);
@@ -114,7 +115,7 @@ impl<'c> Applier<'_, 'c> {
         }
     }
 
-    /// A fence in front of an instruction, for which the place of another one in the source program stands.
+    /// Inserts a fence before an instruction. It takes its location in the source program from the instruction `near`.
     fn fence(&self, op: AtomicOp, before: LLVMValueRef, near: Option<InstructionValue<'c>>) {
         unsafe {
             LLVMPositionBuilderBefore(self.builder, before);
@@ -131,7 +132,7 @@ impl<'c> Applier<'_, 'c> {
         sync_scope_id(self.context, sync_scope_name(scope, self.default_scope))
     }
 
-    /// Puts a block on every edge from one block to another, and gives its terminator.
+    /// Inserts a block on every edge from one block to another, and returns the terminator of the new block.
     unsafe fn split(&self, from: LLVMBasicBlockRef, to: LLVMBasicBlockRef) -> LLVMValueRef {
         unsafe {
             let between = LLVMInsertBasicBlockInContext(self.context.as_ctx_ref(), to, c"".as_ptr());
@@ -152,14 +153,14 @@ impl<'c> Applier<'_, 'c> {
         }
     }
 
-    /// Replaces a phi by one whose values from one block come from another.
+    /// Replaces a phi by a phi whose incoming values from the block `from` come from `between`.
     unsafe fn renew(&self, phi: LLVMValueRef, from: LLVMBasicBlockRef, between: LLVMBasicBlockRef) {
         unsafe {
             LLVMPositionBuilderBefore(self.builder, phi);
             let new = LLVMBuildPhi(self.builder, LLVMTypeOf(phi), c"".as_ptr());
             let incoming = (0..LLVMCountIncoming(phi))
                 .map(|index| (LLVMGetIncomingValue(phi, index), LLVMGetIncomingBlock(phi, index)));
-            // A switch comes by several edges, with one value.
+            // A `switch` may have several edges to the block, all with the same value.
             let moved = incoming.clone().find(|(_, block)| *block == from).map(|(value, _)| (value, between));
             for (mut value, mut block) in incoming.filter(|(_, block)| *block != from).chain(moved) {
                 LLVMAddIncoming(new, &mut value, &mut block, 1);
@@ -174,9 +175,10 @@ impl<'c> Applier<'_, 'c> {
     }
 }
 
-/// Where a fence at the end of a block goes: in front of its terminator, and in front of a `musttail` call with it, since nothing may
-/// stand between the two. The order is kept: such a block has no successor, so that no rewrite has a fence at its end but for
-/// one that was put at its beginning, in front of a call that is no event.
+/// The instruction before which a fence at the end of a block is inserted: the terminator, or a `musttail` call before
+/// it, because no instruction may separate the two. The order of events is preserved: such a block has no successor, so
+/// that a rewrite places a fence at its end only if the fence was placed at its beginning, before a call that is not an
+/// event.
 unsafe fn end(block: LLVMBasicBlockRef) -> LLVMValueRef {
     unsafe {
         let terminator = LLVMGetBasicBlockTerminator(block);
@@ -184,7 +186,7 @@ unsafe fn end(block: LLVMBasicBlockRef) -> LLVMValueRef {
             !instruction.is_null() && LLVMGetInstructionOpcode(instruction) == opcode
         };
         let mut last = LLVMGetPreviousInstruction(terminator);
-        // A cast of the result may stand behind the call.
+        // A cast of the result may follow the call.
         if is(last, LLVMOpcode::LLVMBitCast) {
             last = LLVMGetPreviousInstruction(last);
         }
@@ -193,16 +195,16 @@ unsafe fn end(block: LLVMBasicBlockRef) -> LLVMValueRef {
     }
 }
 
-/// Whether all edges to a block are from one.
+/// Whether all edges to a block come from the same block.
 unsafe fn has_one_predecessor(block: LLVMBasicBlockRef) -> bool {
     unsafe {
-        // Only terminators use a block; what takes its address is no edge, and counts as one.
+        // Only terminators use a block. A use that takes the address of the block is not an edge, but counts as one.
         let users: FxHashSet<_> = users(LLVMBasicBlockAsValue(block)).collect();
         users.len() == 1
     }
 }
 
-/// The first instruction of a block that is no phi.
+/// The first instruction of a block after its phis.
 unsafe fn behind_phis(block: LLVMBasicBlockRef) -> LLVMValueRef {
     unsafe {
         let mut instruction = LLVMGetFirstInstruction(block);

@@ -1,4 +1,4 @@
-//! A function of LLVM IR as the optimizer sees it.
+//! The conversion of a function of LLVM IR to the optimizer's graph of events.
 
 use inkwell::{
     attributes::{Attribute, AttributeLoc},
@@ -25,20 +25,20 @@ use crate::{
     version::is_conditional_branch,
 };
 
-/// A function, and what of LLVM IR stands for each of its parts.
+/// A function of the optimizer, with the parts of LLVM IR that it represents.
 pub struct Fed<'c> {
     pub function: Function,
-    /// By the indices of the function's own.
+    /// The blocks, by the indices of the function's blocks.
     pub blocks: Vec<BasicBlock<'c>>,
-    /// By the numbers of events, each with its operation if it is atomic or a fence.
+    /// The instructions, by the numbers of events, each with its operation if it is an atomic or a fence.
     pub instructions: Vec<(InstructionValue<'c>, Option<AtomicOp>)>,
 }
 
-/// The kind of metadata on a load of what nobody writes.
+/// The kind of metadata on a load from memory that no thread writes.
 const INVARIANT: &str = "invariant.load";
 
-/// A function with the operations of its atomics. Nothing for one that is not to be optimized, or whose control flow is none
-/// of a GPU's.
+/// Converts a function, given the operations of its atomics. `None` if the function must not be optimized, or has
+/// control flow that GPUs do not have.
 pub fn feed<'c>(
     function: FunctionValue<'c>,
     ops: &FxHashMap<LLVMValueRef, AtomicOp>,
@@ -74,7 +74,7 @@ pub fn feed<'c>(
     let function = Function {
         blocks: made,
         kernel: options.met(Condition::Kernel, is_kernel),
-        // Of other functions it means nothing.
+        // The attribute has a meaning only on kernels.
         single_thread: options.met(Condition::OneThread, is_kernel && product(function, "nvvm.reqntid") == Some(1)),
         shared_obstacle: obstacle.map(str::to_owned),
         ..Function::default()
@@ -89,14 +89,14 @@ fn position(blocks: &[BasicBlock<'_>], block: LLVMBasicBlockRef) -> Option<usize
 struct Reader<'a, 'c> {
     ops: &'a FxHashMap<LLVMValueRef, AtomicOp>,
     options: &'a Options,
-    /// The widest scope with a thread that can name a location in shared memory.
+    /// The widest scope that contains a thread which can address a location in the CTA's shared memory.
     of_cta: Scope,
     addresses: Addresses<'a>,
     instructions: Vec<(InstructionValue<'c>, Option<AtomicOp>)>,
     invariant: u32,
 }
 
-/// A compare and exchange, and the edge that is taken where it succeeds.
+/// A compare-and-exchange, and the edge that is taken if it succeeds.
 type Success = (LLVMValueRef, (usize, usize));
 
 impl<'c> Reader<'_, 'c> {
@@ -110,7 +110,7 @@ impl<'c> Reader<'_, 'c> {
         Some(Event { id: Some(self.instructions.len() - 1), kind })
     }
 
-    /// An atomic or fence; nothing if no other thread sees the memory.
+    /// The event for an atomic or fence; `None` if no other thread accesses the memory.
     fn atomic(&mut self, instruction: InstructionValue<'c>, op: AtomicOp, success: Option<Success>) -> Option<Atomic> {
         let raw = instruction.as_value_ref();
         let reach = match op.operation.access() {
@@ -128,7 +128,8 @@ impl<'c> Reader<'_, 'c> {
         })
     }
 
-    /// What an instruction that is not atomic is to the optimizer; nothing, if it touches no memory that another thread sees.
+    /// The kind of event that a non-atomic instruction is for the optimizer; `None` if it accesses no memory that
+    /// another thread accesses.
     fn kind(&self, instruction: InstructionValue<'c>) -> Option<EventKind> {
         let raw = instruction.as_value_ref();
         // SAFETY: the instruction is live, and each accessor is called for the opcodes that have it.
@@ -151,13 +152,13 @@ impl<'c> Reader<'_, 'c> {
     }
 }
 
-/// How a function ends with this terminator, if it does; nothing for control flow that GPUs do not have.
+/// The end of a function at this terminator, if the terminator ends it; `None` for control flow that GPUs do not have.
 ///
 /// # Safety
-/// It is the terminator of a live block.
+/// `terminator` is the terminator of a live block.
 unsafe fn end(terminator: LLVMValueRef) -> Option<End> {
     use LLVMOpcode::*;
-    // SAFETY: as above.
+    // SAFETY: the terminator is live.
     match unsafe { LLVMGetInstructionOpcode(terminator) } {
         LLVMUnreachable => Some(End::Never),
         LLVMInvoke | LLVMCallBr | LLVMIndirectBr | LLVMResume | LLVMCleanupRet | LLVMCatchRet | LLVMCatchSwitch => None,
@@ -165,12 +166,12 @@ unsafe fn end(terminator: LLVMValueRef) -> Option<End> {
     }
 }
 
-/// The compare and exchange on whose success a branch of its block depends, and where the branch goes then.
+/// The compare-and-exchange whose success determines a branch of its block, and the target of the branch on success.
 ///
 /// # Safety
-/// It is the terminator of a live block.
+/// `terminator` is the terminator of a live block.
 unsafe fn success(terminator: LLVMValueRef) -> Option<(LLVMValueRef, LLVMBasicBlockRef)> {
-    // SAFETY: each accessor is called on the kind of value that LLVM's C API defines it for.
+    // SAFETY: each accessor is called on the kind of value for which LLVM's C API defines it.
     unsafe {
         if !is_conditional_branch(terminator) {
             return None;
@@ -197,12 +198,12 @@ unsafe fn success(terminator: LLVMValueRef) -> Option<(LLVMValueRef, LLVMBasicBl
     }
 }
 
-/// What a value is the negation of, if it is, and whether it is.
+/// The operand of a negation, or the value itself if it is not a negation; and whether it is a negation.
 ///
 /// # Safety
 /// The value is live.
 unsafe fn without_negation(value: LLVMValueRef) -> (LLVMValueRef, bool) {
-    // SAFETY: as above; operands are asked of an instruction that has two.
+    // SAFETY: the value is live, and the operands are read only from an instruction that has two.
     unsafe {
         let xor = !LLVMIsAInstruction(value).is_null() && LLVMGetInstructionOpcode(value) == LLVMOpcode::LLVMXor;
         let one = || LLVMIsAConstantInt(LLVMGetOperand(value, 1));
@@ -219,19 +220,19 @@ unsafe fn without_negation(value: LLVMValueRef) -> (LLVMValueRef, bool) {
 /// # Safety
 /// The value is live.
 unsafe fn comparison(value: LLVMValueRef) -> Option<(LLVMIntPredicate, [LLVMValueRef; 2])> {
-    // SAFETY: as above; the rest is asked of an `icmp`.
+    // SAFETY: the value is live, and the predicate and operands are read only from an `icmp`.
     unsafe {
         let is_one = !LLVMIsAICmpInst(value).is_null();
         is_one.then(|| (LLVMGetICmpPredicate(value), [0, 1].map(|index| LLVMGetOperand(value, index))))
     }
 }
 
-/// The compare and exchange of which a value is a part of the result, and which.
+/// The compare-and-exchange from whose result a value is extracted, and the index of the extracted part.
 ///
 /// # Safety
 /// The value is live.
 unsafe fn field(value: LLVMValueRef) -> Option<(LLVMValueRef, u32)> {
-    // SAFETY: as above; the rest is asked of an `extractvalue`, which has an index.
+    // SAFETY: the value is live; the operand and the index are read only from an `extractvalue`, which has an index.
     unsafe {
         if LLVMIsAExtractValueInst(value).is_null() {
             return None;

@@ -1,4 +1,4 @@
-//! Which functions of LLVM IR may meet shared memory of another CTA.
+//! The functions of LLVM IR that may access shared memory of another CTA.
 
 use inkwell::{
     attributes::AttributeLoc,
@@ -17,7 +17,7 @@ use rustc_hash::FxHashMap;
 use crate::call;
 use crate::value::{callee, inline_assembly, instructions, is_call, name, users};
 
-/// What keeps shared memory from being known to one CTA alone, by function.
+/// For each function, the reason why its shared memory may be accessed by another CTA.
 pub struct Obstacles(FxHashMap<LLVMValueRef, String>);
 
 impl Obstacles {
@@ -37,7 +37,7 @@ impl Obstacles {
     }
 }
 
-/// Whether a module has assembly outside of its functions.
+/// Whether a module has module-level assembly.
 fn has_assembly(module: &Module<'_>) -> bool {
     let mut length = 0;
     // SAFETY: the module is live.
@@ -50,7 +50,8 @@ pub fn is_kernel(function: FunctionValue<'_>) -> bool {
     function.get_call_conventions() == LLVMCallConv::LLVMPTXKernelCallConv as u32
 }
 
-/// The product of the numbers in an attribute, as of `"nvvm.reqntid"="32,2"`; nothing, if it has others.
+/// The product of the numbers in an attribute such as `"nvvm.reqntid"="32,2"`; `None` if the attribute has another
+/// form.
 pub fn product(function: FunctionValue<'_>, attribute: &str) -> Option<u64> {
     let attribute = function.get_string_attribute(AttributeLoc::Function, attribute)?;
     let text = attribute.get_string_value().to_string_lossy();
@@ -89,7 +90,7 @@ fn read(
 /// Whether only calls in the module reach a function.
 fn is_private(function: FunctionValue<'_>) -> bool {
     let raw = function.as_value_ref();
-    // SAFETY: the function is live, and its users are.
+    // SAFETY: the function and its users are live.
     unsafe {
         let is_local =
             matches!(LLVMGetLinkage(raw), LLVMLinkage::LLVMInternalLinkage | LLVMLinkage::LLVMPrivateLinkage);
@@ -103,7 +104,7 @@ fn is_private(function: FunctionValue<'_>) -> bool {
     }
 }
 
-/// Whether another definition may take the place of a function's own.
+/// Whether another definition may replace the function's definition when modules are linked.
 fn is_replaceable(function: FunctionValue<'_>) -> bool {
     use LLVMLinkage::*;
     // SAFETY: the function is live.
@@ -111,7 +112,8 @@ fn is_replaceable(function: FunctionValue<'_>) -> bool {
     [LLVMWeakAnyLinkage, LLVMLinkOnceAnyLinkage, LLVMExternalWeakLinkage].contains(&linkage)
 }
 
-/// What an instruction may do with shared memory of other CTAs: a call of what the module does not define for good.
+/// The reason why an instruction may reach shared memory of other CTAs: it calls assembly or a function whose effect
+/// the module does not determine.
 fn obstacle(instruction: InstructionValue<'_>) -> Option<String> {
     if let Some(text) = inline_assembly(instruction) {
         return (!assembly::stays_in_cta(&text)).then(|| "inline assembly may use mapa".into());
@@ -125,11 +127,11 @@ fn obstacle(instruction: InstructionValue<'_>) -> Option<String> {
     (!stays).then(|| format!("the call to `{name}` may use mapa"))
 }
 
-/// Whether an instruction makes or takes a pointer to the shared memory of a cluster.
+/// Whether an instruction produces or uses a pointer to the shared memory of a cluster.
 fn has_cluster_pointer(instruction: InstructionValue<'_>) -> bool {
     let raw = instruction.as_value_ref();
     let number = address_space::number(Space::SharedCluster);
-    // SAFETY: the instruction is live, and has that many operands.
+    // SAFETY: the instruction is live, and the index is below the number of its operands.
     unsafe {
         let is_one = |value| {
             let ty = LLVMTypeOf(value);

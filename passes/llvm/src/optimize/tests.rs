@@ -1,4 +1,4 @@
-//! What the optimizer is told of a function, and what is done in it.
+//! Tests of the graph of events that the optimizer receives, and of the changes to the function.
 
 use std::collections::BTreeSet;
 
@@ -47,7 +47,7 @@ fn parse<'c>(context: &'c Context, text: &str) -> (Module<'c>, Input) {
     (read(context, &input).unwrap_or_else(|errors| panic!("{errors}\n{text}")), input)
 }
 
-/// Every function with atomics, as it is fed.
+/// The optimizer's form of every function with atomics.
 fn fed<'c>(module: &Module<'c>, input: &Input, options: &Options) -> Vec<feed::Fed<'c>> {
     let planned = crate::lower::plan(module, input, options).expect("it has a lowering");
     let obstacles = Obstacles::of(module, options);
@@ -76,7 +76,7 @@ fn show(event: &Event) -> String {
     }
 }
 
-/// What the optimizer is told of the body of a function.
+/// Checks the events that the optimizer receives for the body of a function.
 fn check(body: &str, expected: &[&str]) {
     let context = Context::create();
     let text = format!("define void @f(ptr addrspace(1) %p, ptr %q, ptr addrspace(3) %s, i32 %i, i64 %n) {{ {body} }}");
@@ -86,7 +86,7 @@ fn check(body: &str, expected: &[&str]) {
     assert_eq!(told, expected, "{body}");
 }
 
-/// An atomic, without which a function is not looked at, and what is said of it.
+/// An atomic, and its event. A function without atomics is not converted.
 const FENCE: &str = "fence acquire";
 
 #[test]
@@ -111,7 +111,7 @@ fn what_touches_memory_or_orders_is_an_event() {
             "%x = call ptr @__nv_cluster_map_shared_rank_impl(ptr %q, i32 1)",
             &["? the call to `__nv_cluster_map_shared_rank_impl`"],
         ),
-        // What is in the module does what is written there.
+        // The name of a function with a body in the module determines nothing.
         ("call void @__nv_publish()", &["? the call to `__nv_publish`"]),
         ("%x = call i32 @__nv_fdim(i32 %i)", &["? the call to `__nv_fdim`"]),
         ("call void @vprintf(ptr %q, ptr %q)", &["? the call to `vprintf`"]),
@@ -202,7 +202,8 @@ fn a_branch_may_say_that_an_exchange_succeeded() {
     }
 }
 
-/// Why threads of other CTAs may name the shared memory that a function `f` accesses, in a module with a kernel `k`.
+/// Checks the reason why threads of other CTAs may access the shared memory of a function `f`, in a module with a
+/// kernel `k`.
 fn check_shared(gpu: &str, module: &str, expected: Option<&str>) {
     let context = Context::create();
     let (module, input) = parse(&context, module);
@@ -241,7 +242,7 @@ fn shared_memory_is_one_ctas_where_nothing_speaks_against_it() {
             Some("the call to `__nv_cluster_map_shared_rank_impl` may use mapa"),
         ),
         (kernel("call void @__nv_publish() %x = call i32 @__nv_abs(i32 1)"), None),
-        // Another definition may take its place.
+        // Another definition may replace the function when modules are linked.
         (kernel("call void @free(ptr %q)"), Some("the call to `free` may use mapa")),
         (kernel("%c = addrspacecast ptr %q to ptr addrspace(7)"), Some("`k` has pointers to shared::cluster memory")),
         (
@@ -275,7 +276,7 @@ fn shared_memory_is_one_ctas_where_nothing_speaks_against_it() {
     }
 }
 
-/// The threads that can name a variable, where a kernel and other code use it.
+/// The widest scope of the threads that can address a variable which a kernel and other code use.
 #[test]
 fn a_variable_that_is_only_accessed_is_of_one_gpu() {
     let load = "%x = load atomic i32, ptr addrspace(1) getelementptr (i8, ptr addrspace(1) @v, i64 4) acquire, align 4";
@@ -332,7 +333,7 @@ fn a_variable_that_is_only_accessed_is_of_one_gpu() {
     }
 }
 
-/// What becomes of a function for sm_90, in lines that were there before or not: where it becomes other IR, which LLVM accepts.
+/// Optimizes a function for sm_90, and returns the IR, which LLVM accepts, and the remarks.
 fn optimized(text: &str) -> (String, Vec<Remark>) {
     let context = Context::create();
     let (module, input) = parse(&context, text);
@@ -397,7 +398,7 @@ fn fences_stand_on_edges() {
     );
 }
 
-/// Nothing may stand between a `musttail` call and its `ret`.
+/// No instruction may separate a `musttail` call from its `ret`.
 #[test]
 fn fences_stand_in_front_of_tail_calls() {
     let check = |callee: &str, expected: &[&str]| {
@@ -418,7 +419,7 @@ fn fences_stand_in_front_of_tail_calls() {
     check("memory(none)", &["fence acquire", call, "ret i32 %r"]);
 }
 
-/// The threads of a CTA are those of its kernel, whatever a function says that it calls.
+/// The number of threads in a CTA is an attribute of its kernel. The attribute of a called function has no meaning.
 #[test]
 fn kernels_alone_say_how_many_threads_a_cta_has() {
     let check = |head: &str, threads: &str, single: bool| {
@@ -433,7 +434,7 @@ fn kernels_alone_say_how_many_threads_a_cta_has() {
     check("", "1,1,1", false);
 }
 
-/// The events on the paths of a function, as far as the first of them.
+/// The prefixes of the event sequences on all paths of a function.
 fn traces(function: &Function) -> BTreeSet<Vec<String>> {
     const LENGTH: usize = 8;
     let (mut seen, mut open, mut traces) = (BTreeSet::new(), vec![(0, Vec::new())], BTreeSet::new());
@@ -451,7 +452,7 @@ fn traces(function: &Function) -> BTreeSet<Vec<String>> {
     traces
 }
 
-/// Numbers that look random.
+/// A generator of pseudo-random numbers.
 struct Random(u64);
 
 impl Random {
@@ -503,7 +504,8 @@ fn function(random: &mut Random) -> String {
     text + "}\n"
 }
 
-/// Whatever the optimizer might do, too: other orderings, fences less and more, blocks on edges.
+/// Changes a function in all ways in which an optimizer might: other orderings, removed and added fences, blocks on
+/// edges.
 fn change(function: &mut Function, random: &mut Random) {
     let original = function.blocks.clone();
     let fence = |ordering| {
@@ -538,7 +540,7 @@ fn change(function: &mut Function, random: &mut Random) {
     }
 }
 
-/// What is done in LLVM IR is what was decided: fed again, the function has the same paths.
+/// The changes to LLVM IR are the decided changes: converted again, the function has the same paths.
 #[test]
 fn what_is_done_is_what_was_decided() {
     let options = options("sm_90");
@@ -557,7 +559,7 @@ fn what_is_done_is_what_was_decided() {
         }
         apply::apply(&before, &after, &module.get_context(), options.default_scope);
         module.verify().unwrap_or_else(|error| panic!("{}\n{text}", error.to_string_lossy()));
-        // A function without atomics is not fed.
+        // A function without atomics is not converted.
         let Some(again) = fed(&module, &input, &options).into_iter().next() else { continue };
         let done = module.print_to_string();
         assert_eq!(traces(&again.function), traces(&after), "{text}\n{}", done.to_string_lossy());

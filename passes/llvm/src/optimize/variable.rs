@@ -1,8 +1,9 @@
-//! Variables of a module whose address goes nowhere.
+//! The variables of a module whose address does not escape.
 //!
-//! A variable of a module is once on each GPU. The host and other GPUs name it by its symbol, or by an address that somebody gave
-//! them: where it has no symbol outside of the module, and is only accessed, none can. A managed variable is one for all of them, and
-//! textures and surfaces are bound by the host: both are annotated.
+//! A variable of a module exists once on each GPU. The host and other GPUs address it by its symbol, or by an address
+//! that the module passes to them. If the variable has no symbol outside the module, and its address is used only in
+//! accesses, neither can address it. A managed variable is one object for the host and all GPUs, and the host binds
+//! textures and surfaces: both are annotated.
 
 use inkwell::llvm_sys::{LLVMLinkage, LLVMOpcode, core::*, prelude::*};
 use ptx_atomics_common::{Condition, Options, address_space};
@@ -10,15 +11,15 @@ use ptx_lowering::ptx::{Scope, Space};
 
 use crate::value::message;
 
-/// How many uses of a variable are looked at.
+/// The maximal number of uses of a variable that are inspected.
 const MOST_USES: usize = 1_000;
 
-/// The widest scope with a thread that can name what begins at a value.
+/// The widest scope that contains a thread which can address the object at a value.
 ///
 /// # Safety
 /// The value is live.
 pub unsafe fn reach(value: LLVMValueRef, options: &Options) -> Scope {
-    // SAFETY: as above; each accessor is called on the kind of value that LLVM's C API defines it for.
+    // SAFETY: the value is live, and each accessor is called on the kind of value for which LLVM's C API defines it.
     unsafe {
         let variable = LLVMIsAGlobalVariable(value);
         let is_internal = || {
@@ -36,12 +37,12 @@ pub unsafe fn reach(value: LLVMValueRef, options: &Options) -> Scope {
     }
 }
 
-/// The named metadata that says what variables are to NVIDIA's tools.
+/// The named metadata that annotates variables for NVIDIA's tools.
 const ANNOTATIONS: &[u8] = b"nvvm.annotations\0";
 
-/// Whether it says anything of a variable. LLVM takes one for managed whatever number stands behind the word.
+/// Whether a variable has an annotation. LLVM treats a variable as managed whatever the number after the word is.
 unsafe fn is_annotated(variable: LLVMValueRef) -> bool {
-    // SAFETY: the variable is live, the name ends with a NUL, and the lists have the lengths that LLVM says.
+    // SAFETY: the variable is live, the name ends with a NUL, and the lists have the lengths that LLVM returns.
     unsafe {
         let (module, name) = (LLVMGetGlobalParent(variable), ANNOTATIONS.as_ptr().cast());
         let mut nodes = vec![std::ptr::null_mut(); LLVMGetNamedMetadataNumOperands(module, name) as usize];
@@ -54,15 +55,16 @@ unsafe fn is_annotated(variable: LLVMValueRef) -> bool {
     }
 }
 
-/// Whether a variable has attributes, as `"nvvm.managed"`. LLVM's C API does not say which.
+/// Whether a variable has attributes, such as `"nvvm.managed"`. LLVM's C API does not return the attributes of a
+/// variable.
 unsafe fn has_attributes(variable: LLVMValueRef) -> bool {
     // SAFETY: the variable is live, and LLVM allocates the text.
     let text = unsafe { message(LLVMPrintValueToString(variable)) };
-    // Their number stands behind everything else.
+    // The number of the attribute group is the last word of the text.
     text.rsplit(' ').next().is_some_and(|last| last.starts_with('#'))
 }
 
-/// Whether nothing but loads, stores and atomics use an address, also through offsets and casts.
+/// Whether the only uses of an address are loads, stores and atomics, possibly through offsets and casts.
 unsafe fn is_only_accessed(variable: LLVMValueRef) -> bool {
     let (mut open, mut seen) = (vec![variable], 0);
     while let Some(address) = open.pop() {

@@ -1,4 +1,4 @@
-//! What the optimizer changed, done in MLIR.
+//! The application of the optimizer's changes to MLIR.
 
 use std::collections::HashSet;
 
@@ -14,7 +14,7 @@ use crate::{
     vocabulary::{MAY_SKIP_WRITE, ordering_number},
 };
 
-/// Changes a function as the optimizer did; `after` is what became of what was fed.
+/// Applies the changes of the optimizer to a function; `after` is the optimized form of `fed`.
 pub fn apply(fed: &Fed<'_, '_>, after: &Function, default_scope: Scope) {
     let applier = Applier { fed, default_scope };
     for (end, block) in fed.ends.iter().zip(&after.blocks) {
@@ -27,7 +27,7 @@ pub fn apply(fed: &Fed<'_, '_>, after: &Function, default_scope: Scope) {
     }
     let left: HashSet<_> = after.events().filter_map(|event| event.id).collect();
     for (id, (op, asked)) in fed.ops.iter().enumerate() {
-        // Nothing else goes away.
+        // The optimizer removes only fences.
         if !left.contains(&id) && asked.is_some_and(|asked| asked.operation == Operation::Fence) {
             ir::erase(*op);
         }
@@ -40,7 +40,7 @@ struct Applier<'f, 'c, 'a> {
 }
 
 impl<'c: 'a, 'a> Applier<'_, 'c, 'a> {
-    /// The events of a block that was there, and ends at an op.
+    /// Applies the events of an existing block that ends at an op.
     fn within(&self, end: Op<'c, 'a>, events: &[Event]) {
         let op = |event: &Event| event.id.map(|id| self.fed.ops[id].0);
         for (index, event) in events.iter().enumerate() {
@@ -57,7 +57,7 @@ impl<'c: 'a, 'a> Applier<'_, 'c, 'a> {
         }
     }
 
-    /// The fences on an edge, which gets a block if neither end of it is a place for them.
+    /// Inserts the fences of an edge. The edge gets a new block, unless the block `from` has no other successor.
     fn between(&self, from: usize, to: usize, events: &[Event]) {
         let [end, target] = [from, to].map(|block| self.fed.ends[block]);
         let near = self.fed.function.blocks[from].events.iter().rev().find_map(|event| event.id);
@@ -87,7 +87,7 @@ impl<'c: 'a, 'a> Applier<'_, 'c, 'a> {
         }
     }
 
-    /// A fence in front of an op, for which the place of another one in the source program stands.
+    /// Inserts a fence before an op. It takes its location in the source program from the op `near`.
     fn fence(&self, op: AtomicOp, before: Op<'c, 'a>, near: Op<'c, 'a>) {
         let at = Builder::before(before).at(near.location());
         let scope = at.string(self.scope(op.scope));
@@ -99,8 +99,8 @@ impl<'c: 'a, 'a> Applier<'_, 'c, 'a> {
     }
 }
 
-/// The end of a block, or the `musttail` call in front of it, between which and the end nothing may stand. As in the pass over
-/// LLVM IR, no rewrite has a fence behind such a call.
+/// The end of a block, or the `musttail` call before it, because no op may separate the two. As in the pass over LLVM
+/// IR, no rewrite inserts a fence after such a call.
 fn with_tail_call<'c: 'a, 'a>(end: Op<'c, 'a>) -> Op<'c, 'a> {
     let before = std::iter::successors(end.block().and_then(|block| block.first_operation()), |op| op.next_in_block());
     let last = before.take_while(|op| *op != end).last();
@@ -110,12 +110,12 @@ fn with_tail_call<'c: 'a, 'a>(end: Op<'c, 'a>) -> Op<'c, 'a> {
     last.filter(is_tail).unwrap_or(end)
 }
 
-/// Puts a block on every edge from a branch to a block, and gives its terminator.
+/// Inserts a block on every edge from a branch to a block, and returns the terminator of the new block.
 fn split<'c: 'a, 'a>(end: Op<'c, 'a>, to: BlockRef<'c, 'a>) -> Op<'c, 'a> {
     let arguments: Vec<_> = (0..to.argument_count()).filter_map(|index| to.argument(index).ok()).collect();
     let types: Vec<_> = arguments.iter().map(|argument| argument.r#type()).collect();
     let between: Block<'c> = ir::block(&types, end.location());
-    // SAFETY: the block goes into the region of the other one, which owns it from then on, and the branch is live.
+    // SAFETY: the block is inserted into the region of the other block, which then owns it, and the branch is live.
     let between = unsafe {
         let raw = between.into_raw();
         mlirRegionInsertOwnedBlockBefore(mlirBlockGetParentRegion(to.to_raw()), to.to_raw(), raw);
@@ -128,6 +128,6 @@ fn split<'c: 'a, 'a>(end: Op<'c, 'a>, to: BlockRef<'c, 'a>) -> Op<'c, 'a> {
     let name = if ir::dialect(end) == "llvm" { "llvm.br" } else { "cf.br" };
     let at = Builder::before(end).in_block(between);
     at.insert(
-        at.start(name, &passed, &[]).add_successors(&[&to]).build().expect("the dialects of what is built are loaded"),
+        at.start(name, &passed, &[]).add_successors(&[&to]).build().expect("the dialects of the built op are loaded"),
     )
 }

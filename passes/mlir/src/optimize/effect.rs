@@ -1,4 +1,4 @@
-//! What an op that is not atomic does to memory.
+//! The memory effects of ops that are not atomic.
 
 use std::collections::HashSet;
 
@@ -18,10 +18,10 @@ use crate::{
     options::module_of,
 };
 
-/// Dialects whose ops compute.
+/// The dialects whose ops only compute.
 const COMPUTING: [&str; 8] = ["arith", "builtin", "cf", "complex", "index", "math", "scf", "ub"];
 
-/// Ops that touch no memory that another thread sees, and order nothing, by the beginnings of their names.
+/// Ops that access no memory that another thread accesses, and order no access, by prefixes of their names.
 const QUIET: [&str; 65] = [
     "affine.apply",
     "affine.max",
@@ -90,7 +90,7 @@ const QUIET: [&str; 65] = [
     "vector.type_cast",
 ];
 
-/// Ops that access plain data where their operands point.
+/// Ops that access plain data at their operands.
 const PLAIN: [&str; 26] = [
     "affine.load",
     "affine.store",
@@ -120,18 +120,18 @@ const PLAIN: [&str; 26] = [
     "vector.store",
 ];
 
-/// The names of functions with a body, which says what they do.
+/// The names of functions with a body. The body of such a function determines its effect.
 pub struct Bodies(HashSet<String>);
 
 impl Bodies {
-    /// Of the functions in an op, and of those beside it.
+    /// The functions in an op, and next to it in its module.
     pub fn around(op: Op<'_, '_>) -> Self {
         let all = ir::children(module_of(op)).chain(ir::all(op));
         let functions = all.filter(|op| FUNCTIONS.contains(&ir::name(*op)) && has_body(*op));
         Self(functions.filter_map(ir::symbol).collect())
     }
 
-    /// A function that is called, if nothing but its name says what it does.
+    /// A called function, if only its name can show its effect.
     fn declared<'n>(&self, name: &'n str) -> Option<Declared<'n>> {
         Declared::new(name, self.0.contains(name))
     }
@@ -142,8 +142,8 @@ pub fn has_body(function: Op<'_, '_>) -> bool {
     function.region(0).is_ok_and(|region| region.first_block().is_some())
 }
 
-/// What an op without regions is to the optimizer; nothing, if it touches no memory that another thread sees, and orders
-/// nothing.
+/// The kind of event that an op without regions is for the optimizer; `None` if it accesses no memory that another
+/// thread accesses, and orders no access.
 pub fn kind(op: Op<'_, '_>, bodies: &Bodies) -> Option<EventKind> {
     let name = ir::name(op);
     if let Some(text) = assembly_of(op) {
@@ -173,7 +173,7 @@ pub fn kind(op: Op<'_, '_>, bodies: &Bodies) -> Option<EventKind> {
     match ir::dialect(op) {
         "gpu" if name == "gpu.barrier" => Some(EventKind::Barrier),
         dialect if COMPUTING.contains(&dialect) || begins(&QUIET) => None,
-        // What else has a pointer may access what is there.
+        // Any other op with a pointer operand may access the memory there.
         "llvm" | "vector" if !is_call(name) && !op.operands().any(|operand| points(operand.r#type())) => None,
         _ => Some(EventKind::Unknown(said(op))),
     }
@@ -183,7 +183,7 @@ fn is_call(name: &str) -> bool {
     matches!(name, "llvm.call" | "llvm.call_intrinsic" | "llvm.invoke" | "func.call" | "func.call_indirect")
 }
 
-/// An op in words.
+/// The description of an op for messages.
 fn said(op: Op<'_, '_>) -> String {
     match ir::name(op) {
         "llvm.inline_asm" | "nvvm.inline_ptx" => "inline assembly".into(),
@@ -192,7 +192,7 @@ fn said(op: Op<'_, '_>) -> String {
     }
 }
 
-/// The PTX that an op stands for, where it says so.
+/// The PTX that an op represents, if the op or the table of kept ops contains it.
 fn assembly_of(op: Op<'_, '_>) -> Option<String> {
     let string = |name| ir::inherent(op, name).and_then(ir::string);
     match ir::name(op) {
@@ -214,7 +214,7 @@ pub fn callee_of(op: Op<'_, '_>) -> Option<String> {
     }
 }
 
-/// What an op may do with shared memory of other CTAs.
+/// The reason why an op may reach shared memory of other CTAs.
 pub fn obstacle(op: Op<'_, '_>, bodies: &Bodies) -> Option<String> {
     if let Some(text) = assembly_of(op) {
         return (!assembly::stays_in_cta(&text)).then(|| format!("{} may use mapa", said(op)));
@@ -234,13 +234,13 @@ pub fn obstacle(op: Op<'_, '_>, bodies: &Bodies) -> Option<String> {
     (!known).then(|| format!("{} may use mapa", said(op)))
 }
 
-/// Whether a value points to what other threads may see or write.
+/// Whether a value points to memory that other threads may read or write.
 fn is_shared_with_threads(value: Value<'_, '_>) -> bool {
     points(value.r#type())
         && !memory_of_value(value).is_some_and(|memory| matches!(memory.space, Space::Local | Space::Const))
 }
 
-/// Whether a type is that of pointers, or of something with pointers in it.
+/// Whether a type is a pointer, or contains pointers.
 fn points(ty: Type<'_>) -> bool {
     let has_pointers = |text: String| text.starts_with("memref<") || text.contains("!llvm.ptr");
     ir::address_space(ty).is_some() || has_pointers(ty.to_string())

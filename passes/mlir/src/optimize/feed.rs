@@ -1,4 +1,4 @@
-//! A function of MLIR as the optimizer sees it.
+//! The conversion of a function of MLIR to the optimizer's graph of events.
 
 use std::collections::HashMap;
 
@@ -15,19 +15,19 @@ use super::{
 };
 use crate::ir::{self, Extracted, Op};
 
-/// A function, and what of MLIR stands for each of its parts.
+/// A function of the optimizer, with the parts of MLIR that it represents.
 pub struct Fed<'c, 'a> {
     pub function: Function,
     /// The op at which each block of the function ends.
     pub ends: Vec<Op<'c, 'a>>,
-    /// By the numbers of events, each with its operation if it is atomic or a fence.
+    /// The ops, by the numbers of events, each with its operation if it is an atomic or a fence.
     pub ops: Vec<(Op<'c, 'a>, Option<AtomicOp>)>,
-    /// Whether ops with regions are among them: control may then go more ways in the graph than in the program, and no fence
-    /// can stand on an edge.
+    /// Whether the function contains ops with regions. The graph may then have paths that the program lacks, and no
+    /// fence can be inserted on an edge.
     pub is_structured: bool,
 }
 
-/// Ops whose regions are executed by the thread that comes to them, any number of times.
+/// Ops whose regions are executed by each thread that reaches them, any number of times.
 const STRUCTURED: [&str; 8] = [
     "affine.for",
     "affine.if",
@@ -39,7 +39,7 @@ const STRUCTURED: [&str; 8] = [
     "scf.while",
 ];
 
-/// A function; `atomic` gives the operation of each atomic. Nothing, if its control flow is none that is known.
+/// Converts a function; `atomic` returns the operation of each atomic. `None` if its control flow is unknown.
 pub fn feed<'c: 'a, 'a>(
     function: Op<'c, 'a>,
     obstacle: Option<String>,
@@ -59,7 +59,7 @@ pub fn feed<'c: 'a, 'a>(
     };
     reader.region(function.region(0).ok()?, &mut None)?;
     let kernel = is_kernel(function);
-    // Of other functions it means nothing.
+    // The attributes have a meaning only on kernels.
     let single_thread =
         kernel && ["nvvm.reqntid", "known_block_size"].iter().any(|name| product(function, name) == Some(1));
     let made =
@@ -77,19 +77,19 @@ pub struct Asked<'c, 'a> {
 struct Reader<'c, 'a, 'b, F> {
     atomic: F,
     bodies: &'b Bodies,
-    /// The widest scope with a thread that can name a location in shared memory.
+    /// The widest scope that contains a thread which can address a location in the CTA's shared memory.
     of_cta: Scope,
     blocks: Vec<Block>,
     ends: Vec<Option<Op<'c, 'a>>>,
     ops: Vec<(Op<'c, 'a>, Option<AtomicOp>)>,
-    /// What addresses are computed from, by their numbers.
+    /// The bases of the addresses, by number.
     addresses: Vec<Base<'c, 'a>>,
-    /// The first of its blocks, by the block of MLIR.
+    /// The index of the first of its blocks, for each block of MLIR.
     numbers: HashMap<*mut std::ffi::c_void, usize>,
     is_structured: bool,
 }
 
-/// What an address is computed from, and the offsets between, as they are written.
+/// The value or symbol from which an address is computed, and the text of the offsets.
 #[derive(PartialEq)]
 enum Base<'c, 'a> {
     Value(Value<'c, 'a>, String),
@@ -103,8 +103,8 @@ impl<'c: 'a, 'a, F: Fn(Op<'c, 'a>) -> Option<Asked<'c, 'a>>> Reader<'c, 'a, '_, 
         self.blocks.len() - 1
     }
 
-    /// The blocks of a region. The first of them comes back; those that leave the region without leaving the function are
-    /// added to `exits`, if it stands in an op of the function.
+    /// Converts the blocks of a region, and returns the index of the first of them. If the region belongs to an op of
+    /// the function, the blocks that leave the region without leaving the function are added to `exits`.
     fn region(&mut self, region: RegionRef<'c, 'a>, exits: &mut Option<Vec<usize>>) -> Option<usize> {
         let blocks: Vec<_> = std::iter::successors(region.first_block(), |block| block.next_in_region()).collect();
         for block in &blocks {
@@ -150,7 +150,7 @@ impl<'c: 'a, 'a, F: Fn(Op<'c, 'a>) -> Option<Asked<'c, 'a>>> Reader<'c, 'a, '_, 
                 for from in left.into_iter().flatten().chain([current]) {
                     self.blocks[from].next.clone_from(&entries);
                 }
-                // The block ends where it did in MLIR.
+                // The block ends at the same op as in MLIR.
                 self.ends[behind] = Some(terminator);
                 current = behind;
             } else if op.regions().next().is_some() {
@@ -172,7 +172,7 @@ impl<'c: 'a, 'a, F: Fn(Op<'c, 'a>) -> Option<Asked<'c, 'a>>> Reader<'c, 'a, '_, 
         self.blocks[block].events.push(Event { id, kind });
     }
 
-    /// An atomic or fence; nothing if no other thread sees the memory.
+    /// The event for an atomic or fence; `None` if no other thread accesses the memory.
     fn atomic(&mut self, asked: &Asked<'c, 'a>) -> Option<Atomic> {
         let op = asked.op;
         let reach = match op.operation.access() {
@@ -189,7 +189,7 @@ impl<'c: 'a, 'a, F: Fn(Op<'c, 'a>) -> Option<Asked<'c, 'a>>> Reader<'c, 'a, '_, 
         })
     }
 
-    /// A pointer as an address that threads of this scope can name.
+    /// A pointer as an address that threads of this scope can use.
     fn address(&mut self, pointer: Value<'c, 'a>, reach: Scope) -> Address {
         let base = base(pointer);
         let block = match &base {
@@ -204,17 +204,17 @@ impl<'c: 'a, 'a, F: Fn(Op<'c, 'a>) -> Option<Asked<'c, 'a>>> Reader<'c, 'a, '_, 
         Address { value, block, reach }
     }
 
-    /// The block that computes a value; nothing for what is there before the function.
+    /// The block that computes a value; `None` for a value from outside the function.
     fn block_of(&self, value: Value<'c, 'a>) -> Option<usize> {
         let (block, is_argument) = match ir::argument_of(value) {
             Some((block, _)) => (block, true),
             None => (ir::defining(value)?.0.block()?, false),
         };
-        // The arguments of the first block are those of the function.
+        // The arguments of the first block are the arguments of the function.
         self.number(block).filter(|number| !is_argument || *number > 0)
     }
 
-    /// Notes the edge that is taken where a compare and exchange of the block succeeded.
+    /// Records the edge that is taken if a compare-and-exchange of the block succeeds.
     fn succeeds(&mut self, block: usize, branch: Op<'c, 'a>) {
         let Some((exchange, number)) = success(branch) else { return };
         let edge = branch.successor(number).ok().and_then(|to| self.number(to)).map(|to| (block, to));
@@ -229,7 +229,7 @@ impl<'c: 'a, 'a, F: Fn(Op<'c, 'a>) -> Option<Asked<'c, 'a>>> Reader<'c, 'a, '_, 
     }
 }
 
-/// What an address is computed from by casts and constant offsets.
+/// The base from which an address is computed by casts and constant offsets.
 fn base<'c: 'a, 'a>(pointer: Value<'c, 'a>) -> Base<'c, 'a> {
     let (mut value, mut offsets) = (pointer, String::new());
     while let Some((op, _)) = ir::defining(value) {
@@ -252,7 +252,7 @@ fn base<'c: 'a, 'a>(pointer: Value<'c, 'a>) -> Base<'c, 'a> {
     Base::Value(value, offsets)
 }
 
-/// The compare and exchange on whose success a branch depends, and the number of the successor that it then goes to.
+/// The compare-and-exchange whose success determines a branch, and the index of the successor on success.
 fn success<'c: 'a, 'a>(branch: Op<'c, 'a>) -> Option<(Op<'c, 'a>, usize)> {
     if !matches!(ir::name(branch), "llvm.cond_br" | "cf.cond_br") {
         return None;

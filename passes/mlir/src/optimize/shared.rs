@@ -1,4 +1,4 @@
-//! Which functions of MLIR may meet shared memory of another CTA.
+//! The functions of MLIR that may access shared memory of another CTA.
 
 use std::collections::{HashMap, HashSet};
 
@@ -16,10 +16,11 @@ use crate::{
     recognize,
 };
 
-/// Attributes of kernels that state how many CTAs a cluster has, or at most has.
+/// Attributes of kernels that state the number of CTAs in a cluster, or its maximum.
 const CTAS: [&str; 4] = ["nvvm.cluster_dim", "nvvm.cluster_max_blocks", "nvvm.maxclusterrank", "known_cluster_size"];
 
-/// What keeps shared memory from being known to one CTA alone, for each of the functions of the device code in an op.
+/// For each function of the device code in an op, the reason why its shared memory may be accessed by another CTA;
+/// `None` if it is private to one CTA.
 pub fn obstacles(
     device: Op<'_, '_>,
     functions: &[Op<'_, '_>],
@@ -38,12 +39,12 @@ pub fn obstacles(
     cluster::obstacles(&read, target)
 }
 
-/// What is known of all functions together.
+/// The facts about all functions together.
 struct Module<'b> {
     bodies: &'b Bodies,
-    /// The indices of those with a body that is theirs for good, by their names.
+    /// The indices of the functions whose body no other definition can replace, by name.
     defined: HashMap<String, usize>,
-    /// The names of those whose address is taken, with an `@`.
+    /// The names of the functions whose address is taken, with an `@`.
     taken: HashSet<String>,
     has_assembly: bool,
 }
@@ -78,7 +79,7 @@ impl Module<'_> {
     }
 }
 
-/// Whether another definition may take the place of a function's own.
+/// Whether another definition may replace the function's definition when modules are linked.
 fn is_replaceable(function: Op<'_, '_>) -> bool {
     has_linkage(function, &["weak", "linkonce", "extern_weak"])
 }
@@ -88,7 +89,7 @@ fn has_linkage(function: Op<'_, '_>, linkages: &[&str]) -> bool {
     linkages.iter().any(|word| linkage == format!("#llvm.linkage<{word}>"))
 }
 
-/// An attribute as it is printed; empty if there is none.
+/// The text of an attribute; empty if there is none.
 fn text(op: Op<'_, '_>, name: &str) -> String {
     op.attribute(name).map(|found: Attribute<'_>| found.to_string()).unwrap_or_default()
 }
@@ -103,7 +104,7 @@ fn taken(op: Op<'_, '_>) -> Option<String> {
     ir::inherent(op, name).map(|taken| taken.to_string())
 }
 
-/// Whether the module around an op has assembly outside of its functions.
+/// Whether the module that contains an op has module-level assembly.
 fn has_assembly(op: Op<'_, '_>) -> bool {
     module_of(op).attribute("llvm.module_asm").is_ok_and(|lines| lines.to_string() != "[]")
 }
@@ -117,8 +118,8 @@ pub fn is_kernel(function: Op<'_, '_>) -> bool {
             .is_some_and(|convention| convention.to_string() == "#llvm.cconv<ptx_kernelcc>")
 }
 
-/// The product of the numbers in an attribute, as of `array<i32: 32, 2, 1>`, `1 : i32` or `"32,2"`, which is passed through to
-/// LLVM; nothing, if it has others.
+/// The product of the numbers in an attribute such as `array<i32: 32, 2, 1>`, `1 : i32`, or `"32,2"`, which is passed
+/// through to LLVM; `None` if the attribute has another form.
 pub fn product(function: Op<'_, '_>, attribute: &str) -> Option<i64> {
     let text = match function.attribute(attribute) {
         Ok(found) => found.to_string(),
@@ -129,7 +130,7 @@ pub fn product(function: Op<'_, '_>, attribute: &str) -> Option<i64> {
     list.split(',').map(|number| number.trim().parse::<i64>().ok()).product()
 }
 
-/// Whether an op makes or takes a pointer to the shared memory of a cluster.
+/// Whether an op produces or uses a pointer to the shared memory of a cluster.
 fn has_cluster_pointer(op: Op<'_, '_>) -> bool {
     let number = address_space::number(Space::SharedCluster);
     let is_one = |ty| ir::address_space(ty) == Some(number);

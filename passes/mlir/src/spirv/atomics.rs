@@ -1,8 +1,8 @@
-//! The atomics and barriers of the SPIR-V dialect, as ops of the LLVM and NVVM dialects.
+//! The atomics and barriers of the SPIR-V dialect, expanded to ops of the LLVM and NVVM dialects.
 //!
-//! An op says its ordering by memory semantics, and its scope by name. Semantics also name kinds of memory; PTX orders
-//! all of them, so these ask for nothing more. Pointers become generic ones, as `convert-spirv-to-llvm` makes them, and an
-//! atomic accesses the memory that the storage class says.
+//! An op names its ordering by memory semantics, and its scope by name. Semantics also name kinds of memory; PTX orders
+//! all of them, so these have no effect. Pointers become generic, as `convert-spirv-to-llvm` generates them, and an
+//! atomic accesses the memory of its storage class.
 
 use melior::ir::{Type, Value, ValueLike, operation::OperationLike, r#type::IntegerType};
 use ptx_atomics_common::{
@@ -23,7 +23,8 @@ use crate::{
     vocabulary::{bin_op_number, ordering_number, size_and_model},
 };
 
-/// The scopes, the narrowest first, and LLVM's names for them. PTX has none between a thread and a block.
+/// The scopes, from the narrowest to the widest, and LLVM's names for them. PTX has no scope between a thread and a
+/// block.
 const SCOPES: [(&str, &str); 6] = [
     ("Invocation", "singlethread"),
     ("Subgroup", "block"),
@@ -33,7 +34,7 @@ const SCOPES: [(&str, &str); 6] = [
     ("CrossDevice", ""),
 ];
 
-/// Without one of these an op orders nothing.
+/// The memory semantics that name an ordering. Without one of these, an op orders nothing.
 const ORDERINGS: [(&str, Ordering); 4] = [
     ("Acquire", Ordering::Acquire),
     ("Release", Ordering::Release),
@@ -41,12 +42,12 @@ const ORDERINGS: [(&str, Ordering); 4] = [
     ("SequentiallyConsistent", Ordering::SeqCst),
 ];
 
-/// What makes caches coherent for writes and reads that the ordering concerns, which those of PTX are, and the orderings
-/// that allow it.
+/// The memory semantics that make caches coherent for the ordered writes and reads, and the orderings that allow them.
+/// PTX always makes such accesses coherent.
 const COHERENCE: [(&str, [Ordering; 2]); 2] =
     [("MakeAvailable", [Ordering::Release, Ordering::AcqRel]), ("MakeVisible", [Ordering::Acquire, Ordering::AcqRel])];
 
-/// The atomics, and the instructions of LLVM that do the same. MLIR has loads and stores among them since 23.
+/// The atomics, and the equivalent instructions of LLVM. MLIR has loads and stores among them since version 23.
 #[rustfmt::skip]
 const ATOMICS: [(&str, Opcode); 17] = [
     ("AtomicAnd",                 Opcode::Rmw(RmwOp::And)),
@@ -68,13 +69,13 @@ const ATOMICS: [(&str, Opcode); 17] = [
     ("EXT.AtomicFAdd",            Opcode::Rmw(RmwOp::FAdd)),
 ];
 
-/// The orderings that an access cannot have, and why.
+/// The orderings that an access cannot have, and the reasons.
 const IMPOSSIBLE: [(Opcode, [Ordering; 2], &str); 2] = [
     (Opcode::Load, [Ordering::Release, Ordering::AcqRel], "release, and a load writes nothing"),
     (Opcode::Store, [Ordering::Acquire, Ordering::AcqRel], "acquire, and a store reads nothing"),
 ];
 
-/// The storage classes that atomics access, and LLVM's address spaces of their memory.
+/// The storage classes that atomics can access, and LLVM's address spaces of their memory.
 const STORAGE_CLASSES: [(&str, u32); 7] = [
     ("CrossWorkgroup", 1),
     ("Function", 5),
@@ -85,8 +86,8 @@ const STORAGE_CLASSES: [(&str, u32); 7] = [
     ("Workgroup", 3),
 ];
 
-/// The barriers of PTX, by the execution scope of `spirv.ControlBarrier`, which is also the widest one at which the barrier
-/// orders memory by itself.
+/// The barriers of PTX, by the execution scope of `spirv.ControlBarrier`. This scope is also the widest at which the
+/// barrier itself orders memory.
 const CONTROL_BARRIERS: [(&str, Barrier); 2] = [("Subgroup", Barrier::Warp), ("Workgroup", Barrier::Block)];
 
 #[derive(Clone, Copy)]
@@ -105,7 +106,7 @@ impl Barrier {
     }
 }
 
-/// The instruction of LLVM that does what an atomic of this name does.
+/// The instruction of LLVM that is equivalent to an atomic of this name.
 fn opcode(name: &str) -> Option<Opcode> {
     ATOMICS.iter().find(|(known, _)| *known == name).map(|(_, opcode)| *opcode)
 }
@@ -115,7 +116,7 @@ pub fn is_one(op: Op<'_, '_>) -> bool {
     short(op).is_some_and(|name| opcode(name).is_some() || matches!(name, "MemoryBarrier" | "ControlBarrier"))
 }
 
-/// What the op asks for: one operation, or the fences of a barrier, of which a control barrier has none or two.
+/// The operations of the op: one operation, or the fences of a barrier. A control barrier has no fence or two.
 pub fn asked<'c, 'a>(op: Op<'c, 'a>) -> Result<Vec<Asked<'c, 'a>>, Vec<Problem>> {
     let Some(name) = short(op) else { return Ok(Vec::new()) };
     match (opcode(name), name) {
@@ -136,7 +137,7 @@ fn one_access<'c, 'a>(op: Op<'c, 'a>, opcode: Opcode) -> Result<Vec<Asked<'c, 'a
     Ok(vec![Asked { ordering: semantics.ordering(), volatile: semantics.volatile, ..access }])
 }
 
-/// What all atomics say.
+/// The properties that all atomics have.
 fn access<'c, 'a>(op: Op<'c, 'a>, opcode: Opcode) -> Result<Asked<'c, 'a>, Vec<Problem>> {
     let mut problems = Vec::new();
     let mut keep = |problem| problems.push(problem);
@@ -152,7 +153,7 @@ fn access<'c, 'a>(op: Op<'c, 'a>, opcode: Opcode) -> Result<Asked<'c, 'a>, Vec<P
         ty: Some(signless(Builder::before(op), accessed(op).r#type())),
         volatile: false,
         alignment: None,
-        // LLVM has the expected value of an exchange first, and SPIR-V last.
+        // LLVM has the expected value of an exchange first, SPIR-V has it last.
         sources: if opcode == Opcode::CmpXchg {
             values.collect::<Vec<_>>().into_iter().rev().collect()
         } else {
@@ -173,16 +174,16 @@ fn compare_exchange<'c, 'a>(op: Op<'c, 'a>) -> Result<Vec<Asked<'c, 'a>>, Vec<Pr
     if matches!(failure, Ordering::Release | Ordering::AcqRel) {
         forbidden("the semantics for unequal values release, and nothing is written then");
     } else if strength(failure) > strength(success) {
-        forbidden("the semantics for unequal values are stronger than those for equal ones");
+        forbidden("the semantics for unequal values are stronger than for equal values");
     }
     if equal.volatile != unequal.volatile {
-        forbidden("the semantics for equal or those for unequal values are Volatile, and not both");
+        forbidden("the semantics for equal and for unequal values are not both Volatile");
     }
     let volatile = equal.volatile;
     if problems.is_empty() { Ok(vec![Asked { ordering: success, failure, volatile, ..access }]) } else { Err(problems) }
 }
 
-/// SPIR-V's partial order of what semantics ask for, as far as it compares two that may stand in one op.
+/// SPIR-V's partial order of memory semantics, restricted to semantics that can occur in one op.
 fn strength(ordering: Ordering) -> u8 {
     match ordering {
         Ordering::Unordered | Ordering::Relaxed => 0,
@@ -192,11 +193,11 @@ fn strength(ordering: Ordering) -> u8 {
     }
 }
 
-/// The fence that a barrier asks for, if its memory scope is wider than one at which memory is ordered anyway.
+/// The fence of a barrier, if its memory scope is wider than the scope at which the barrier itself orders memory.
 fn fence<'c, 'a>(op: Op<'c, 'a>, ordered: Option<ScopeIndex>) -> Result<Option<Asked<'c, 'a>>, Vec<Problem>> {
     let semantics = semantics(op, "memory_semantics").map_err(|problem| vec![problem])?;
     if semantics.volatile {
-        let help = "Volatile is for atomics: leave it away";
+        let help = "Volatile is for atomics: remove it";
         return Err(vec![(format!("{} is Volatile, and accesses nothing", ir::name(op)), Some(help.into()))]);
     }
     // Without an ordering the scope has no meaning.
@@ -215,9 +216,10 @@ fn fence<'c, 'a>(op: Op<'c, 'a>, ordered: Option<ScopeIndex>) -> Result<Option<A
     }))
 }
 
-/// The fences before and after the barrier of PTX, which orders memory for the threads that wait in it alone. Where others
-/// shall see it, one stands on each side: the one before hands on to all of these threads what this one has acquired, and
-/// the one after lets each of them release what all did before.
+/// The fences before and after the barrier of PTX, which orders memory only for the threads that wait in it. If the
+/// memory scope is wider, there is a fence on each side: the fence before passes the writes that its thread has
+/// acquired on to all of these threads, and the fence after lets each of these threads release the earlier writes of
+/// all of them.
 fn control_barrier<'c, 'a>(op: Op<'c, 'a>) -> Result<Vec<Asked<'c, 'a>>, Vec<Problem>> {
     let (_, scope) = barrier(op).map_err(|problem| vec![problem])?;
     let (before, after) = (fence(op, Some(scope))?, fence(op, Some(scope))?);
@@ -231,25 +233,28 @@ fn barrier(op: Op<'_, '_>) -> Result<(Barrier, ScopeIndex), Problem> {
     let found = CONTROL_BARRIERS.iter().find(|(known, _)| *known == name).map(|(_, barrier)| (*barrier, scope));
     found.ok_or_else(|| {
         let known = CONTROL_BARRIERS.map(|(name, _)| name).join(" and ");
-        (format!("no barrier waits for the invocations of the scope {name}"), Some(format!("PTX has those of {known}")))
+        (
+            format!("PTX has no barrier for the invocations of the scope {name}"),
+            Some(format!("PTX has barriers for {known}")),
+        )
     })
 }
 
-/// Nothing but ops of SPIR-V may stand in a `spirv.module`, so there is no place in it for PTX.
+/// Checks that no op is in a `spirv.module`. Such a module may contain only ops of SPIR-V, so it cannot contain PTX.
 ///
 /// # Errors
-/// At each such module with an atomic or a barrier.
+/// An error for each `spirv.module` with an atomic or a barrier.
 pub fn check_embeddable(planned: &[Planned<'_, '_>]) -> Result<(), Errors> {
     let mut closed: Vec<_> = planned.iter().filter_map(|plan| module::around(plan.op)).collect();
     closed.dedup();
     let problem = |op| {
         let help = "ask for ptx or LLVM IR, to which the module is converted as a whole";
-        error_at(op, "a spirv.module has no place for PTX", help)
+        error_at(op, "a spirv.module cannot contain PTX", help)
     };
     closed.into_iter().map(problem).collect::<Errors>().or(())
 }
 
-/// What the target lacks for the barrier of PTX.
+/// The problem of a barrier of PTX that the target lacks.
 pub fn missing(op: Op<'_, '_>, options: &Options) -> Option<Problem> {
     let (barrier, _) = barrier(op).ok().filter(|_| ir::name(op) == "spirv.ControlBarrier")?;
     kept::problem(nvvm::variant_of(barrier.op().strip_prefix("nvvm.")?, |_| None, &[])?, options)
@@ -257,13 +262,13 @@ pub fn missing(op: Op<'_, '_>, options: &Options) -> Option<Problem> {
 
 /// Replaces the op by ops of the LLVM and NVVM dialects.
 pub fn expand(op: Op<'_, '_>) {
-    let asked = asked(op).unwrap_or_else(|_| unreachable!("only what was recognized is expanded"));
+    let asked = asked(op).unwrap_or_else(|_| unreachable!("only recognized ops are expanded"));
     let at = Builder::before(op);
     if short(op) == Some("ControlBarrier") {
         let (before, after) = asked.split_at(asked.len() / 2);
         before.iter().for_each(|fence| _ = build(at, fence));
         let all_lanes = || at.value("llvm.mlir.constant", &[], &[("value", at.attribute("-1 : i32"))], at.int(32));
-        let (barrier, _) = barrier(op).unwrap_or_else(|_| unreachable!("only what was recognized is expanded"));
+        let (barrier, _) = barrier(op).unwrap_or_else(|_| unreachable!("only recognized ops are expanded"));
         match barrier {
             Barrier::Warp => at.op(barrier.op(), &[all_lanes()], &[], &[]),
             Barrier::Block => at.op(barrier.op(), &[], &[], &[]),
@@ -277,7 +282,7 @@ pub fn expand(op: Op<'_, '_>) {
     }
 }
 
-/// The atomic of the LLVM dialect; the value that it read.
+/// Builds the atomic of the LLVM dialect, and returns the value that it read.
 fn build<'c, 'a>(at: Builder<'c, 'a>, asked: &Asked<'c, 'a>) -> Option<Value<'c, 'a>> {
     let mut attributes = Vec::new();
     match SYNC_SCOPES[asked.sync_scope].0 {
@@ -331,12 +336,12 @@ fn cast<'c, 'a>(at: Builder<'c, 'a>, value: Value<'c, 'a>, ty: Type<'c>) -> Valu
     if value.r#type() == ty { value } else { at.value("builtin.unrealized_conversion_cast", &[value], &[], ty) }
 }
 
-/// The value that was or will be in memory.
+/// The value that the atomic reads or writes.
 fn accessed<'c, 'a>(op: Op<'c, 'a>) -> Value<'c, 'a> {
     ir::result(op).or_else(|| op.operands().nth(1)).expect("an atomic reads a value, or has one to write")
 }
 
-/// The type without a sign, which those of LLVM have not.
+/// The type without signedness, because LLVM's integer types have none.
 fn signless<'c>(at: Builder<'c, '_>, ty: Type<'c>) -> Type<'c> {
     IntegerType::try_from(ty).map_or(ty, |integer| at.int(integer.width()))
 }
@@ -348,11 +353,11 @@ fn address<'c, 'a>(op: Op<'c, 'a>) -> Result<(Value<'c, 'a>, u32), Problem> {
     let found = STORAGE_CLASSES.iter().find(|(known, _)| *known == class);
     found.map(|(_, space)| (pointer, *space)).ok_or_else(|| {
         let known = STORAGE_CLASSES.map(|(name, _)| name).join(", ");
-        (format!("atomic operation in the storage class {class}"), Some(format!("the supported ones are {known}")))
+        (format!("atomic operation in the storage class {class}"), Some(format!("expected one of {known}")))
     })
 }
 
-/// The index in [`SCOPES`]: what is wider is greater.
+/// An index in [`SCOPES`]: a wider scope has a greater index.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct ScopeIndex(usize);
 
@@ -368,25 +373,25 @@ fn scope(op: Op<'_, '_>, attribute: &str) -> Result<ScopeIndex, Problem> {
     let name = enumerator(op, attribute);
     SCOPES.iter().position(|(known, _)| *known == name).map(ScopeIndex).ok_or_else(|| {
         let known = SCOPES.map(|(name, _)| name).join(", ");
-        (format!("the scope {name} has no meaning in PTX"), Some(format!("the supported ones are {known}")))
+        (format!("the scope {name} has no meaning in PTX"), Some(format!("expected one of {known}")))
     })
 }
 
 struct Semantics {
-    /// As MLIR prints them.
+    /// The text in MLIR's syntax.
     text: String,
-    /// Nothing where no order is asked for.
+    /// The ordering; `None` if the semantics name none.
     ordering: Option<Ordering>,
     volatile: bool,
 }
 
 impl Semantics {
-    /// Of an atomic.
+    /// The ordering for an atomic.
     fn ordering(&self) -> Ordering {
         self.ordering.unwrap_or(Ordering::Relaxed)
     }
 
-    /// These, if an atomic of this kind can have them.
+    /// These semantics, if an atomic of this kind can have them.
     fn of(self, opcode: Opcode) -> Result<Self, Problem> {
         let impossible = |(known, orderings, _): &&(Opcode, [Ordering; 2], &str)| {
             *known == opcode && self.ordering.is_some_and(|ordering| orderings.contains(&ordering))
@@ -398,7 +403,7 @@ impl Semantics {
     }
 }
 
-/// What SPIR-V forbids memory semantics to be.
+/// The problem of memory semantics that SPIR-V forbids.
 fn forbidden(semantics: &str, what: &str) -> Problem {
     (format!("the memory semantics {semantics} {what}"), Some("SPIR-V forbids it".to_owned()))
 }

@@ -1,7 +1,7 @@
-//! What stands around the atomics of the SPIR-V dialect: `convert-spirv-to-llvm`, and what it lacks for kernels of CUDA.
+//! The conversion of the SPIR-V dialect around its atomics: `convert-spirv-to-llvm`, completed for CUDA kernels.
 //!
-//! MLIR gives up entry points, has no conversion of variables in shared or global memory, and makes external variables of the
-//! built-in ones. So these are taken out before, and put into their places after.
+//! MLIR drops entry points, has no conversion of variables in shared or global memory, and turns built-in variables
+//! into external ones. Therefore these are removed before the conversion, and their replacements are added after it.
 
 use melior::ir::{
     Block, BlockLike, Operation, Region, RegionLike, Type, TypeLike, ValueLike,
@@ -21,10 +21,10 @@ use crate::{
 /// The execution models that are kernels.
 const KERNELS: [&str; 2] = ["GLCompute", "Kernel"];
 
-/// The threads of a block.
+/// The execution mode that sets the number of threads in a block.
 const LOCAL_SIZE: &str = "LocalSize";
 
-/// The execution modes that PTX obeys: the size of a block, hints, and what it does anyway.
+/// The execution modes that PTX satisfies: the size of a block, hints, and modes that describe PTX's usual behavior.
 const MODES: [&str; 7] = [
     LOCAL_SIZE,
     "LocalSizeHint",
@@ -35,7 +35,8 @@ const MODES: [&str; 7] = [
     "SignedZeroInfNanPreserve",
 ];
 
-/// The storage classes of variables that have a place in PTX, and LLVM's address spaces of those that MLIR does not convert.
+/// The storage classes of variables that PTX can represent, with LLVM's address space for each class that MLIR does not
+/// convert.
 const VARIABLES: [(&str, Option<u32>); 3] =
     [("CrossWorkgroup", Some(1)), ("StorageBuffer", None), ("Workgroup", Some(3))];
 
@@ -45,7 +46,7 @@ const CONVERTED: &str = "StorageBuffer";
 /// The class of built-in variables.
 const INPUT: &str = "Input";
 
-/// The built-in variables as products of special registers, to which one may be added.
+/// The built-in variables as products of special registers, with an optional register that is added.
 const BUILT_IN: [(&str, &[&str], Option<&str>); 8] = [
     ("GlobalInvocationId", &["ctaid", "ntid"], Some("tid")),
     ("GlobalSize", &["nctaid", "ntid"], None),
@@ -57,13 +58,11 @@ const BUILT_IN: [(&str, &[&str], Option<&str>); 8] = [
     ("WorkgroupSize", &["ntid"], None),
 ];
 
-/// What MLIR would convert to something else than SPIR-V means.
+/// A problem for an op that MLIR would convert with another meaning than in SPIR-V.
 pub fn check(op: Op<'_, '_>) -> Result<(), Vec<Problem>> {
     let one_of = |what: &str, found: String, known: &[&str]| match known.contains(&found.as_str()) {
         true => Ok(()),
-        false => {
-            Err((format!("the {what} {found} has no lowering"), format!("the supported ones are {}", known.join(", "))))
-        }
+        false => Err((format!("the {what} {found} has no lowering"), format!("expected one of {}", known.join(", ")))),
     };
     let problem = match short(op).unwrap_or_default() {
         "EntryPoint" => one_of("execution model", enumerator(op, "execution_model"), &KERNELS),
@@ -73,7 +72,7 @@ pub fn check(op: Op<'_, '_>) -> Result<(), Vec<Problem>> {
             None => variable(op),
         },
         "mlir.addressof" => built_in_use(op),
-        // MLIR has them since 23.
+        // MLIR has these ops since version 23.
         "MemoryNamedBarrier" | "NamedBarrierInitialize" => Err((
             "a named barrier has no lowering: the barriers of PTX have numbers".into(),
             "use spirv.ControlBarrier, or nvvm.barrier with a number and the threads that wait".into(),
@@ -89,7 +88,7 @@ fn variable(op: Op<'_, '_>) -> Result<(), (String, String)> {
         let known = VARIABLES.map(|(name, _)| name).join(", ");
         return Err((
             format!("a variable of the storage class {class} has no lowering"),
-            format!("the supported ones are {known}"),
+            format!("expected one of {known}"),
         ));
     };
     let attributes = ["initializer", "binding", "descriptor_set", "linkage_attributes"].into_iter();
@@ -98,10 +97,10 @@ fn variable(op: Op<'_, '_>) -> Result<(), (String, String)> {
         return Ok(());
     }
     let message = format!("a variable of the storage class {class} with {} has no lowering", unknown.join(" and "));
-    Err((message, "leave it away".to_owned()))
+    Err((message, "remove it".to_owned()))
 }
 
-/// A special register has no address.
+/// The problem of an address of a built-in variable that is not only loaded: a special register has no address.
 fn built_in_use(op: Op<'_, '_>) -> Result<(), (String, String)> {
     let Some(pointer) = ir::result(op) else { return Ok(()) };
     let is_load = |op: Op<'_, '_>| ir::name(op) == "spirv.Load";
@@ -116,16 +115,16 @@ fn class(variable: Op<'_, '_>) -> String {
     ir::inherent(variable, "type").map(|ty| storage_class(&ty.to_string())).unwrap_or_default()
 }
 
-/// The `spirv.module` in which an op stands.
+/// The `spirv.module` that contains an op.
 pub fn around<'c, 'a>(op: Op<'c, 'a>) -> Option<Op<'c, 'a>> {
     ir::parents(op).find(|parent| ir::name(*parent) == "spirv.module")
 }
 
-/// Converts what there is of SPIR-V in a device module, from which the atomics and barriers have gone. False if there is
-/// nothing.
+/// Converts all SPIR-V in a device module whose atomics and barriers have been expanded. Returns false if there is
+/// none.
 ///
 /// # Errors
-/// What MLIR says, and calls of functions that MLIR expects of OpenCL.
+/// MLIR's errors, and an error for each call of a function that MLIR expects from an implementation of OpenCL.
 pub fn convert(device: Op<'_, '_>) -> Result<bool, Errors> {
     if !ir::all(device).into_iter().any(|op| short(op).is_some()) {
         return Ok(false);
@@ -148,7 +147,7 @@ pub fn convert(device: Op<'_, '_>) -> Result<bool, Errors> {
     ir::all(device).into_iter().filter_map(call_of_opencl).collect::<Errors>().or(true)
 }
 
-/// A call of a function that an implementation of OpenCL has.
+/// An error for a call of a function that belongs to an implementation of OpenCL.
 fn call_of_opencl(op: Op<'_, '_>) -> Option<Diagnostic> {
     let callee = ir::inherent(op, "callee").filter(|_| ir::name(op) == "llvm.call")?.to_string();
     callee.contains("__spirv_").then(|| {
@@ -159,11 +158,12 @@ fn call_of_opencl(op: Op<'_, '_>) -> Option<Diagnostic> {
 
 struct Kernel {
     name: String,
-    /// The numbers of threads in a block, one for each dimension.
+    /// The number of threads in a block, for each dimension.
     block: Option<String>,
 }
 
-/// The kernels that a device module declares, by SPIR-V's ops or by the attribute from which MLIR makes these. The ops go.
+/// The kernels that a device module declares, by SPIR-V's ops or by the attribute from which MLIR generates these ops.
+/// The ops are erased.
 fn kernels(device: Op<'_, '_>) -> Vec<Kernel> {
     let function = |op| ir::inherent(op, "fn").map(|name| name.to_string().trim_start_matches('@').to_owned());
     let mut found: Vec<Kernel> = Vec::new();
@@ -194,14 +194,14 @@ fn kernels(device: Op<'_, '_>) -> Vec<Kernel> {
     found
 }
 
-/// The numbers of a list in an attribute, as `[32 : i32, 1 : i32]`.
+/// The numbers of a list in an attribute, such as `[32 : i32, 1 : i32]`.
 fn numbers(attribute: &str) -> Option<String> {
     let (list, _) = attribute.split_once('[')?.1.split_once(']')?;
     Some(list.replace(" : i32", ""))
 }
 
-/// Replaces the built-in variables, and lets MLIR take those that it does not convert for others that it does: the
-/// names of these, and their address spaces.
+/// Replaces the built-in variables, and changes the storage class of variables that MLIR does not convert to one that
+/// it converts. Returns the names of these variables, and their address spaces.
 fn take_variables(device: Op<'_, '_>) -> Vec<(String, u32)> {
     let (variables, others): (Vec<_>, Vec<_>) =
         ir::all(device).into_iter().partition(|op| ir::name(*op) == "spirv.GlobalVariable");
@@ -234,7 +234,7 @@ fn read_registers(address: Op<'_, '_>, name: &str) {
     for load in ir::result(address).into_iter().flat_map(ir::users) {
         let at = Builder::before(load);
         let ty = ir::result(load).expect("a load has a result").r#type();
-        // SAFETY: the type is live, and asked for what vectors have if it is one.
+        // SAFETY: the type is live, and the properties of vectors are read only if it is a vector.
         let (element, vector) = unsafe {
             match mlirTypeIsAVector(ty.to_raw()) {
                 true => (Type::from_raw(mlirShapedTypeGetElementType(ty.to_raw())), true),
@@ -267,8 +267,8 @@ fn read_registers(address: Op<'_, '_>, name: &str) {
     ir::erase(address);
 }
 
-/// Gives the variables the linkage and the address space that they have in PTX, and the alignment that MLIR's accesses need,
-/// for which its packed structures do not ask.
+/// Sets the linkage and the address space of the variables in PTX, and the alignment that MLIR's accesses need but its
+/// packed structures do not have.
 fn place(device: Op<'_, '_>, variables: &[(String, u32)]) {
     let space = |name: &str| variables.iter().find(|(known, _)| known == name).map(|(_, space)| *space);
     for op in ir::all(device) {
@@ -292,14 +292,15 @@ fn place(device: Op<'_, '_>, variables: &[(String, u32)]) {
     }
 }
 
-/// Moves all that a device module holds into a `builtin.module`, which alone MLIR converts from SPIR-V.
+/// Moves the contents of a device module into a `builtin.module`, the only kind of module that MLIR converts from
+/// SPIR-V.
 fn wrap<'c, 'a>(device: Op<'c, 'a>) -> Op<'c, 'a> {
     let block = device.region(0).ok().and_then(|region| region.first_block()).expect("a module has a block");
     let region = Region::new();
     let inner = region.append_block(Block::new(&[]));
     let held = ir::all(device).into_iter().skip(1).filter(|op| op.parent_operation() == Some(device));
     for op in held {
-        // SAFETY: the op is in the module's block, and is put into another one at once.
+        // SAFETY: the op is in the module's block, and is inserted into another block immediately.
         inner.append_operation(unsafe {
             mlirOperationRemoveFromParent(op.to_raw());
             Operation::from_raw(op.to_raw())
@@ -309,19 +310,19 @@ fn wrap<'c, 'a>(device: Op<'c, 'a>) -> Op<'c, 'a> {
     block.append_operation(builder.add_regions([region]).build().expect("the dialect builtin is always loaded"))
 }
 
-/// Moves what `module` holds, and what modules in it hold, in front of another op, and erases it.
+/// Moves the contents of `module` and of nested modules before another op, and erases `module`.
 fn unwrap(module: Op<'_, '_>, before: Op<'_, '_>) {
     for op in ir::all(module).into_iter().skip(1).filter(|op| op.parent_operation() == Some(module)) {
         match ir::name(op) {
             "builtin.module" => unwrap(op, before),
-            // SAFETY: both are live, and neither holds the other's destination.
+            // SAFETY: both ops are live, and neither contains the other's destination.
             _ => unsafe { mlirOperationMoveBefore(op.to_raw(), before.to_raw()) },
         }
     }
     ir::erase(module);
 }
 
-/// Sets an attribute to what a text says.
+/// Sets an attribute to the value of a text.
 fn set(op: Op<'_, '_>, name: &str, text: &str) {
     let value = Builder::before(op).attribute(text);
     // SAFETY: the op and the attribute are live.

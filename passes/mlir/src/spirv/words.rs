@@ -1,4 +1,4 @@
-//! How ops of the SPIR-V dialect are read.
+//! Accessors of ops of the SPIR-V dialect.
 
 use crate::ir::{self, Op};
 
@@ -7,12 +7,12 @@ pub fn short<'c>(op: Op<'c, '_>) -> Option<&'c str> {
     ir::name(op).strip_prefix("spirv.")
 }
 
-/// The storage class of a pointer type, as `!spirv.ptr<i32, Workgroup>`.
+/// The storage class of a pointer type, such as `!spirv.ptr<i32, Workgroup>`.
 pub fn storage_class(pointer: &str) -> String {
     pointer.rsplit_once(", ").map_or("", |(_, class)| class.trim_end_matches('>')).to_owned()
 }
 
-/// What stands in an attribute of the dialect, as `#spirv.scope<Device>`.
+/// The enumerator in an attribute of the dialect, such as `#spirv.scope<Device>`.
 pub fn enumerator(op: Op<'_, '_>, attribute: &str) -> String {
     let text = ir::inherent(op, attribute).map(|value| value.to_string()).unwrap_or_default();
     let inner = text.split_once('<').and_then(|(_, rest)| rest.strip_suffix('>'));

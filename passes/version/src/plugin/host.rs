@@ -1,21 +1,22 @@
-//! The LLVM of the host.
+//! The check of the host's LLVM version.
 
 use std::ffi::c_uint;
 
 use crate::{ALL, MAJOR};
 
-/// A plugin, in the words of its messages.
+/// The names of a plugin in its messages.
 pub struct Plugin {
-    /// The file without its suffix; that of a package has the version of LLVM behind it.
+    /// The name of the file without its suffix. In a package, the version of LLVM is appended.
     pub file: &'static str,
-    /// The crate that it is built from.
+    /// The crate from which the plugin is built.
     pub package: &'static str,
-    /// What the host gives, for the command to lower.
+    /// The kind of input that the command lowers instead of the host.
     pub input: &'static str,
 }
 
 impl Plugin {
-    /// Ends the process, with a message, if its LLVM is another one: its structures and classes are others, too.
+    /// Ends the process with a message if the host has another major version of LLVM, because the structures and
+    /// classes of that version differ.
     pub fn require_host(&self) {
         let host = host_version();
         if host.is_some_and(|[major, ..]| major == MAJOR) {
@@ -37,12 +38,12 @@ impl Plugin {
         eprintln!(
             "error: {file}.so {version} is a plugin for LLVM {MAJOR}, and this program has LLVM {found}\n  help: {help}"
         );
-        // SAFETY: it ends the process, and runs no code of the host, which may be in any state.
+        // SAFETY: the function ends the process, and runs no code of the host, which may be in any state.
         unsafe { libc::_exit(1) };
     }
 }
 
-/// Major, minor and patch version of the host's LLVM; nothing for one that does not say.
+/// The major, minor and patch version of the host's LLVM; `None` if the host does not provide it.
 fn host_version() -> Option<[c_uint; 3]> {
     // SAFETY: the name is a string, and LLVM 16 and later have the function with this signature.
     unsafe {

@@ -1,9 +1,9 @@
-//! What a plugin says of itself.
+//! The structure in which a plugin describes itself.
 
 use std::ffi::{c_char, c_uint};
 
-/// What a host asks a plugin for: `llvm::PassPluginLibraryInfo` and `mlir::PassPluginLibraryInfo` of LLVM 22. They differ in
-/// the callbacks, of type `C`.
+/// The structure that a host requests from a plugin: `llvm::PassPluginLibraryInfo` and `mlir::PassPluginLibraryInfo` of
+/// LLVM 22. The two differ in the callbacks, of type `C`.
 #[repr(C)]
 pub struct PassPluginLibraryInfo<C> {
     api_version: c_uint,
@@ -13,7 +13,8 @@ pub struct PassPluginLibraryInfo<C> {
 }
 
 impl<C> PassPluginLibraryInfo<C> {
-    /// With our name and version. `api_version` is `LLVM_PLUGIN_API_VERSION` or `MLIR_PLUGIN_API_VERSION`.
+    /// The structure with the name and version of this crate. `api_version` is `LLVM_PLUGIN_API_VERSION` or
+    /// `MLIR_PLUGIN_API_VERSION`.
     pub fn new(api_version: c_uint, callbacks: C) -> Self {
         let version = concat!(env!("CARGO_PKG_VERSION"), "\0");
         Self { api_version, name: c"ptx-atomics".as_ptr(), version: version.as_ptr().cast(), callbacks }

@@ -1,6 +1,6 @@
-//! Strings between Rust and a shim.
+//! Strings that Rust and a shim exchange.
 
-/// A string that neither side owns.
+/// A string that is only borrowed, in both directions.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct Text {
@@ -13,10 +13,10 @@ impl Text {
         Self { start: text.as_ptr(), length: text.len() }
     }
 
-    /// Nothing if it is null.
+    /// The string; `None` if the pointer is null.
     ///
     /// # Safety
-    /// The other side has given it, and it is still alive.
+    /// The other side has passed the string, and it is still alive.
     pub unsafe fn get(self) -> Option<String> {
         let bytes = (!self.start.is_null()).then(|| unsafe { std::slice::from_raw_parts(self.start, self.length) })?;
         Some(String::from_utf8_lossy(bytes).into_owned())

@@ -1,4 +1,4 @@
-//! `ptx-atomics-llc`, for toolchains that take the name of an llc.
+//! `ptx-atomics-llc`, for toolchains that expect the name of an llc.
 
 #[path = "../llc.rs"]
 mod llc;

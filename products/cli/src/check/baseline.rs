@@ -1,4 +1,4 @@
-//! Findings that are known, as a file of JSON.
+//! Known findings, as a file of JSON.
 
 use std::{collections::BTreeMap, fs, path::Path};
 
@@ -9,18 +9,18 @@ use ptx_atomics::check::{Severity, View};
 
 use crate::{format, input::cannot};
 
-/// A finding as it stays when lines are added in front of it.
+/// A finding in a form that does not change when lines are added before it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Known {
     file: String,
     kernel: String,
     rule: Option<String>,
-    /// Without the numbers of lines.
+    /// The message, without line numbers.
     message: String,
 }
 
-/// How often each finding is known.
+/// The number of times that each finding is known.
 #[derive(Default)]
 pub struct Baseline(BTreeMap<Known, usize>);
 
@@ -37,26 +37,26 @@ impl Known {
 
 impl Baseline {
     /// # Errors
-    /// The file cannot be read, or is none that [`Self::write`] has written.
+    /// The file cannot be read, or does not have the format of [`Self::write`].
     pub fn read(path: &Path) -> Result<Self, Errors> {
         let text = fs::read_to_string(path).map_err(|error| cannot("read", path, &error))?;
         let known: Vec<Known> = serde_json::from_str(&text).map_err(|error| {
-            let help = "`--write-baseline FILE` writes one";
-            Diagnostic::new(format!("'{}' is no baseline: {error}", path.display())).help(help)
+            let help = "write a baseline by `--write-baseline FILE`";
+            Diagnostic::new(format!("'{}' is not a baseline: {error}", path.display())).help(help)
         })?;
         let mut baseline = Self::default();
         known.into_iter().for_each(|known| *baseline.0.entry(known).or_default() += 1);
         Ok(baseline)
     }
 
-    /// The text of a baseline of findings.
+    /// The text of a baseline with findings.
     pub fn text<'v>(views: impl Iterator<Item = &'v View<'v>>) -> String {
         let mut known: Vec<Known> = views.filter(|view| is_kept(view)).map(Known::of).collect();
         known.sort();
         format::json(&known)
     }
 
-    /// Removes the findings that are known, each as often as it is; how many these are.
+    /// Removes the known findings, each at most as often as it is known, and returns their number.
     pub fn remove(&mut self, views: &mut Vec<View<'_>>) -> usize {
         let before = views.len();
         views.retain(|view| match self.0.get_mut(&Known::of(view)) {
@@ -69,13 +69,13 @@ impl Baseline {
         before - views.len()
     }
 
-    /// How many known findings there were not.
+    /// The number of known findings that the check did not find.
     pub fn left(&self) -> usize {
         self.0.values().sum()
     }
 }
 
-/// What is not checked stays so, and is counted always.
+/// Whether a baseline has the finding. Parts that are not checked stay in every report and count.
 fn is_kept(view: &View<'_>) -> bool {
     view.finding.severity <= Severity::Warning
 }

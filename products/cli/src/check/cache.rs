@@ -1,4 +1,4 @@
-//! Reports that are kept: the report of the same text with the same options is read, and not made again.
+//! A cache of reports: the report of the same text with the same options is read instead of made again.
 
 use std::{
     env, fs,
@@ -22,7 +22,8 @@ struct Entry {
     report: Report,
 }
 
-/// All that decides a report. The whole of it stands in the file, so that no other text has the same report by chance.
+/// All inputs that determine a report. The file has the whole key, so that a collision of hashes does not return the
+/// report of another text.
 #[derive(PartialEq, Eq, Hash, Serialize, Deserialize)]
 struct Key {
     version: String,
@@ -30,7 +31,7 @@ struct Key {
     ptx: String,
 }
 
-/// The report of a check of a text, from a folder if it is there.
+/// The report of a check of a text, from the folder if it has the report.
 pub fn report(folder: &Path, check: &Check<'_>, text: &str) -> Report {
     let key = Key { version: version(), options: check.key(), ptx: text.to_owned() };
     let mut hasher = DefaultHasher::new();
@@ -41,12 +42,12 @@ pub fn report(folder: &Path, check: &Check<'_>, text: &str) -> Report {
         return known.report;
     }
     let entry = Entry { key, report: check.run() };
-    // Another machine, or the next run, may know more than a check that the time limit has cut.
+    // A report that the time limit has cut is not kept: another machine, or the next run, may complete the check.
     if !entry.report.is_stopped()
         && let Err(error) = write(&path, &entry)
     {
         let warning = Diagnostic::new(format!("cannot keep the report in '{}': {error}", path.display()));
-        render::warning(&warning.help("give --cache a folder that can be written, or leave it out"), None);
+        render::warning(&warning.help("give a writable folder by --cache, or omit --cache"), None);
     }
     entry.report
 }
@@ -56,7 +57,7 @@ fn write(path: &Path, entry: &Entry) -> std::io::Result<()> {
     output::write(path, serde_json::to_vec(entry)?)
 }
 
-/// The version, and the program itself: a build of the same version may be another one.
+/// The version, and the time of the program file: another build may have the same version.
 fn version() -> String {
     let program = env::current_exe().and_then(fs::metadata);
     let modified = program.as_ref().ok().and_then(|program| program.modified().ok()?.duration_since(UNIX_EPOCH).ok());

@@ -1,4 +1,4 @@
-//! `ptx-atomics check --ir FILE --ptx FILE`: PTX judged by the IR that it was made of, in text and in lines of JSON.
+//! `ptx-atomics check --ir FILE --ptx FILE`: the comparison of PTX with its IR, as text and as lines of JSON.
 
 use std::{path::Path, process::ExitCode};
 
@@ -49,7 +49,7 @@ fn failed(errors: &Errors, input: Option<&Input>) -> ExitCode {
     ExitCode::FAILURE
 }
 
-/// Prints an error for each operation that is not kept. Effects that no operation asks for come first.
+/// Prints an error for each operation that is not kept. Errors about effects without an operation come first.
 fn errors(judged: &Judged, ir: &Input, ptx: &Input) {
     let lost = judged.operations.iter().filter(|judgement| matches!(judgement.fate, Fate::Lost(_)));
     let (atomics, effects): (Vec<_>, Vec<_>) = lost.partition(|judgement| judgement.is_operation());

@@ -1,4 +1,4 @@
-//! The judgement of PTX by its IR, which LLVM reads in another process.
+//! The comparison of PTX with its IR, which LLVM reads in another process.
 
 use std::sync::LazyLock;
 
@@ -13,7 +13,7 @@ use crate::{cli::CheckArgs, render};
 /// Whether this build reads IR.
 pub const READS_IR: bool = cfg!(feature = "llvm");
 
-/// Judges PTX by IR. Without LLVM, an installed command that has LLVM does it.
+/// Judges PTX by IR. In a build without LLVM, an installed command with LLVM does the work.
 pub fn of(args: &CheckArgs, ir: &Input, language: Language, ptx: &Input) -> Result<Judged, Errors> {
     let mut pair = Pair::new(ir.clone(), ptx.clone());
     pair.language = language;
@@ -24,7 +24,7 @@ pub fn of(args: &CheckArgs, ir: &Input, language: Language, ptx: &Input) -> Resu
     isolated::judge(&pair, |text| render::say(&format!("warning: {text}")))
 }
 
-/// The helper of a program with several threads: the program itself, if it has LLVM.
+/// The helper for a program with several threads: the program itself, if it has LLVM.
 static HELPER: LazyLock<Option<Helper>> = LazyLock::new(|| Helper::this_program().ok());
 
 /// Judges PTX by IR in a program with several threads.

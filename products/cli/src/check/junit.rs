@@ -6,8 +6,8 @@ use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 
 use super::shown::Shown;
 
-/// The kernels by their programs. A kernel fails by the findings that a check fails with; other findings are its output. An input that
-/// cannot be read is an error.
+/// Writes the kernels, grouped by program. A kernel fails by the findings that fail a check; other findings are the
+/// output of its test. An input that cannot be read is an error.
 pub fn suites(all: &[Shown<'_>], errors: &[Diagnostic], is_strict: bool) -> String {
     let mut report = Report::new("ptx-atomics check");
     for (program, modules) in &all.iter().chunk_by(|shown| shown.name().to_owned()) {

@@ -1,4 +1,4 @@
-//! The order of PTX against its IR in words.
+//! The messages about the order of PTX compared with its IR.
 
 use std::io::{self, Write};
 
@@ -10,7 +10,7 @@ use ptx_atomics::{
 use serde::Serialize;
 use strum::EnumMessage;
 
-/// The fate of one operation, for a machine.
+/// The fate of one operation, as JSON.
 #[derive(Serialize)]
 struct JsonLine<'a> {
     function: &'a str,
@@ -21,7 +21,7 @@ struct JsonLine<'a> {
     lines: &'a [u32],
 }
 
-/// The error about an operation that lost something.
+/// The error about an operation that the PTX does not keep.
 pub fn diagnostic(judgement: &Judgement, ptx: &Input) -> Diagnostic {
     let place = judgement.place.as_ref();
     Diagnostic {
@@ -33,7 +33,7 @@ pub fn diagnostic(judgement: &Judgement, ptx: &Input) -> Diagnostic {
     }
 }
 
-/// The instructions that stand for an operation, with their lines.
+/// The instructions that implement an operation, with their lines.
 fn instructions(judgement: &Judgement, ptx: &Input) -> Vec<String> {
     let lines: Vec<&str> = ptx.text().unwrap_or_default().lines().collect();
     let shown = |number: &u32| {
@@ -43,26 +43,26 @@ fn instructions(judgement: &Judgement, ptx: &Input) -> Vec<String> {
     judgement.lines.iter().filter_map(shown).collect()
 }
 
-/// The error that nothing was checked, if that is so.
+/// The error for a comparison that checked no operation.
 pub fn nothing(judged: &Judged, ir: &Input, ptx: &Input) -> Option<Diagnostic> {
     let is_empty = judged.operations.iter().all(|judgement| judgement.fate == Fate::NotJudged);
     let (why, help) = if judged.operations.is_empty() {
-        let help = "give the IR from before its atomics were lowered: then they are inline assembly";
-        (format!("'{}' has no atomics and fences", ir.name()), help)
+        let help = "give the IR before its lowering, which replaces atomics by inline assembly";
+        (format!("'{}' has no atomics or fences", ir.name()), help)
     } else {
         let help = "give the IR from which the PTX was generated, after inlining";
-        (format!("'{}' has none of the functions with atomics", ptx.name()), help)
+        (format!("'{}' lacks the functions that have atomics in the IR", ptx.name()), help)
     };
     let diagnostic =
-        Diagnostic::new(format!("nothing was checked: {why}")).help(format!("{help}; --allow-empty lets it pass"));
+        Diagnostic::new(format!("nothing was checked: {why}")).help(format!("{help}, or accept it by --allow-empty"));
     is_empty.then_some(diagnostic)
 }
 
-/// The whole in a line.
+/// The summary in a line.
 pub fn summary(judged: &Judged) -> String {
     let optimized = match judged.operations.iter().filter(|judgement| judgement.is_optimized).count() {
         0 => String::new(),
-        count => format!(" ({count} as the optimizer may)"),
+        count => format!(" ({count} of them optimized)"),
     };
     let kept = judged.count(|fate| fate == Fate::Kept);
     let lost = judged.count(|fate| matches!(fate, Fate::Lost(_)));
@@ -70,11 +70,11 @@ pub fn summary(judged: &Judged) -> String {
     format!("{all} atomics and fences: {kept} kept{optimized}, {lost} not, {open} not checked")
 }
 
-/// Facts that are no loss, and worth a warning each: first the functions of which the PTX has more atomics.
+/// The warnings about unusual facts that are not losses: first the functions for which the PTX has additional atomics.
 pub fn warnings(judged: &Judged, ptx: &Input) -> Vec<String> {
     let numbers = |lines: &[u32]| lines.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
     let strange = judged.strange.iter().map(|(function, lines)| {
-        format!("in '{function}', the PTX has atomics that the IR has not, on line {}", numbers(lines))
+        format!("in '{function}', the PTX has atomics that the IR lacks, on line {}", numbers(lines))
     });
     let mut warnings: Vec<_> = strange.collect();
     let by_function = || judged.operations.chunk_by(|a, b| a.function == b.function);
@@ -82,8 +82,7 @@ pub fn warnings(judged: &Judged, ptx: &Input) -> Vec<String> {
         let count = of_function.iter().filter(|judgement| judgement.fate == Fate::NotJudged).count();
         let (name, function) = (ptx.name(), &of_function[0].function);
         if count > 0 {
-            warnings
-                .push(format!("'{name}' has no function '{function}', of which {count} operations are not checked"));
+            warnings.push(format!("'{name}' has no function '{function}': {count} operations are not checked"));
         }
     }
     for of_function in by_function() {

@@ -1,4 +1,4 @@
-//! The inputs of a check: PTX, or a program that becomes PTX, and the report of each module.
+//! The inputs of a check: PTX, or a program that is compiled to PTX, and the report of each module.
 
 use std::path::{Path, PathBuf};
 
@@ -24,11 +24,11 @@ use crate::{
 pub struct Program {
     /// The file.
     pub path: PathBuf,
-    /// The text in which findings are shown: PTX or IR. None if it cannot be read.
+    /// The text in which findings are shown: PTX or IR. `None` if the file cannot be read.
     pub input: Option<Input>,
     /// The parts that are not checked because they have errors.
     pub errors: Vec<Diagnostic>,
-    /// Comments that allow findings, and are wrong or allow none.
+    /// Comments that allow findings, but are malformed or match no finding.
     pub warnings: Vec<Diagnostic>,
     pub modules: Vec<Module>,
 }
@@ -41,9 +41,9 @@ pub struct Module {
 
 /// The origin of the lines of the PTX.
 enum Origin {
-    /// The lines are of the input, which names its source; whether the PTX was given.
+    /// The lines are lines of the input, which names its source; the flag is whether the input was given as PTX.
     Ptx(Places, bool),
-    /// IR, whose PTX its reader never has: its name, and the function and the place of each line.
+    /// IR, whose PTX the user does not see: its name, and the function and the place of each line.
     Ir(Option<String>, Vec<Option<(String, Option<Location>)>>),
 }
 
@@ -57,7 +57,8 @@ impl Module {
         Document { program: input.name(), text: input.text().unwrap_or_default(), lines }
     }
 
-    /// Marks the findings that the sources allow. The result has the comments that are wrong, or allow nothing.
+    /// Marks the findings that comments in the sources allow. Returns the comments that are malformed or match no
+    /// finding.
     fn allow(&mut self, input: &Input) -> Vec<Diagnostic> {
         let mut report = std::mem::take(&mut self.report);
         let faults = self.document(input).allow(&mut report);
@@ -86,7 +87,7 @@ pub fn programs(args: &CheckArgs, path: &Path) -> Vec<Program> {
     }
 }
 
-/// Reads and checks the PTX that was made of an IR.
+/// Reads and checks the PTX that a compiler made from an IR.
 pub fn pair(args: &CheckArgs, ptx: &Path) -> Program {
     let failed = |errors: Errors| Program { errors: errors.into_iter().collect(), ..Program::default() };
     let program =
@@ -100,7 +101,7 @@ fn of_program(args: &CheckArgs, program: input::Program) -> Result<Program, Erro
         Kind::Ir(language) => return Ok(Program { path, ..of_ir(args, input, language)? }),
         Kind::Litmus => {
             let message = format!("'{}' is a litmus test", input.name());
-            return Err(Diagnostic::new(message).help("`ptx-atomics litmus` answers it").into());
+            return Err(Diagnostic::new(message).help("give it to `ptx-atomics litmus`").into());
         }
         Kind::Source => {
             let how = Compile::of_check(args);
@@ -115,7 +116,7 @@ fn of_program(args: &CheckArgs, program: input::Program) -> Result<Program, Erro
     if let Some(path) = &args.ir {
         ir = Some(input::read(path)?);
     } else if !judged::READS_IR {
-        // The IR beside the PTX is read if it can be.
+        // The IR next to the PTX is optional: an error in it is ignored.
         ir = None;
     }
     let mut program = Program::default();
@@ -136,7 +137,7 @@ fn of_program(args: &CheckArgs, program: input::Program) -> Result<Program, Erro
     let (errors, mut module) = of_ptx(args, &ptx, judged.as_ref(), !is_source);
     program.warnings.extend(module.iter_mut().flat_map(|module| module.allow(&ptx)));
     if program.errors.is_empty() {
-        // The judge reads the same PTX: an error of the text is reported once.
+        // The judge parses the same PTX: an error of the text is reported once.
         program.errors = errors;
     }
     if let Some(module) = &mut module {
@@ -153,13 +154,13 @@ fn job(args: &CheckArgs, input: Input, language: Language) -> Job {
     job
 }
 
-/// The findings about inline assembly that does more than it declares, each place once.
+/// The findings about inline assembly with undeclared effects, each location once.
 fn assembly<'u>(modules: impl Iterator<Item = &'u Unoptimized>) -> Vec<(String, Finding)> {
     let hidden = modules.flat_map(|module| &module.hidden).map(|(site, message)| {
         let place = site.location.as_ref().map(|at| (at.file.clone(), at.line, at.column));
         (site.function.clone(), place, message)
     });
-    // A function that was inlined several times has its place once.
+    // A function that was inlined several times has a single location.
     let hidden = hidden.unique_by(|(_, place, message)| place.clone().ok_or_else(|| (*message).clone()));
     hidden.map(|(function, place, message)| (function, in_assembly(place, message))).collect()
 }
@@ -185,7 +186,7 @@ fn of_ptx(
     is_given: bool,
 ) -> (Vec<Diagnostic>, Option<Module>) {
     let Some(text) = input.text() else {
-        let error = Diagnostic::new(format!("'{}' is no text", input.name())).help(input::KNOWN_HELP);
+        let error = Diagnostic::new(format!("'{}' is not text", input.name())).help(input::KNOWN_HELP);
         return (vec![error], None);
     };
     let (module, errors) = legality::read(text);
@@ -202,8 +203,8 @@ fn of_ir(args: &CheckArgs, input: Input, language: Language) -> Result<Program, 
     let mut program = Program::default();
     let questions = args.kernels.questions();
     if questions.iter().all(|question| question == Question::Order) {
-        let message = format!("'{}' is IR alone, and order is checked in PTX that was made of it", input.name());
-        program.errors.push(Diagnostic::new(message).help("give the PTX, and the IR by --ir"));
+        let message = format!("the check of order needs PTX, and '{}' is IR", input.name());
+        program.errors.push(Diagnostic::new(message).help("give the IR by --ir, and its PTX by --ptx"));
         return Ok(Program { input: Some(input), ..program });
     }
     for lines in isolated::unoptimized(&job(args, input.clone(), language))? {
@@ -237,7 +238,7 @@ fn report(args: &CheckArgs, check: &Check<'_>, text: &str) -> Report {
     }
 }
 
-/// The check of a module, as the arguments ask for it.
+/// The check of a module with the options of the arguments.
 fn check<'c>(args: &'c CheckArgs, module: &'c Ptx) -> Check<'c> {
     let kernels = &args.kernels;
     let is_text = kernels.format.is_none_or(|format| format == CheckFormat::Text);
@@ -255,7 +256,7 @@ fn check<'c>(args: &'c CheckArgs, module: &'c Ptx) -> Check<'c> {
     }
 }
 
-/// The report of a text of PTX, with all its lines.
+/// The report of a PTX text, with all its lines.
 pub fn in_text(args: &CheckArgs, input: &Input, judged: Option<&Judged>) -> Option<Module> {
     let (_, module) = of_ptx(args, input, judged, true);
     let mut module = module.map(|module| Module { origin: Origin::Ptx(Places::of(""), true), ..module });
@@ -263,7 +264,7 @@ pub fn in_text(args: &CheckArgs, input: &Input, judged: Option<&Judged>) -> Opti
     module
 }
 
-/// The numbers that a user gives for parameters that no kernel has.
+/// The errors about parameters of the command line that no kernel has.
 fn unknown_parameters(args: &CheckArgs, module: &Ptx) -> Vec<Diagnostic> {
     let kernels = module.functions().map(|function| &function.head).filter(|head| head.is_entry);
     let known: Vec<String> =
@@ -274,7 +275,7 @@ fn unknown_parameters(args: &CheckArgs, module: &Ptx) -> Vec<Diagnostic> {
     };
     let wrong = args.kernels.params.iter().filter(|(name, _)| !known.is_empty() && !is_known(name));
     let error = |(name, _): &(String, u64)| {
-        let help = format!("the parameters are {}", known.iter().map(|own| format!("'{own}'")).join(", "));
+        let help = format!("choose a parameter: {}", known.iter().map(|own| format!("'{own}'")).join(", "));
         Diagnostic::new(format!("expected a parameter of a kernel for --param, found '{name}'")).help(help)
     };
     wrong.map(error).collect()

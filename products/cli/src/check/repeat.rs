@@ -8,7 +8,7 @@ use ptx_atomics::memory_model::kernel::shown;
 use super::read::Module;
 use crate::{cli::CheckArgs, input::Kind, run::quoted};
 
-/// Runs the kernel of a module in the launch of a witness.
+/// The command that runs a kernel in the launch of a witness.
 pub fn command(args: &CheckArgs, path: &Path, module: &Module, witness: &Witness) -> String {
     let Witness { launch, seed, .. } = witness;
     let options = [
@@ -29,14 +29,14 @@ pub fn command(args: &CheckArgs, path: &Path, module: &Module, witness: &Witness
     format!("ptx-atomics run {path} {}{like}{twice}{launch}{behind}{flags}", options.collect::<String>())
 }
 
-/// A kernel as `run` finds it: by a shorter word where all kernels of the file are known here.
+/// The `--kernel` argument for a kernel: a short unambiguous word if all kernels of the file are known.
 fn named(args: &CheckArgs, path: &Path, module: &Module, kernel: &str) -> String {
     let has_all = Kind::of_name(path) == Some(Kind::Ptx) && args.kernels.kernel.is_none();
     let names: Vec<_> = module.report.kernels.iter().map(|one| &*one.kernel).filter(|_| has_all).collect();
     word_of(&names, kernel).unwrap_or_else(|| kernel.to_owned())
 }
 
-/// The identifier in a long mangled name, if of these names that one alone has it.
+/// The identifier in a long mangled name, if no other of these names has it.
 fn word_of(names: &[&str], kernel: &str) -> Option<String> {
     const LONG: usize = 60;
     let demangled = shown(kernel);
@@ -48,7 +48,7 @@ fn word_of(names: &[&str], kernel: &str) -> Option<String> {
 /// The last identifier of a demangled name: `run` of `void one::two<three>::run<four>(int)`.
 fn identifier(demangled: &str) -> &str {
     let mut depth = 0usize;
-    // Where the name itself ends: at the first bracket after which only brackets come.
+    // The end of the name itself: the first bracket that is followed only by brackets.
     let mut own = demangled.len();
     for (at, letter) in demangled.char_indices().rev() {
         match letter {
@@ -90,7 +90,8 @@ mod tests {
         let (run, rerun, other) = (long("run"), long("rerun"), long("other"));
         let word = |names: &[&str], kernel: &str| word_of(names, kernel);
         assert_eq!(word(&[&run, &other], &run).as_deref(), Some("run"));
-        // Two have it; nothing is known of the others; the name is short; the only one that has it is another.
+        // Two names have the word; the other names are unknown; the name is short; the only name with the word is
+        // another name.
         assert_eq!(word(&[&run, &rerun], &run), None);
         assert_eq!(word(&[], &run), None);
         assert_eq!(word(&["_Z3runv"], "_Z3runv"), None);

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::shown::Shown;
 use crate::sarif::{Log, physical, uri, whole};
 
-/// The log. `command` gives the command that repeats an execution of a module.
+/// Writes the log. `command` returns the command that repeats an execution of a module.
 pub fn log(
     shown: &[Shown<'_>],
     profile: &str,
@@ -36,7 +36,7 @@ fn rule(rule: Rule) -> Value {
 
 fn result(view: &View<'_>, program: &str, command: &dyn Fn(&Witness) -> Option<String>) -> Value {
     let finding = view.finding;
-    // A finding that is open has no level.
+    // An open finding has no level.
     let (kind, level) = match finding.severity {
         _ if finding.is_not_checked() => ("open", "none"),
         Severity::Error => ("fail", "error"),

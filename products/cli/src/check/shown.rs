@@ -1,4 +1,4 @@
-//! The findings of modules, as their readers have them.
+//! The findings of modules as views for the outputs.
 
 use ptx_atomics::{
     check::{Document, View},
@@ -7,7 +7,7 @@ use ptx_atomics::{
 
 use super::read::{Module, Program};
 
-/// The findings of a module, as their reader has them.
+/// The findings of a module as views.
 pub struct Shown<'m> {
     pub program: &'m Program,
     pub module: &'m Module,

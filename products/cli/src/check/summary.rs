@@ -14,7 +14,7 @@ use ptx_atomics::{
 use super::shown::Shown;
 use crate::cli::CheckArgs;
 
-/// Whether the verdict on a question may be open because of something that is not proved.
+/// The questions whose verdict is open if a proof fails.
 const PROVED: [Question; 2] = [Question::Races, Question::Barriers];
 
 /// The summary of all inputs.
@@ -27,17 +27,18 @@ pub struct Summary {
     unproved: usize,
     not_checked: usize,
     allowed: Vec<String>,
-    /// How many kernels have each verdict, by question.
+    /// The number of kernels with each verdict, by question.
     verdicts: BTreeMap<(Question, Verdict), usize>,
-    /// How many synchronizations and operations each question is about, and how many of them are not decided.
+    /// For each question, the number of synchronizations and operations, and the number of undecided ones.
     counts: BTreeMap<Question, (usize, usize)>,
     /// The kernels and questions that the time limit has cut.
     stopped: Vec<String>,
-    /// Whether a finding may be a fault, or a proof does not hold.
+    /// Whether a finding may be an error, or a proof failed.
     is_open: bool,
-    /// How many findings are of the baseline, and how many of the baseline were not found.
+    /// The number of findings that the baseline has, and the number of the baseline's findings that the check did not
+    /// find.
     pub known: Option<(usize, usize)>,
-    /// The reasons why a file, or a part of it, is not checked.
+    /// The reasons why a file, or a part of a file, is not checked.
     pub errors: Vec<Diagnostic>,
 }
 
@@ -93,19 +94,19 @@ impl Summary {
         }
     }
 
-    /// Whether there is no error; with `is_strict`, nothing that may be one either.
+    /// Whether the report has no error; with `is_strict`, no open finding or failed proof either.
     pub fn is_right(&self, is_strict: bool) -> bool {
         self.errors_found == 0 && self.errors.is_empty() && !(is_strict && self.is_open)
     }
 
-    /// The answers to a question: how many kernels have which verdict.
+    /// The number of kernels with each verdict on a question.
     fn answers(&self, question: Question) -> Option<String> {
         let of: Vec<_> = self.verdicts.iter().filter(|((own, _), _)| *own == question).collect();
         let asked = of.iter().filter(|((_, verdict), _)| !matches!(verdict, Verdict::NotAsked(_)));
         let words = asked.map(|((_, verdict), count)| format!("{count} {verdict}")).join(", ");
         let (thing, open_word) = match question {
             Question::Order => ("operation", "not judged"),
-            _ => ("synchronization", "undecided"),
+            _ => ("synchronization", "open"),
         };
         let counts = match self.counts.get(&question) {
             Some((all @ 1.., open)) => {
@@ -152,7 +153,7 @@ impl Display for Summary {
         ];
         let mut counts = counts.iter().filter(|(count, _)| *count > 0).map(|(count, word)| format!("{count} {word}"));
         let counts = counts.join(", ");
-        let counts = if counts.is_empty() { "nothing found".to_owned() } else { counts };
+        let counts = if counts.is_empty() { "no findings".to_owned() } else { counts };
         write!(f, "{} kernel{}", self.kernels, s(self.kernels))?;
         if self.functions > 0 {
             write!(f, " and {} function{}", self.functions, s(self.functions))?;
@@ -166,6 +167,7 @@ impl Display for Summary {
         if !not_asked.is_empty() {
             write!(f, "; not asked: {not_asked}")?;
         }
-        self.known.map_or(Ok(()), |(known, left)| write!(f, "; of the baseline {known} are there and {left} are not"))
+        self.known
+            .map_or(Ok(()), |(known, left)| write!(f, "; of the baseline, {known} findings remain and {left} are gone"))
     }
 }

@@ -1,4 +1,4 @@
-//! Findings as rustc prints errors, and verdicts as lines.
+//! Findings in the format of rustc's errors, and verdicts as lines.
 
 use std::{collections::HashMap, fmt::Write};
 
@@ -12,10 +12,10 @@ use ptx_atomics::{
 use super::shown::Shown;
 use crate::render::{self, Message};
 
-/// How many lines of findings with the same message are named.
+/// The limit of listed lines of findings with the same message.
 const NAMED: usize = 10;
 
-/// Findings with the same message about other lines of a kernel. An error stands alone.
+/// Findings with the same message about other lines of a kernel. An error is not grouped.
 struct Group<'a> {
     first: &'a View<'a>,
     others: Vec<&'a View<'a>>,
@@ -107,7 +107,7 @@ pub fn verdicts(all: &[Shown<'_>]) -> String {
             };
             let (name, question, verdict) = (shown(&kernel.kernel), answer.question, answer.verdict);
             let _ = writeln!(text, "{}: {name}: {question}: {verdict}{why}", shown_of.name());
-            // The proof of races is the proof of barriers, too.
+            // The proof for races is also the proof for barriers.
             let is_repeated = question == Question::Barriers
                 && kernel.answer(Question::Races).is_some_and(|races| races.assumptions == answer.assumptions);
             let assumptions = answer.assumptions.iter().filter(|_| !is_repeated);

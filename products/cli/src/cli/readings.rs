@@ -3,19 +3,22 @@
 use clap::{Args, ValueEnum};
 use ptx_atomics::memory_model::ptx::readings::{self, Ambiguity, Reading, Readings};
 
-/// How the manual is read.
+/// The readings of the manual that the flags choose.
 #[derive(Args, Clone)]
 pub struct ReadingArgs {
-    /// How the manual is read where it leaves room about asynchronous operations: default (as libraries and compilers rely on
-    /// it), strict (what its text says)
+    /// Reading of the manual where it is ambiguous about asynchronous operations
+    ///
+    /// default: the reading on which libraries and compilers rely. strict: the words of the manual.
     #[arg(long, value_enum, default_value_t = Profile::Default, help_heading = "Asynchronous operations")]
     pub profile: Profile,
-    /// One question read otherwise than in the profile, as 'A2=strict' or 'fence-besides-release=lenient'
+    /// Reading of one question that differs from the profile
+    ///
+    /// Examples: 'A2=strict', 'fence-besides-release=lenient'
     #[arg(long = "reading", value_name = "QUESTION=READING", value_parser = readings::read, help_heading = "Asynchronous operations")]
     pub readings: Vec<(Ambiguity, Reading)>,
 }
 
-/// How the manual is read where it leaves room about asynchronous operations.
+/// The reading of the manual where it is ambiguous about asynchronous operations.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Profile {
     Default,

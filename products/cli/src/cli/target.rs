@@ -8,22 +8,25 @@ use ptx_atomics::{
 
 #[derive(Args, Clone, Default)]
 pub struct SourceArgs {
-    /// The compiler of a source, a clang, an nvcc or a rustc [default: of CUDA the nvcc in CUDA_HOME, CUDA_PATH or the PATH; else, and of
-    /// C and C++, the clang on this LLVM; of Rust a rustc on this LLVM]
+    /// Compiler of a source: a clang, an nvcc or a rustc
+    ///
+    /// [default: for CUDA the nvcc in CUDA_HOME, CUDA_PATH or the PATH, else the clang on this LLVM; for C and C++ the
+    /// clang on this LLVM; for Rust a rustc on this LLVM]
     #[arg(long, value_name = "PROGRAM", help_heading = "Sources")]
     pub cc: Option<String>,
-    /// Flags for it, as -Iinclude -DN=4
+    /// Flags for the compiler, such as -Iinclude -DN=4
     #[arg(last = true, value_name = "FLAGS", help_heading = "Sources")]
     pub flags: Vec<String>,
 }
 
 #[derive(Args, Clone, Default)]
 pub struct TargetArgs {
-    /// The GPU, sm_20 to sm_121f [default: as in the module, or else sm_90]
+    /// The GPU, sm_20 to sm_121f [default: as in the module, else sm_90]
     #[arg(long, value_name = "GPU", value_parser = settings::sm)]
     pub mcpu: Option<Sm>,
-    /// The PTX version, as +ptx86 [default: as in the module, or else the lowest that has the GPU]; a GPU too, as
-    /// +ptx86,+sm_90, which counts where --mcpu is not given
+    /// PTX version, such as +ptx86 [default: as in the module, else the GPU's lowest]
+    ///
+    /// A GPU may follow, such as in +ptx86,+sm_90; it counts if --mcpu is not given.
     #[arg(long, value_name = "FEATURES", value_parser = settings::features)]
     pub mattr: Option<Features>,
 }
@@ -37,13 +40,13 @@ impl TargetArgs {
         self.mattr?.ptx
     }
 
-    /// As the list of options that a module's flag may have.
+    /// The flags as a list of options in the format of a module's flag.
     pub fn options(&self) -> impl Iterator<Item = String> {
         let gpu = self.gpu().map(|sm| format!("mcpu={}", sm.name()));
         gpu.into_iter().chain(self.version().map(|version| format!("mattr=+{}", version.feature())))
     }
 
-    /// The target of the flags, else that of a module, else sm_90.
+    /// The target of the flags; else of the module; else sm_90.
     pub fn target(&self, gpu: Option<Sm>, version: Option<PtxVersion>) -> Result<Target, UnknownTarget> {
         Settings { mcpu: self.gpu(), mattr: self.version(), ..Settings::default() }.target(gpu, version)
     }

@@ -1,36 +1,36 @@
-//! PTX in what nvcc makes for the host: executables, libraries, archives, objects and fat binaries.
+//! The PTX in host files of nvcc: executables, libraries, archives, objects and fat binaries.
 //!
-//! A fat binary is an image of a GPU program for several targets. NVIDIA does not document its form; this is what `fatbinary` of
-//! CUDA 12.9 and 13.5 writes. A header of 16 bytes has a magic number and the length of the entries behind it. The header of an
-//! entry says what it is, for which GPU, how it is compressed, and its length.
+//! A fat binary is an image of a GPU program for several targets. NVIDIA does not document its format; this module
+//! follows the output of `fatbinary` of CUDA 12.9 and 13.5. A header of 16 bytes has a magic number and the length of
+//! the following entries. The header of an entry has its kind, its GPU, its compression, and its length.
 
 use std::io::Read;
 
-/// How the header of a fat binary begins: its magic number, and the version of the form.
+/// The first bytes of the header of a fat binary: the magic number, and the version of the format.
 const MAGIC: [u8; 6] = [0x50, 0xed, 0x55, 0xba, 1, 0];
-/// The bytes of the header of a fat binary, and the least that the header of an entry has.
+/// The size of the header of a fat binary, and the minimal size of the header of an entry.
 const HEADER: usize = 16;
 const ENTRY: usize = 64;
-/// What an entry is that has PTX.
+/// The kind of an entry with PTX.
 const PTX: u16 = 1;
-/// The flags of an entry that is compressed, by LZ4 and by Zstandard.
+/// The flags of a compressed entry, for LZ4 and for Zstandard.
 const LZ4: u64 = 0x2000;
 const ZSTD: u64 = 0x8000;
-/// No PTX is larger: what says so is damaged.
+/// The limit of the size of PTX. An entry with a larger size is damaged.
 const MOST: usize = 1 << 30;
 
 /// The PTX of one entry.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Image {
-    /// The source that it was made of, if that is said.
+    /// The name of its source, if the entry has it.
     pub source: Option<String>,
-    /// The GPU, as 90 for sm_90.
+    /// The GPU, such as 90 for sm_90.
     pub sm: u32,
-    /// Nothing if it is damaged.
+    /// `None` if the entry is damaged.
     pub text: Option<Vec<u8>>,
 }
 
-/// All PTX in a file, in its order.
+/// All PTX in a file, in the order of the file.
 pub fn images(file: &[u8]) -> Vec<Image> {
     let mut images = Vec::new();
     let mut at = 0;
@@ -61,17 +61,17 @@ fn of_entries(mut entries: &[u8]) -> Vec<Image> {
 /// The header of an entry.
 struct Entry {
     kind: u16,
-    /// The bytes of the header.
+    /// The size of the header in bytes.
     header: usize,
-    /// The bytes behind it.
+    /// The size of the content after the header in bytes.
     length: usize,
-    /// How many of these are compressed.
+    /// The size of the compressed part of the content.
     compressed: usize,
     sm: u32,
-    /// Where the name of the source stands in the header, and its length.
+    /// The offset of the source's name in the entry, and its length.
     name: (usize, usize),
     flags: u64,
-    /// The bytes of what was compressed.
+    /// The size of the content after decompression.
     size: usize,
 }
 
@@ -110,13 +110,13 @@ impl Entry {
                 text
             }
         };
-        // It ends with NULs.
+        // The text ends with NULs.
         text.truncate(text.iter().position(|byte| *byte == 0).unwrap_or(text.len()));
         Some(text)
     }
 }
 
-/// A number of so many bytes, the lowest first.
+/// Reads a little-endian number of `BYTES` bytes.
 fn number<const BYTES: usize>(file: &[u8], at: usize) -> Option<u64> {
     let bytes = file.get(at..at.checked_add(BYTES)?)?;
     Some(bytes.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte)))

@@ -1,25 +1,25 @@
-//! What a file is: by what it has in it, and where that does not say, by its name.
+//! The kinds of files, recognized by the content, or else by the name.
 
 use std::path::Path;
 
 use ptx_atomics::{isolated::Language, pass::Input};
 
-/// What a file is.
+/// The kind of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// PTX text.
     Ptx,
-    /// LLVM IR or MLIR, text or not.
+    /// LLVM IR or MLIR, as text or in binary form.
     Ir(Language),
-    /// A source, of which a compiler makes LLVM IR or PTX.
+    /// A source that must be compiled to LLVM IR or PTX.
     Source,
-    /// What may have PTX in it: an executable, a library, an archive, an object, a cubin or a fat binary.
+    /// A binary that may contain PTX: an executable, a library, an archive, an object, a cubin or a fat binary.
     Binary,
     /// A litmus test.
     Litmus,
 }
 
-/// How files begin that are no text.
+/// The first bytes of binary files.
 const MAGIC: [(&[u8], Kind); 7] = [
     (b"BC\xc0\xde", Kind::Ir(Language::Llvm)),
     (b"\xde\xc0\x17\x0b", Kind::Ir(Language::Llvm)),
@@ -30,7 +30,7 @@ const MAGIC: [(&[u8], Kind); 7] = [
     (b"MZ", Kind::Binary),
 ];
 
-/// Words that a text begins with behind its comments, and that nothing else begins with.
+/// The first words of a text after its comments. Each word determines the kind.
 const FIRST: [(&str, Kind); 14] = [
     (".version", Kind::Ptx),
     ("source_filename", Kind::Ir(Language::Llvm)),
@@ -48,7 +48,7 @@ const FIRST: [(&str, Kind); 14] = [
     ("PTX ", Kind::Litmus),
 ];
 
-/// The endings of names. Those of sources are known by `to-llvm-ir.sh`, too.
+/// The extensions of names. `to-llvm-ir.sh` has the extensions of sources, too.
 const ENDINGS: [(&str, Kind); 17] = [
     ("ptx", Kind::Ptx),
     ("ll", Kind::Ir(Language::Llvm)),
@@ -69,17 +69,17 @@ const ENDINGS: [(&str, Kind); 17] = [
     ("litmus", Kind::Litmus),
 ];
 
-/// What a command takes.
+/// The inputs that a command accepts.
 pub const KNOWN_HELP: &str =
     "give a .ptx, .ll, .bc, .mlir, .cu, .rs, .c or .cpp, or a binary or a folder with PTX in it";
 
 impl Kind {
-    /// What a file is, as far as it can be told.
+    /// The kind of a file, if its content or its name determines it.
     pub fn of(input: &Input) -> Option<Self> {
         Self::of_content(input.bytes()).or_else(|| Self::of_name(Path::new(input.name())))
     }
 
-    /// What a name says.
+    /// The kind that a name implies.
     pub fn of_name(path: &Path) -> Option<Self> {
         let ending = path.extension()?.to_str()?;
         ENDINGS.iter().find(|(known, _)| *known == ending).map(|(_, kind)| *kind)
@@ -94,7 +94,7 @@ impl Kind {
     }
 }
 
-/// A text behind the comments that it begins with, of any language.
+/// A text without the comments at its beginning, in any language.
 fn first(mut text: &str) -> &str {
     loop {
         text = text.trim_start();

@@ -1,4 +1,4 @@
-//! How a program of any kind becomes PTX, or LLVM IR.
+//! The compilation of programs of any kind to PTX, or to LLVM IR.
 
 use std::{
     env,
@@ -26,14 +26,14 @@ use crate::{
 /// Compiles kernels to LLVM IR, or to PTX.
 const SCRIPT: &str = include_str!("to-llvm-ir.sh");
 
-/// PTX, and what it is called.
+/// PTX and its name.
 pub struct Ptx {
     pub text: String,
     pub name: String,
 }
 
 impl Ptx {
-    /// What it says.
+    /// Parses the PTX.
     pub fn read<T: FromStr<Err = ModuleErrors>>(&self) -> Result<T, Failure> {
         let (_, errors) = legality::read(&self.text);
         let read = if errors.is_empty() { self.text.parse() } else { Err(ModuleErrors(errors)) };
@@ -46,36 +46,36 @@ impl Ptx {
         })
     }
 
-    /// The file, as errors show it.
+    /// The file for error messages.
     pub fn input(&self) -> Input {
         Input::new(&self.name, self.text.clone().into_bytes())
     }
 }
 
-/// How a source is compiled.
+/// The settings of a compilation.
 pub struct Compile<'a> {
-    /// One module of several.
+    /// The name of one module of several.
     pub module: Option<String>,
-    /// Whether IR is neither optimized nor lowered, except for LLVM's own PTX, and a source gives the PTX that its compiler makes.
-    /// A source that requires the pass is lowered: without the pass it is not a program.
+    /// Whether IR is neither optimized nor lowered, except by LLVM's own PTX backend, and a source yields the PTX of
+    /// its compiler. A source that requires the pass is lowered: without the pass it is not a complete program.
     pub is_unoptimized: bool,
-    /// What the lowering is asked for.
+    /// The options of the lowering.
     pub options: String,
     pub target: &'a TargetArgs,
     pub source: &'a SourceArgs,
 }
 
-/// What a compiler makes of a source.
+/// The output of a compiler for a source.
 #[derive(Clone, Copy, PartialEq, Eq, Display)]
 pub enum Made {
     #[strum(serialize = "LLVM IR")]
     LlvmIr,
-    /// As it stands, without us.
+    /// The PTX of the compiler, without our lowering.
     #[strum(serialize = "PTX")]
     Ptx,
 }
 
-/// What a shell gives for a program that is not there, and our script, too.
+/// The exit status of a shell, and of the script, if a program is missing.
 const NO_PROGRAM: i32 = 127;
 
 impl<'a> Compile<'a> {
@@ -83,12 +83,12 @@ impl<'a> Compile<'a> {
         Self { module: None, is_unoptimized: false, options, target, source }
     }
 
-    /// As `check` reads a program.
+    /// The settings of `check`.
     pub fn of_check(args: &'a CheckArgs) -> Self {
         Self { is_unoptimized: true, ..Self::new(args.options(), &args.target, &args.source) }
     }
 
-    /// The PTX of a program, in which we have lowered the atomics, unless it is PTX already.
+    /// The PTX of a program, with our lowering of its atomics, unless the program is PTX already.
     pub fn ptx(&self, program: &Program) -> Result<Ptx, Failure> {
         let is_ptx = program.kind == Kind::Source && (self.is_unoptimized || !self.has_llvm_ir(&program.path));
         let made = if is_ptx { Made::Ptx } else { Made::LlvmIr };
@@ -130,13 +130,13 @@ impl<'a> Compile<'a> {
                 Ok(Ptx { name: format!("the PTX of {name}"), ..ptx })
             }
             all => {
-                let message = format!("'{name}' has {} modules, and one is expected", all.len());
+                let message = format!("expected one module in '{name}', found {}", all.len());
                 Err((Diagnostic::new(message).into(), None))
             }
         }
     }
 
-    /// Whether the compiler of a source gives LLVM IR, which nvcc does not.
+    /// Whether the compiler of a source generates LLVM IR, which nvcc does not.
     pub fn has_llvm_ir(&self, path: &Path) -> bool {
         match &self.source.cc {
             Some(cc) => !Path::new(cc).file_name().and_then(OsStr::to_str).is_some_and(|name| name.starts_with("nvcc")),
@@ -144,7 +144,7 @@ impl<'a> Compile<'a> {
         }
     }
 
-    /// What a compiler makes of a source; its name is that of the source.
+    /// The output of a compiler for a source, with the name of the source.
     pub fn made(&self, path: &Path, made: Made) -> Result<Input, Errors> {
         let folder = tempfile::tempdir().map_err(|error| cannot("make a folder for", path, &error))?;
         let output = folder.path().join("kernel");
@@ -163,13 +163,13 @@ impl<'a> Compile<'a> {
             let help = "compile it yourself, and give the .ll, the .bc or the .ptx";
             Errors::from(Diagnostic { notes, ..Diagnostic::new(message) }.help(help))
         };
-        // The names of stages are the script's output, and are shown while it runs.
+        // The script prints the names of its stages to standard output, which are shown while it runs.
         command.env("STAGES", "1").stdout(io::stderr()).stdin(Stdio::null());
         let bar = progress::spinner(&format!("compiling '{}' to {made}", path.display()));
         let done = command.output();
         bar.finish_and_clear();
         let done = done.map_err(|error| match error.kind() {
-            ErrorKind::NotFound => fails(": there is no bash in the PATH", Vec::new()),
+            ErrorKind::NotFound => fails(": the PATH has no bash", Vec::new()),
             _ => cannot("compile", path, &error),
         })?;
         if !done.status.success() {
@@ -192,7 +192,7 @@ fn requires_pass(ptx: &Input) -> bool {
     declared.into_iter().any(|function| function.name.starts_with(marker::PREFIX))
 }
 
-/// The script, which takes its arguments.
+/// The script as a command, to which the caller adds arguments.
 fn script() -> Command {
     let mut command = Command::new("bash");
     command.args(["-c", SCRIPT, "to-llvm-ir"]).env("ROOT", kept()).env("SHOWN", kept());
@@ -213,13 +213,14 @@ fn text(input: Input) -> Result<Ptx, Failure> {
     let name = input.name().to_owned();
     match String::from_utf8(input.bytes().to_vec()) {
         Ok(text) => Ok(Ptx { text, name }),
-        Err(_) => Err((Diagnostic::new(format!("'{name}' is no text")).into(), None)),
+        Err(_) => Err((Diagnostic::new(format!("'{name}' is not text")).into(), None)),
     }
 }
 
-/// Where Rust's `core` for the GPU is kept: in the repository that the command was built in, or in the cache of its user.
+/// The folder of Rust's `core` for the GPU: in the repository in which the command was built, or in the cache of the
+/// user.
 fn kept() -> PathBuf {
-    // The folder of builds may be elsewhere.
+    // The folder of builds may be outside of the repository.
     let repository = Path::new(env!("CARGO_MANIFEST_DIR"))
         .ancestors()
         .nth(2)

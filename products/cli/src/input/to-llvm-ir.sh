@@ -1,42 +1,45 @@
 #!/usr/bin/env bash
-# Compiles a kernel for NVIDIA GPUs to LLVM IR by the compilers that people have:
+# Compiles a kernel for NVIDIA GPUs to LLVM IR by installed compilers:
 #   to-llvm-ir.sh INPUT.{rs,cu,c,cpp} OUTPUT.ll [FLAG...]
-# What stands behind the output goes to the compiler. Where a program is missing, the exit status is 127.
-#   ROOT=FOLDER           where `core` for the GPU is kept; of this repository, target/ in it
+# The flags after the output are for the compiler. If a program is missing, the exit status is 127.
+#   ROOT=FOLDER           the folder for `core` for the GPU; in this repository, the subfolder target
 #   CPU=sm_90 PTX=ptx78   the target
-#   OPT=2                 the optimization level; 3 for Rust
-#   SHOWN=.               what stands for ROOT in the names of source files
-#   PLAIN=1               OUTPUT is the PTX that the compiler gives by itself
-#   CC=nvcc               the compiler; else clang, for Rust NVPTX_RUSTC, and for CUDA's PTX the nvcc of CUDA_HOME, of CUDA_PATH or in the
-#                         PATH, or any nvcc without a clang
-#   CUDA_HOME=FOLDER      where CUDA is; else CUDA_PATH, /usr/local/cuda, NVIDIA's packages of a Python in the PATH, and .tools in ROOT
-#   FLAGS=...             more flags for the compiler, between spaces
-#   LLVM=23               the compilers of another LLVM than 22
-#   STAGES=2              the file descriptor for the name of a stage that takes long
-#   NVPTX_RUSTC=rustc     the rustc, or +NAME for a toolchain of rustup; else the first that will do of --rustcs
-# A Rust kernel may use `ptx_atomics_scope` in this repository. --find-rustc names the rustc in use, --rustcs all that it looks for,
-# --find-cuda the folder of CUDA, and --find-nvcc the nvcc of CUDA_HOME, of CUDA_PATH or in the PATH.
+#   OPT=2                 the optimization level; the default is 2, and 3 for Rust
+#   SHOWN=.               the text that replaces ROOT in the names of source files
+#   PLAIN=1               OUTPUT is the PTX that the compiler generates by itself
+#   CC=nvcc               the compiler; the default is clang, NVPTX_RUSTC for Rust, and for CUDA's PTX the nvcc of CUDA_HOME,
+#                         of CUDA_PATH or in the PATH, or any nvcc if clang is missing
+#   CUDA_HOME=FOLDER      the folder of CUDA; the default is CUDA_PATH, /usr/local/cuda, NVIDIA's packages of a Python in
+#                         the PATH, or .tools in ROOT
+#   FLAGS=...             more flags for the compiler, separated by spaces
+#   LLVM=23               the version of LLVM that the compilers are on; the default is 22
+#   STAGES=2              the file descriptor for the names of slow stages
+#   NVPTX_RUSTC=rustc     the rustc, or +NAME for a toolchain of rustup; the default is the first suitable one of
+#                         --rustcs
+# A Rust kernel may use `ptx_atomics_scope` in this repository. --find-rustc prints the rustc in use, --rustcs all
+# candidates, --find-cuda the folder of CUDA, and --find-nvcc the nvcc of CUDA_HOME, of CUDA_PATH or in the PATH.
 set -euo pipefail
-root=${ROOT:?the folder for what is kept}
+root=${ROOT:?the folder for caches}
 input=${1:?usage: scripts/to-llvm-ir INPUT OUTPUT [FLAG...]} output=${2:-}
 flags=("${@:3}")
 cpu=${CPU:-sm_90} ptx=${PTX:-ptx78}
 
-# The compilers of Rust on each LLVM: Debian's and the default one of rustup, or toolchains of rustup; and one to install.
+# The Rust compilers on each LLVM, from Debian, from the default of rustup, or toolchains of rustup; and the toolchain
+# to install.
 llvm=${LLVM:-22}
 case $llvm in
   22) rustcs="/usr/bin/rustc rustc" toolchain=1.98.0 ;;
   23) rustcs="+1.99.0 +nightly-2026-10-15" toolchain=1.99.0 ;;
-  *) echo "error: LLVM is '$llvm', not 22 or 23" >&2; exit 2 ;;
+  *) echo "error: expected LLVM=22 or LLVM=23, found '$llvm'" >&2; exit 2 ;;
 esac
 
-# missing WHAT HOW: says which program is missing, and how to get it.
+# missing PROGRAM ADVICE: prints the name of a missing program, and advice on its installation.
 missing() {
-  echo "error: there is no $1 in the PATH; $2" >&2
+  echo "error: the PATH has no $1; $2" >&2
   exit 127
 }
 
-# A rustc on this LLVM that has the sources of its `core` beside it.
+# Prints a rustc on this LLVM with the sources of its `core`.
 rustc_with_core() {
   local rustc
   for rustc in ${CC:-${NVPTX_RUSTC:-$rustcs}}; do
@@ -48,17 +51,18 @@ rustc_with_core() {
     fi
   done
   missing "rustc on LLVM $llvm with the sources of its core" \
-    "\`rustup toolchain install $toolchain -c rust-src\` installs one, which NVPTX_RUSTC=+$toolchain names"
+    "install one by \`rustup toolchain install $toolchain -c rust-src\`, and set NVPTX_RUSTC=+$toolchain"
 }
 
 rust() {
   local rustc library
-  command -v flock >/dev/null || missing flock "the package util-linux has it"
+  command -v flock >/dev/null || missing flock "install the package util-linux"
   rustc=$(rustc_with_core)
   library=$("$rustc" --print sysroot)/lib/rustlib/src/rust/library
   export RUSTC_BOOTSTRAP=1
   local target=(--edition 2024 --target nvptx64-nvidia-cuda -C panic=abort --cap-lints allow)
-  # Rust 1.99 and newer want `core` built for the same GPU; here one serves all, since none of it depends on the GPU.
+  # Rust 1.99 and newer require a `core` for the same GPU. A single `core` suffices here, since no code in it depends on
+  # the GPU.
   [ "$llvm" -lt 23 ] || target+=(-C unsafe-allow-abi-mismatch=target-cpu)
   local core
   core="${CARGO_TARGET_DIR:-$root/target}/nvptx-core/$("$rustc" -V | tr -c 'a-zA-Z0-9.\n' -)"
@@ -69,7 +73,7 @@ rust() {
     echo "compiling the core of $("$rustc" -V) for GPUs, which is done once" >&"${STAGES:-2}"
     local crate=(-C opt-level=3 --crate-type rlib -Zforce-unstable-if-unmarked --out-dir "$core" -L "$core")
     "$rustc" "${target[@]}" "${crate[@]}" --crate-name core "$library/core/src/lib.rs"
-    # A crate that uses core asks for compiler_builtins, of which kernels need nothing.
+    # A crate that uses core needs compiler_builtins, but kernels use no function of it.
     echo '#![feature(compiler_builtins)] #![compiler_builtins] #![no_std]' |
       "$rustc" "${target[@]}" "${crate[@]}" --crate-name compiler_builtins -
     touch "$core/done"
@@ -91,11 +95,11 @@ rust() {
     --remap-path-prefix "$root=${SHOWN:-.}" ${FLAGS:-} "${flags[@]}" "$(realpath "$input")" 2> >(grep -v '^warning: unstable feature' >&2)
 }
 
-# A clang on this LLVM, by either name, or the one that was asked for.
+# Prints a clang on this LLVM, by either name, or the clang that CC names.
 clang_on_llvm() {
   local clang
   if [ -n "${CC:-}" ]; then
-    command -v "$CC" || missing "'$CC'" "CC names it"
+    command -v "$CC" || missing "'$CC'" "name another compiler by CC or --cc"
     return
   fi
   for clang in "clang-$llvm" clang; do
@@ -104,10 +108,10 @@ clang_on_llvm() {
       return
     fi
   done
-  missing "clang $llvm" "the package clang-$llvm of the distribution, or of https://apt.llvm.org, has it"
+  missing "clang $llvm" "install the package clang-$llvm of the distribution or of https://apt.llvm.org"
 }
 
-# The rest of clang's command line is the language.
+# Compiles with clang. The arguments are flags for the language.
 clang() {
   local clang emit=(-emit-llvm)
   clang=$(clang_on_llvm)
@@ -117,19 +121,19 @@ clang() {
     "${flags[@]}" "$(realpath "$input")"
 }
 
-# The folders that may have CUDA: each has `include`. NVIDIA's packages for Python have one folder for all of CUDA 13, and one for each part of
-# CUDA 12.
+# Prints the folders that may have CUDA: each has `include`. NVIDIA's packages for Python have a single folder for all
+# of CUDA 13, and separate folders for the parts of CUDA 12.
 cudas() {
   printf '%s\n' "${CUDA_HOME:-}" "${CUDA_PATH:-}" /usr/local/cuda
   local python
   for python in $(type -ap python3 python); do
     "$python" -c 'import nvidia; [print(path + part) for path in nvidia.__path__ for part in ("/cu13", "/cuda_runtime")]' 2>/dev/null || true
   done
-  # The second one is for nvcc, and lacks headers that clang wants.
+  # The second folder is for nvcc, and lacks headers that clang needs.
   printf '%s\n' "$root/.tools/cuda-12.9/sdk" "$root/.tools/cuda-13.5/nvidia/cu13"
 }
 
-# cuda FILE: the first of them that has a file.
+# cuda FILE: prints the first folder of CUDA that has the file.
 cuda() {
   local folder
   while read -r folder; do
@@ -141,7 +145,7 @@ cuda() {
   return 1
 }
 
-# The nvcc that a user has chosen: the one in a named folder of CUDA, or the one in the PATH.
+# Prints the nvcc that a user has chosen: the nvcc in a named folder of CUDA, or the nvcc in the PATH.
 chosen_nvcc() {
   local folder
   for folder in "${CUDA_HOME:-}" "${CUDA_PATH:-}"; do
@@ -155,19 +159,19 @@ chosen_nvcc() {
 
 wheels="nvidia-cuda-runtime nvidia-cuda-crt nvidia-cuda-cccl nvidia-curand nvidia-cuda-nvcc nvidia-nvvm"
 
-# CUDA by clang. It wants all headers in one folder, but for those that -isystem names.
+# Compiles CUDA by clang. clang needs all headers in one folder, except the headers that -isystem names.
 cuda_by_clang() {
   local folder part without=
   clang_on_llvm >/dev/null
   local language=(-x cuda --cuda-device-only "--cuda-gpu-arch=$cpu" "--cuda-feature=+$ptx" -std=c++17 -Wno-unknown-cuda-version
     --no-cuda-version-check)
-  # Who names a folder does not mean another one.
+  # If the user names a folder, the script uses no other folder.
   if [ -n "${CUDA_HOME:-}" ] && [ ! -r "$CUDA_HOME/include/cuda_runtime.h" ]; then
-    echo "error: CUDA_HOME is '$CUDA_HOME', and $CUDA_HOME/include/cuda_runtime.h cannot be read; name another folder, or none" >&2
+    echo "error: CUDA_HOME is '$CUDA_HOME', and $CUDA_HOME/include/cuda_runtime.h cannot be read; name another folder, or unset CUDA_HOME" >&2
     exit 127
   fi
   if folder=$(cuda include/cuda_runtime.h); then
-    # clang includes a header of cuRAND that no kernel needs: an empty one is found where CUDA has none.
+    # clang includes a header of cuRAND that no kernel needs: an empty header replaces it if CUDA lacks it.
     empty=$(mktemp -d)
     trap 'rm -r "$empty"' EXIT
     touch "$empty/curand_mtgp32_kernel.h"
@@ -188,18 +192,18 @@ cuda_by_clang() {
 }
 
 missing_cuda() {
-  echo "error: there are no $1 in CUDA_HOME, in /usr/local/cuda, or in a Python of the PATH; \`python3 -m pip install $wheels\` installs them" >&2
+  echo "error: cannot find the $1 in CUDA_HOME, in /usr/local/cuda, or in a Python of the PATH; install them by \`python3 -m pip install $wheels\`" >&2
   exit 127
 }
 
-# CUDA by nvcc, which makes PTX alone. For what its headers name of the host, it wants a host's compiler.
+# Compiles CUDA by nvcc, which generates only PTX. nvcc needs a host compiler for the host's types in its headers.
 cuda_by_nvcc() {
   local nvcc=${CC:-} folder
   if [ -z "$nvcc" ]; then
-    nvcc=$(chosen_nvcc) || { folder=$(cuda bin/nvcc) && nvcc=$folder/bin/nvcc; } || missing nvcc "\`python3 -m pip install $wheels\` installs it"
+    nvcc=$(chosen_nvcc) || { folder=$(cuda bin/nvcc) && nvcc=$folder/bin/nvcc; } || missing nvcc "install it by \`python3 -m pip install $wheels\`"
   fi
   if [ -z "${PLAIN:-}" ]; then
-    echo "error: nvcc makes no LLVM IR; a clang on LLVM $llvm does" >&2
+    echo "error: nvcc generates no LLVM IR; name a clang on LLVM $llvm" >&2
     exit 127
   fi
   folder=$(dirname "$(dirname "$(realpath "$(command -v "$nvcc" || echo "$nvcc")")")")
@@ -209,7 +213,7 @@ cuda_by_nvcc() {
   command "$nvcc" -x cu "-arch=$cpu" -std=c++17 -lineinfo "${cccl[@]}" -ptx -o "$output" ${FLAGS:-} "${flags[@]}" "$(realpath "$input")"
 }
 
-# Which of the two.
+# Chooses the compiler of CUDA.
 cuda_by() {
   local cc=${CC:-}
   case ${cc##*/} in
@@ -219,10 +223,10 @@ cuda_by() {
   esac
 }
 
-# libstdc++'s <atomic>, up to C++17, needs of the host only what glibc's headers say of its word size.
+# The flags for libstdc++'s <atomic>. Up to C++17, it needs only glibc's headers about the word size of the host.
 libstdcxx() {
   local version host
-  command -v g++ >/dev/null || missing g++ "the package g++ has it, and with it <atomic>"
+  command -v g++ >/dev/null || missing g++ "install the package g++, which also has <atomic>"
   version=$(g++ -dumpversion) host=$(g++ -dumpmachine)
   echo "-D__x86_64__ -isystem /usr/include/c++/$version -isystem /usr/include/$host/c++/$version -idirafter /usr/include/$host"
 }
@@ -241,5 +245,5 @@ case "$input" in
     # shellcheck disable=SC2086
     clang "${freestanding[@]}" -std=gnu++17 -fno-exceptions -fno-rtti $headers
     ;;
-  *) echo "error: '$input' is none of .rs, .cu, .c, .cpp, .cc" >&2; exit 2 ;;
+  *) echo "error: expected a file .rs, .cu, .c, .cpp or .cc, found '$input'" >&2; exit 2 ;;
 esac

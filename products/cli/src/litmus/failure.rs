@@ -5,7 +5,7 @@ use ptx_atomics::{
     pass::{Diagnostic, Input, Location},
 };
 
-/// An error of the reader, which counts characters; what renders errors counts bytes.
+/// Converts an error of the reader, which counts characters, to a diagnostic, which counts bytes.
 pub fn diagnostic(error: Error, text: &str, input: &Input) -> Diagnostic {
     let line = text.lines().nth(error.line.saturating_sub(1)).unwrap_or_default();
     let before = line.chars().take(error.column.saturating_sub(1)).map(char::len_utf8).sum::<usize>();

@@ -1,4 +1,4 @@
-//! `ptx-atomics litmus --from-source`: programs in scoped C++, lowered, with the outcomes of both.
+//! `ptx-atomics litmus --from-source`: programs in scoped C++ that are lowered, with the outcomes of source and PTX.
 
 use std::path::Path;
 
@@ -26,7 +26,7 @@ use ptx_atomics::memory_model::report::{OUTCOMES, first_rows, why};
 
 use crate::{cli::LitmusArgs, input};
 
-/// What is printed, and whether every program ends only as its source may.
+/// The output, and whether the PTX of every program has only outcomes of its source.
 pub fn run(args: &LitmusArgs, path: &Path, limits: Limits) -> Result<(String, bool), Errors> {
     let sources = read(path)?;
     let target = args.target.target(None, None).map_err(|error| Diagnostic::new(error.to_string()))?;
@@ -49,7 +49,7 @@ pub fn run(args: &LitmusArgs, path: &Path, limits: Limits) -> Result<(String, bo
 pub fn read(path: &Path) -> Result<Vec<Source>, Errors> {
     let input = input::read(path)?;
     let Ok(text) = std::str::from_utf8(input.bytes()) else {
-        return Err(Diagnostic::new(format!("'{}' is no text", input.name())).into());
+        return Err(Diagnostic::new(format!("'{}' is not text", input.name())).into());
     };
     sources(text).map_err(|error| {
         let place = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
@@ -65,7 +65,7 @@ fn compare(
     mapping: &Mapping<'_>,
     limits: Limits,
 ) -> Result<(String, bool), Errors> {
-    // The values are those of what is accessed.
+    // The values have the types of their variables.
     let typed = typed(&source.program, ModelType::U32);
     let lowered = typed.and_then(|program| Ok((mapping.translate(&program)?, program)));
     let (program, typed) = lowered.map_err(|error| Diagnostic::new(format!("{}: {error}", source.name)))?;
@@ -83,19 +83,19 @@ fn compare(
     Ok((format!("{source}\n{litmus}\n{table}{}: {verdict}\n\n", source.name), kept))
 }
 
-/// The verdict in words, and whether the lowered program keeps what the source says.
+/// The verdict in words, and whether the lowered program keeps the outcomes of the source.
 fn verdict(admitted: &SourceOutcomes, found: &Outcomes) -> (String, bool) {
     let wrong = found.states.iter().filter(|state| !admitted.outcomes.states.contains(state)).count();
     let open = (!found.speculative.is_subset(&admitted.outcomes.states)).then_some(Limit::ThinAir);
     match (&admitted.race, admitted.outcomes.unknown.or(found.unknown).or(open)) {
-        (Some(_), _) => ("undefined: it races, so that every outcome is allowed".into(), true),
+        (Some(_), _) => ("undefined: the source races, so that every outcome is allowed".into(), true),
         (None, Some(limit)) => (format!("unknown: {}", why(limit)), false),
-        (None, None) if wrong > 0 => (format!("not kept: {wrong} outcomes that the source does not have"), false),
-        (None, None) => ("kept: every outcome is one of the source".into(), true),
+        (None, None) if wrong > 0 => (format!("not kept: {wrong} outcomes that the source lacks"), false),
+        (None, None) => ("kept: the source has every outcome".into(), true),
     }
 }
 
-/// The outcomes of either, and which of the two has each.
+/// The outcomes of source and PTX, and which of the two programs has each outcome.
 fn table(program: &Program, source: &States, lowered: &States, most: usize) -> String {
     let layout = Layout::new(program);
     let registers = layout.registers().iter().map(|&(thread, register)| {

@@ -1,4 +1,4 @@
-//! Kernels as litmus tests: sources of any language that becomes PTX, with the words of a test in their comments or in flags.
+//! Kernels as litmus tests: sources in any language that compiles to PTX, with a test in their comments or in flags.
 
 use std::{
     fs,
@@ -22,7 +22,7 @@ use crate::{
     input::{self, Compile, Failure, Kind, cannot, read},
 };
 
-/// Tests of a kernel, and the file that has their words.
+/// Tests of a kernel, and the file that has them.
 struct Words {
     tests: Vec<Test>,
     input: Input,
@@ -38,7 +38,7 @@ impl Words {
     }
 }
 
-/// The tests of a kernel: of its file, and of the other files that it is made of.
+/// The tests in the file of a kernel, and in the other source files of the kernel.
 pub fn tests(
     args: &LitmusArgs,
     path: &Path,
@@ -68,8 +68,8 @@ pub fn tests(
     }
     words.iter_mut().flat_map(|of| &mut of.tests).for_each(|test| test.extend(flags.clone()));
     if errors.is_empty() && words.iter().flat_map(|of| &of.tests).all(|test| !test.has_threads()) {
-        let help = "say it in a comment, as in `// litmus: thread P0 = producer(data) @ cta 0`, or by --thread";
-        let message = format!("'{}' does not say which functions run", input.name());
+        let help = "name them in a comment, such as `// litmus: thread P0 = producer(data) @ cta 0`, or by --thread";
+        let message = format!("'{}' does not name the functions that run", input.name());
         return Err((Diagnostic::new(message).help(help).into(), None));
     }
     let several = words.iter().map(|of| of.tests.len()).sum::<usize>() > 1;
@@ -97,8 +97,8 @@ pub fn tests(
     if errors.is_empty() { Ok(found) } else { Err(whole(errors)) }
 }
 
-/// The other source files of a module, as the modules of a Rust crate or the headers of a program in C: those that stand in the
-/// folder of its file, or below.
+/// The other source files of a module, such as the modules of a Rust crate or the headers of a program in C: the files
+/// in the folder of the module's file, or below it.
 fn others(kernels: &Kernels, path: &Path) -> Vec<PathBuf> {
     let Ok(path) = fs::canonicalize(path) else { return Vec::new() };
     let folder = path.parent().unwrap_or(&path);
@@ -106,7 +106,7 @@ fn others(kernels: &Kernels, path: &Path) -> Vec<PathBuf> {
     files.filter(|file| file.starts_with(folder) && *file != path).unique().collect()
 }
 
-/// What the flags say, as words of a test.
+/// The test that the flags describe.
 fn flags(args: &LitmusArgs) -> Result<Test, Failure> {
     let threads = args.threads.iter().map(|words| format!("thread {words}"));
     let binds = args.binds.iter().map(|words| format!("bind {words}"));
@@ -118,7 +118,7 @@ fn flags(args: &LitmusArgs) -> Result<Test, Failure> {
         args.declare.iter().cloned().chain(threads).chain(binds).chain(conditions).chain(never).collect();
     let mut all = Test::default();
     let mut errors = Vec::new();
-    // Threads are counted over all lines.
+    // Threads are numbered over all lines.
     match Test::of_words(&lines.join("\n")) {
         Ok(tests) => tests.into_iter().for_each(|test| all.extend(test)),
         Err(litmus::Errors(found)) => errors.extend(found.into_iter().map(|error| {
@@ -129,7 +129,7 @@ fn flags(args: &LitmusArgs) -> Result<Test, Failure> {
     if errors.is_empty() { Ok(all) } else { Err((errors.into(), None)) }
 }
 
-/// Errors in the words of a test; those of flags stand nowhere.
+/// Diagnostics for errors in a test; an error in a flag has no location.
 fn diagnostics(litmus::Errors(errors): litmus::Errors, input: &Input) -> Errors {
     let text = String::from_utf8_lossy(input.bytes()).into_owned();
     let one = |error: litmus::Error| match error.line {

@@ -1,4 +1,5 @@
-//! The documents that are open, and the two threads that judge them: one says at once what takes no search, the other searches.
+//! The open documents, and the two threads that judge them: the first thread reports the results that need no search,
+//! and the second thread searches.
 
 use std::{
     collections::HashMap,
@@ -20,21 +21,21 @@ use lsp_types::{
 use super::document::{Document, How, Said};
 use crate::cli::LspArgs;
 
-/// Deep conditions and many threads of a test are recursions of the search.
+/// The search recurses for deep conditions and many threads of a test.
 const STACK: usize = 64 << 20;
 
-/// Takes messages to the editor.
+/// Sends messages to the editor.
 type Outbox = dyn Fn(Message) + Send + Sync;
 
-/// The newest version of each document, by its name.
+/// The newest version of each document, by its URI.
 #[derive(Clone, Default)]
 struct Open(Arc<Mutex<HashMap<String, Arc<Document>>>>);
 
-/// The documents that are open.
+/// The open documents and the threads that judge them.
 pub struct Desk {
     open: Open,
     outbox: Arc<Outbox>,
-    /// Nothing where no thread could be started.
+    /// `None` if no thread could be started.
     work: Option<Sender<Arc<Document>>>,
 }
 
@@ -53,7 +54,7 @@ impl Desk {
         Self { open, outbox, work }
     }
 
-    /// Takes a new version.
+    /// Adds a new version of a document.
     pub fn put(&self, document: Document) {
         let document = Arc::new(document);
         let old = self.open.all().insert(document.uri.to_string(), document.clone());
@@ -65,7 +66,7 @@ impl Desk {
         self.open.all().get(uri.as_str()).cloned()
     }
 
-    /// Takes a document away, with all that was said of it.
+    /// Removes a document, with its diagnostics.
     pub fn close(&self, uri: Uri) {
         let mut all = self.open.all();
         if let Some(old) = all.remove(uri.as_str()) {
@@ -77,16 +78,16 @@ impl Desk {
 
 impl Open {
     fn all(&self) -> MutexGuard<'_, HashMap<String, Arc<Document>>> {
-        // No change of the map is left half done.
+        // No code panics in the middle of a change of the map.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Judges documents, one after the other, and hands them on.
+/// A thread's loop that judges documents, one after another, and passes them to the next thread.
 struct Worker {
     how: How,
     open: Open,
-    /// Gone with the server.
+    /// The outbox, which ends with the server.
     outbox: Weak<Outbox>,
     next: Option<Sender<Arc<Document>>>,
 }
@@ -94,14 +95,14 @@ struct Worker {
 impl Worker {
     fn run(&self, documents: &Receiver<Arc<Document>>) {
         for document in documents.iter().filter(|document| !document.is_outdated()) {
-            // A mistake of ours costs what would be said, and not the server.
+            // A panic in the checks loses the diagnostics of a document, but does not stop the server.
             let judged = catch_unwind(AssertUnwindSafe(|| (document.language.judge)(&document, &self.how)));
             judged.into_iter().for_each(|said| self.say(&document, said));
             self.next.iter().for_each(|next| drop(next.send(document.clone())));
         }
     }
 
-    /// Says it of the newest version, and of no other.
+    /// Sends the diagnostics of a version, unless a newer version exists.
     fn say(&self, document: &Arc<Document>, said: Vec<Said>) {
         let _all = self.open.all();
         if let Some(outbox) = self.outbox.upgrade().filter(|_| !document.is_outdated()) {

@@ -1,4 +1,4 @@
-//! A version of a document, and what was said of it.
+//! A version of a document, with its diagnostics.
 
 use std::{
     ops::Range,
@@ -26,33 +26,33 @@ pub struct Document {
     said: Mutex<Vec<Said>>,
 }
 
-/// What is done with texts of a language.
+/// The functions of the server for a language.
 pub struct Language {
-    /// Its name in the protocol, and the ending of its files.
+    /// The name of the language in the protocol, and the extension of its files.
     pub name: &'static str,
-    /// What is to be said of a document, within a time; without one, what takes no search.
+    /// The diagnostics of a document, within a time limit; without a limit, the diagnostics that need no search.
     pub judge: fn(&Document, &How) -> Vec<Said>,
-    /// What is said of a place.
+    /// The text about an offset of a document.
     pub hover: fn(&str, usize) -> Option<About>,
 }
 
-/// A piece of a text, and what is said of it as markdown.
+/// A range of a text, and a text about it in markdown.
 pub type About = (Range<usize>, String);
 
-/// How documents are judged.
+/// The settings of the checks.
 pub struct How {
     pub readings: ReadingArgs,
-    /// How long searches may take; nothing if there are none.
+    /// The time limit of searches; `None` without searches.
     pub time: Option<Duration>,
 }
 
-/// A diagnostic, and what would mend it.
+/// A diagnostic, and its remedy.
 pub struct Said {
     pub diagnostic: Diagnostic,
     pub fix: Option<Fix>,
 }
 
-/// Edits of the document, and what they do in words.
+/// Edits of the document, with a title.
 #[derive(Clone)]
 pub struct Fix {
     pub title: String,
@@ -71,13 +71,13 @@ impl Document {
         Self { uri, version, language, text: Text::new(text), is_outdated, said }
     }
 
-    /// The path of the file, if it is one.
+    /// The path of the file, if the document is a file.
     pub fn path(&self) -> Option<PathBuf> {
         let is_file = self.uri.scheme().is_some_and(|scheme| scheme.as_str().eq_ignore_ascii_case("file"));
         is_file.then(|| self.uri.path().as_estr().decode().into_string_lossy().into_owned().into())
     }
 
-    /// Ends what goes on for this version.
+    /// Stops the work on this version.
     pub fn outdate(&self) {
         self.is_outdated.store(true, Relaxed);
     }
@@ -86,14 +86,14 @@ impl Document {
         self.is_outdated.load(Relaxed)
     }
 
-    /// A stop that strikes when there is a newer version.
+    /// A stop that takes effect when there is a newer version.
     pub fn stop(&self) -> Stop {
         Stop::never().or_when(self.is_outdated.clone())
     }
 
-    /// What was said of it last.
+    /// The last diagnostics of this version.
     pub fn said(&self) -> MutexGuard<'_, Vec<Said>> {
-        // What is said is put in at once, and is whole.
+        // The list is replaced in a single step, so that it is complete even after a panic.
         self.said.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,4 +1,5 @@
-//! What an instruction of PTX orders, what asks for it, and what it costs: all as the tables of the other rooms have it.
+//! Hover texts for instructions of PTX: their ordering, the operations that they implement, and their cost. The data
+//! are the tables of other crates.
 
 use itertools::Itertools;
 use ptx_atomics::hazards::EventKind;
@@ -21,19 +22,19 @@ use strum::EnumMessage;
 
 use super::document::About;
 
-/// What is said of modifiers.
+/// The modifiers that a hover text has, with their titles.
 const SAID: [(ModifierKind, &str); 4] = [
     (ModifierKind::Semantics, "semantics"),
     (ModifierKind::Scope, "scope"),
     (ModifierKind::Space, "state space"),
-    (ModifierKind::Completion, "completion by"),
+    (ModifierKind::Completion, "completion mechanism"),
 ];
 
-/// What is said of what is neither atomic nor volatile.
+/// The text about an access that is neither atomic nor volatile.
 const WEAK: &str =
-    "Weak: it orders nothing, and races with what another thread does there unless something else orders the two.";
+    "Weak: it orders nothing, and races with conflicting accesses of other threads unless other operations order them.";
 
-/// What is said of the instruction at a place. Of what neither touches nor orders memory, nothing.
+/// The text about the instruction at an offset; `None` for an instruction that neither accesses nor orders memory.
 pub fn hover(text: &str, offset: usize) -> Option<About> {
     let (statements, _) = statements(text);
     let sm = statements.iter().find_map(target);
@@ -71,13 +72,13 @@ fn target(statement: &Statement<'_>) -> Option<Sm> {
     }
 }
 
-/// A function with one instruction.
+/// A module with a function that has a single instruction.
 fn alone(instruction: &str, head: &str) -> Module {
     let text = format!(".version 9.2\n.target sm_90\n{head} f() {{\n{instruction};\n}}");
     Module::read_partly(&text).0
 }
 
-/// What is said of an instruction that is modelled; nothing if what it orders is not known.
+/// The text about an instruction that is modelled; `None` if its ordering is unknown.
 fn of_sequence(sequence: &Sequence, text: &str, sm: Option<Sm>) -> Option<Vec<String>> {
     let instruction = sequence.instructions().next()?;
     let step = step(instruction)?;
@@ -93,12 +94,12 @@ fn of_sequence(sequence: &Sequence, text: &str, sm: Option<Sm>) -> Option<Vec<St
     Some([Some(order), rows, cost, Some(requirement)].into_iter().flatten().collect())
 }
 
-/// What an operation orders, and where it is.
+/// The ordering and the scope of an operation.
 fn order(op: &AtomicOp, written: Option<Scope>) -> String {
     let what = op.ordering.get_documentation().unwrap_or_default();
     let scope = match (op.scope, written) {
         (SyncScope::Threads(scope), Some(written)) if written != scope => {
-            format!(", scope `{written}`, which is as good as `{scope}` here")
+            format!(", scope `{written}`, which is equivalent to `{scope}` here")
         }
         (SyncScope::Threads(scope), _) => format!(", scope `{scope}`"),
         (SyncScope::SingleThread, _) => String::new(),
@@ -107,7 +108,7 @@ fn order(op: &AtomicOp, written: Option<Scope>) -> String {
     format!("`{}`{scope}{space}: {what}", op.ordering)
 }
 
-/// The rows of the ABI with an instruction in them, each as what asks for it in LLVM IR.
+/// The rows of the ABI that contain the instruction. Each row is shown as the operation in LLVM IR.
 fn rows(op: &AtomicOp, step: Step) -> Option<String> {
     let sequences = ABI.iter().flat_map(|row| row.sequences.iter().map(move |steps| (row, *steps)));
     let mut lines = sequences.filter(|(_, steps)| steps.contains(&step)).map(|(row, steps)| {
@@ -115,10 +116,11 @@ fn rows(op: &AtomicOp, step: Step) -> Option<String> {
         format!("- `{}`, row {}: `{}`", in_llvm_ir(&asked), row.name(), steps.iter().join(" "))
     });
     let lines = lines.join("\n");
-    (!lines.is_empty()).then(|| format!("What asks for it, by NVIDIA's ABI:\n{lines}"))
+    (!lines.is_empty()).then(|| format!("Operations that use it, by NVIDIA's ABI:\n{lines}"))
 }
 
-/// An operation of a row's kind: this one, or one of which a fence may be a part.
+/// An operation of a row's kind: the operation itself, or for a fence an operation whose sequence may contain the
+/// fence.
 fn asked(op: &AtomicOp, kind: RowKind) -> Operation {
     let access = Access::new(Space::Generic, Type::I32);
     match (op.operation, kind) {
@@ -137,7 +139,7 @@ fn in_llvm_ir(op: &AtomicOp) -> String {
     llvm_ir::instructions(op, &spelling).lines().next().unwrap_or_default().to_owned()
 }
 
-/// The step of a row that an instruction is.
+/// The step of a row that an instruction implements.
 fn step(instruction: &Instruction) -> Option<Step> {
     match instruction {
         Instruction::Fence(fence) => Some(Step::Fence(fence.sem.unwrap_or(FenceSem::AcqRel))),
@@ -151,7 +153,7 @@ fn step(instruction: &Instruction) -> Option<Step> {
     }
 }
 
-/// The machine code, if it was measured.
+/// The measured machine code, if the instruction was measured.
 fn cost(instruction: &Instruction, sequence: &Sequence, sm: Sm) -> Option<String> {
     let family = Family::of(sm)?;
     let sass = Sass::of(instruction, ResultUse::Read, family)?;
@@ -160,30 +162,30 @@ fn cost(instruction: &Instruction, sequence: &Sequence, sm: Sm) -> Option<String
     let notes = Note::of_sequence(sequence, family).filter_map(|note| Some(format!("; {}", note.get_message()?)));
     let (all, version, notes) = (sass.opcodes().len(), family.assembler(), notes.collect::<String>());
     Some(format!(
-        "On {sm}, ptxas {version} makes of it `{sass}`; memory instructions: {all}, barriers among them: {barriers}{notes}."
+        "On {sm}, ptxas {version} generates `{sass}`; memory instructions: {all}, barriers among them: {barriers}{notes}."
     ))
 }
 
-/// What the table of mnemonics says.
+/// The text about an instruction that is not modelled, from the table of mnemonics.
 fn of_other(row: &Mnemonic, mnemonic: &str, instruction: &syntax::Instruction<'_>) -> Vec<String> {
     let memory = row.memory.iter().map(|memory| documented(memory.get_documentation())).join("; ");
     let does = match (row.reads, row.writes) {
         (true, true) => "It reads and writes",
         (true, false) => "It reads",
         (false, true) => "It writes",
-        (false, false) => "It concerns caches alone, of",
+        (false, false) => "It affects only caches, of",
     };
-    let private = if is_private(mnemonic) { " No other thread can write there." } else { "" };
+    let private = if is_private(mnemonic) { " No other thread can write this memory." } else { "" };
     let memory = (!memory.is_empty()).then(|| format!("{does} {memory}.{private}"));
     let order = row.order.map(|order| format!("It orders {}.", documented(order.get_documentation())));
-    let later = "It is asynchronous: it goes on behind the instructions that follow, until something waits for it.";
+    let later = "It is asynchronous: it may run while later instructions execute, until a thread waits for it.";
     let words = |(kind, name): &(ModifierKind, &str)| {
         let own = instruction.modifiers.iter().map(|word| word.text).filter(|word| ModifierKind::of(word) == *kind);
         let own = own.map(|word| format!("`{word}`")).join(" and ");
         (!own.is_empty()).then(|| format!("{name} {own}"))
     };
     let modifiers = SAID.iter().filter_map(words).join(", ");
-    let modifiers = (!modifiers.is_empty()).then(|| format!("Its words: {modifiers}."));
+    let modifiers = (!modifiers.is_empty()).then(|| format!("Its modifiers: {modifiers}."));
     let form = Asynchronous::read(instruction).ok();
     let requirement = form.map(|form| format!("It needs {}.", form.requirement()));
     [memory, order, row.is_asynchronous.then(|| later.to_owned()), modifiers, requirement]
@@ -192,14 +194,14 @@ fn of_other(row: &Mnemonic, mnemonic: &str, instruction: &syntax::Instruction<'_
         .collect()
 }
 
-/// What the documentation of a word says, as a part of a sentence.
+/// The documentation of a term, as a part of a sentence.
 fn documented(text: Option<&'static str>) -> String {
     let text = text.unwrap_or_default().trim_end_matches('.');
     let first = text.chars().next().map(|first| first.to_lowercase().to_string()).unwrap_or_default();
     first + text.get(1..).unwrap_or_default()
 }
 
-/// The proxies through which the check takes an instruction to access memory.
+/// The proxies through which an instruction accesses memory in the model of the check.
 fn proxies(instruction: &str) -> Vec<String> {
     let kernels = ptx_atomics::hazards::read(&alone(instruction, ".visible .entry"));
     let events = kernels.iter().flat_map(|kernel| &kernel.blocks).flat_map(|block| &block.events);

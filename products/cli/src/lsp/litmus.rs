@@ -1,4 +1,4 @@
-//! What is said of litmus tests: errors of their text, and what the memory model answers.
+//! The diagnostics of litmus tests: errors of their text, and the answer of the memory model.
 
 use lsp_types::{Diagnostic, DiagnosticRelatedInformation, DiagnosticSeverity as Severity, Location, Range};
 use ptx_atomics::memory_model::report::{Question, Subject, TestReport, word};
@@ -29,14 +29,14 @@ pub fn judge(document: &Document, how: &How) -> Vec<Said> {
     said
 }
 
-/// An error of the reader, which counts from 1.
+/// A diagnostic for an error of the reader, which counts from 1.
 fn wrong(document: &Document, severity: Severity, error: &Error) -> Said {
     let line = u32::try_from(error.line).unwrap_or(u32::MAX);
     let range = document.text.behind(line, error.column.saturating_sub(1));
     diagnostic(range, severity, error.message.clone(), None)
 }
 
-/// The answer, at the condition.
+/// The answer, at the line of the condition.
 fn answer(document: &Document, TestReport { answer, text, .. }: &TestReport) -> Said {
     let (_, rest) = text.split_once('\n').unwrap_or_default();
     let race = answer.race.as_ref().map(|race| {
@@ -51,7 +51,7 @@ fn answer(document: &Document, TestReport { answer, text, .. }: &TestReport) -> 
     diagnostic(document.text.words(condition(document.text.as_str())), Severity::INFORMATION, message, race)
 }
 
-/// The line of the condition, from 1: the last that begins as one.
+/// The line of the condition, from 1: the last line that begins like a condition.
 fn condition(text: &str) -> u32 {
     let words =
         [Quantifier::Exists, Quantifier::NotExists, Quantifier::Forall].map(|quantifier| quantifier.to_string());

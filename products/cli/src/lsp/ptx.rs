@@ -1,4 +1,4 @@
-//! What is said of PTX: errors of its text, and what `check` finds.
+//! The diagnostics of PTX: errors of its text, and the findings of `check`.
 
 use clap::Parser;
 use lsp_types::{
@@ -19,10 +19,10 @@ use crate::{
     input::{self, IR_OF_TRITON},
 };
 
-/// Where the sections stand that rules are from.
+/// The address of the manual, whose sections define the rules.
 const MANUAL: &str = "https://docs.nvidia.com/cuda/parallel-thread-execution/";
 
-/// The source of the message.
+/// The name of the source of diagnostics.
 pub const SOURCE: &str = "ptx-atomics";
 
 pub fn judge(document: &Document, how: &How) -> Vec<Said> {
@@ -48,12 +48,12 @@ pub fn judge(document: &Document, how: &How) -> Vec<Said> {
     errors.chain(views).collect()
 }
 
-/// The IR that a document was made of, as its name says.
+/// The IR from which a compiler made a document, found by the name of the document.
 fn ir(document: &Document) -> Option<Input> {
     input::read(&input::beside(&document.path()?, &[IR_OF_TRITON, "ll"])?).ok()
 }
 
-/// What `check` is told of a document.
+/// The arguments of `check` for a document.
 fn arguments(document: &Document, how: &How) -> CheckArgs {
     let Command::Check(mut args) = Cli::parse_from(["ptx-atomics", "check", "document"]).command else {
         unreachable!("`check` is the command that was parsed")
@@ -78,7 +78,8 @@ fn said(document: &Document, view: &View<'_>) -> Said {
     let help = view.help.iter().map(|help| format!("help: {help}"));
     let message = [view.message.clone()].into_iter().chain(notes).chain(help).collect::<Vec<_>>().join("\n");
     let first = view.first.as_ref().map(|first| related(&document.uri, document.text.words(first.line)));
-    // The place of an operation is in the IR, and an instruction for it, if there is one, in the document.
+    // The operation has a place in the IR. If an instruction implements the operation, the instruction has a place in
+    // the document.
     let (line, message) = match (&view.finding.operation, view.finding.sites.first()) {
         (Some(operation), site) => {
             let place = view.place.as_ref().map(|place| format!("{place}: ")).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! The messages of an editor, and what each is answered.
+//! The messages of an editor, and their answers.
 
 use std::{
     collections::HashMap,
@@ -29,7 +29,7 @@ static LANGUAGES: [Language; 2] = [
     Language { name: "litmus", judge: litmus::judge, hover: |_, _| None },
 ];
 
-/// Does what a notification says; what is none of its kind is left.
+/// Handles a notification; parameters of another type are an error.
 type Noted = fn(&Desk, Value) -> serde_json::Result<()>;
 /// Answers a request.
 type Answered = fn(&Desk, Value) -> serde_json::Result<Value>;
@@ -47,7 +47,7 @@ const REQUESTS: [(&str, Answered); 2] = [
     ("textDocument/codeAction", |desk, params| answer(params, |params| actions(desk, &params))),
 ];
 
-/// Serves until the editor ends it; whether it did so in the order of the protocol.
+/// Serves until the editor ends the server. Returns whether the editor did so in the order of the protocol.
 pub fn serve(args: &LspArgs, connection: &Connection) -> Result<bool, String> {
     let (id, _) = connection.initialize_start().map_err(|error| error.to_string())?;
     let version = Some(env!("CARGO_PKG_VERSION").to_owned());
@@ -56,7 +56,7 @@ pub fn serve(args: &LspArgs, connection: &Connection) -> Result<bool, String> {
     let result = serde_json::to_value(result).map_err(|error| error.to_string())?;
     connection.initialize_finish(id, result).map_err(|error| error.to_string())?;
     let sender = connection.sender.clone();
-    // An editor that has gone hears nothing.
+    // If the editor has gone, the message is dropped.
     let outbox = move |message| drop(sender.send(message));
     let desk = Desk::new(args, Arc::new(outbox));
     for message in &connection.receiver {
@@ -88,7 +88,7 @@ fn capabilities() -> ServerCapabilities {
 
 fn note(desk: &Desk, Notification { method, params }: Notification) {
     if let Some((_, noted)) = NOTIFICATIONS.iter().find(|(name, _)| *name == method) {
-        // A notification has no answer, not even that it is wrong.
+        // A notification has no answer, not even for an error.
         let _ = catch_unwind(AssertUnwindSafe(|| noted(desk, params)));
     }
 }
@@ -96,7 +96,7 @@ fn note(desk: &Desk, Notification { method, params }: Notification) {
 fn respond(desk: &Desk, Request { id, method, params }: Request) -> Response {
     let error = |code: ErrorCode, message: String| Response::new_err(id.clone(), code as i32, message);
     let Some((_, answered)) = REQUESTS.iter().find(|(name, _)| *name == method) else {
-        return error(ErrorCode::MethodNotFound, format!("there is no '{method}' here"));
+        return error(ErrorCode::MethodNotFound, format!("the server has no method '{method}'"));
     };
     match catch_unwind(AssertUnwindSafe(|| answered(desk, params))) {
         Ok(Ok(result)) => Response::new_ok(id.clone(), result),
@@ -113,7 +113,7 @@ fn answer<P: DeserializeOwned, R: Serialize>(params: Value, of: impl FnOnce(P) -
     serde_json::to_value(of(serde_json::from_value(params)?))
 }
 
-/// A document of a language that is known by the editor's word, or by the ending of its name.
+/// Opens a document whose language the editor names, or whose name has a known extension.
 fn open(desk: &Desk, DidOpenTextDocumentParams { text_document }: DidOpenTextDocumentParams) {
     let (_, ending) = text_document.uri.as_str().rsplit_once('.').unwrap_or_default();
     let of = |name: &str| LANGUAGES.iter().find(|language| language.name == name);
@@ -123,7 +123,7 @@ fn open(desk: &Desk, DidOpenTextDocumentParams { text_document }: DidOpenTextDoc
 }
 
 fn change(desk: &Desk, DidChangeTextDocumentParams { text_document, content_changes }: DidChangeTextDocumentParams) {
-    // Each change is the whole text.
+    // Each change has the whole text.
     if let (Some(old), Some(last)) = (desk.get(&text_document.uri), content_changes.into_iter().next_back()) {
         desk.put(Document::new(text_document.uri, text_document.version, old.language, last.text));
     }
@@ -138,7 +138,7 @@ fn hovered(desk: &Desk, params: &HoverParams) -> Option<Hover> {
     Some(Hover { contents, range: Some(document.text.range(span)) })
 }
 
-/// The insertions that were proposed for what is wrong in a range.
+/// The fixes of diagnostics in a range.
 fn actions(desk: &Desk, CodeActionParams { text_document, range, .. }: &CodeActionParams) -> Vec<CodeActionOrCommand> {
     let Some(document) = desk.get(&text_document.uri) else { return Vec::new() };
     let meets = |other: Range| other.start.line <= range.end.line && range.start.line <= other.end.line;
@@ -158,7 +158,7 @@ fn actions(desk: &Desk, CodeActionParams { text_document, range, .. }: &CodeActi
     actions.collect()
 }
 
-#[allow(clippy::mutable_key_type)] // The map is that of the protocol's types.
+#[allow(clippy::mutable_key_type)] // The map has the type of the protocol.
 fn changes(uri: &Uri, edits: Vec<lsp_types::TextEdit>) -> HashMap<Uri, Vec<lsp_types::TextEdit>> {
     HashMap::from([(uri.clone(), edits)])
 }

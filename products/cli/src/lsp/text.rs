@@ -1,10 +1,10 @@
-//! A text with places as the protocol counts them: lines from 0, and within a line units of UTF-16.
+//! A text with positions in the units of the protocol: lines from 0, and UTF-16 units within a line.
 
 use std::ops;
 
 use lsp_types::{Position, Range};
 
-/// A text, and where its lines begin.
+/// A text, and the offsets of its lines.
 pub struct Text {
     text: String,
     starts: Vec<usize>,
@@ -20,14 +20,15 @@ impl Text {
         &self.text
     }
 
-    /// A line without its end, by its number from 0; behind the last one, the empty end of the text.
+    /// The range of a line without its end, by its number from 0; after the last line, the empty range at the end of
+    /// the text.
     fn line(&self, number: usize) -> ops::Range<usize> {
         let start = self.starts.get(number).copied().unwrap_or(self.text.len());
         let end = self.starts.get(number + 1).copied().unwrap_or(self.text.len());
         start..start + self.text[start..end].trim_end_matches(['\n', '\r']).len()
     }
 
-    /// The place of a byte; what is behind the text is its end.
+    /// The position of a byte; an offset after the text is the end of the text.
     pub fn position(&self, offset: usize) -> Position {
         let offset = (0..=offset.min(self.text.len())).rev().find(|at| self.text.is_char_boundary(*at)).unwrap_or(0);
         let line = self.starts.partition_point(|start| *start <= offset) - 1;
@@ -35,7 +36,7 @@ impl Text {
         Position::new(number(line), number(units))
     }
 
-    /// The byte at a place; what is behind a line is its end.
+    /// The offset of a position; a position after a line is the end of the line.
     pub fn offset(&self, place: Position) -> usize {
         let line = self.line(place.line as usize);
         let mut units = 0;
@@ -46,17 +47,17 @@ impl Text {
         line.start + before.map(char::len_utf8).sum::<usize>()
     }
 
-    /// The place of a piece.
+    /// The range of a span of bytes.
     pub fn range(&self, span: ops::Range<usize>) -> Range {
         Range::new(self.position(span.start), self.position(span.end.max(span.start)))
     }
 
-    /// What stands on a line, by its number from 1; of what has no line, the first one.
+    /// The range of the text in a line, by its number from 1; without such a line, the range in the first line.
     pub fn words(&self, number: u32) -> Range {
         self.behind(number, 0)
     }
 
-    /// The same from a number of characters on.
+    /// The range of the text in a line after a number of characters.
     pub fn behind(&self, number: u32, characters: usize) -> Range {
         let line = self.line((number as usize).saturating_sub(1));
         let skipped = self.text[line.clone()].chars().take(characters).map(char::len_utf8).sum::<usize>();
@@ -65,7 +66,8 @@ impl Text {
         self.range(start..start + rest.trim().len())
     }
 
-    /// Where whole lines are put in front of a line, by its number from 1, and these lines; each is indented as that line `like`.
+    /// The position of an insertion of whole lines before a line, by its number from 1, and the inserted text, with the
+    /// indentation of line `like`.
     pub fn insertion(&self, number: u32, like: u32, words: &str) -> (Position, String) {
         let at = self.starts.get((number as usize).saturating_sub(1)).copied();
         let model = &self.text[self.line((like as usize).saturating_sub(1))];
@@ -88,14 +90,14 @@ mod tests {
 
     #[test]
     fn places_count_units_of_utf16() {
-        // The letter has two bytes and one unit, the sign four bytes and two units.
+        // The letter has two bytes and one unit; the sign has four bytes and two units.
         let text = Text::new("ä\u{1d11e}x\r\n\ty\n".to_owned());
         let cases = [(0, 0, 0), (2, 0, 1), (6, 0, 3), (7, 0, 4), (9, 1, 0), (10, 1, 1), (12, 2, 0)];
         for (offset, line, character) in cases {
             let place = Position::new(line, character);
             assert_eq!((text.position(offset), text.offset(place)), (place, offset));
         }
-        // Within a sign, behind a line, behind the text.
+        // Offsets within a sign, after a line, and after the text.
         assert_eq!(text.position(4), Position::new(0, 1));
         assert_eq!([(0, 2), (0, 99), (9, 9)].map(|(line, at)| text.offset(Position::new(line, at))), [2, 7, 12]);
         assert_eq!(text.position(99), Position::new(2, 0));

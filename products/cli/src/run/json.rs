@@ -1,4 +1,4 @@
-//! What runs found, as one JSON array.
+//! The results of runs, as one JSON array.
 
 use ptx_atomics::{check::json::Access, ptx::launch::shown};
 use serde::Serialize;
@@ -9,10 +9,10 @@ use crate::format;
 #[derive(Serialize)]
 struct Run<'a> {
     file: &'a str,
-    /// The line of the comment that says it; nothing if none does.
+    /// The line of the comment with the run; `None` without a comment.
     line: Option<u32>,
     launches: Vec<Launch<'a>>,
-    /// What nobody has asked for.
+    /// The parts of the launch that the command chose.
     chosen: Vec<String>,
     seeds: usize,
     instructions: u64,
@@ -37,7 +37,7 @@ struct Launch<'a> {
 #[derive(Serialize)]
 struct JsonFault<'a> {
     kind: String,
-    /// `wrong`, `warning`, or `unknown` where it is the run that cannot go on.
+    /// `wrong`, `warning`, or `unknown` if the run cannot continue.
     level: &'static str,
     kernel: &'a str,
     message: &'a str,
@@ -58,7 +58,7 @@ struct Condition<'a> {
 
 #[derive(Serialize)]
 struct Error<'a> {
-    /// Of PTX, from 1.
+    /// The line of the PTX, from 1.
     line: Option<u32>,
     message: &'a str,
 }

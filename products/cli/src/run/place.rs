@@ -1,4 +1,4 @@
-//! Where findings are shown: in the source, where its file is found, or else in the PTX.
+//! The locations of findings: in the source if its file is found, or else in the PTX.
 
 use ptx_atomics::execute::Site;
 use ptx_atomics::pass::{Input, Location};
@@ -23,7 +23,7 @@ impl RunPtx {
         self.source(site).map(|source| source.place).or_else(|| self.line(site.at))
     }
 
-    /// By which calls the code of an instruction is where it is, in words.
+    /// The calls by which the code of an instruction was inlined, in words.
     pub fn inlined(&self, site: &Site) -> Option<String> {
         self.source(site)?.inlined
     }
@@ -39,7 +39,7 @@ impl RunPtx {
         (at.line > 0).then(|| Location { file: self.input.name().to_owned(), line: at.line, column: at.column })
     }
 
-    /// The place of an instruction in a source that is there.
+    /// The location of an instruction in a source file that exists.
     fn source(&self, site: &Site) -> Option<Sourced> {
         sourced(&self.places, site.at.line)
     }

@@ -1,4 +1,4 @@
-//! From the arguments of the command to what is run.
+//! The preparation of a run from the arguments of the command.
 
 use std::{fs, path::Path};
 
@@ -22,14 +22,14 @@ use crate::{
     progress,
 };
 
-/// What is run.
+/// The module and the plans of a run.
 pub struct Prepared {
     pub ptx: RunPtx,
     pub module: Module,
     pub plans: Vec<Plan>,
 }
 
-/// Where files stand that the command line names.
+/// The folder of files that the command line names.
 const HERE: &str = "";
 
 pub fn prepare(args: &RunArgs) -> Result<Prepared, Failure> {
@@ -73,7 +73,7 @@ pub fn prepare(args: &RunArgs) -> Result<Prepared, Failure> {
     Ok(Prepared { ptx: RunPtx::new(ptx.input()), module, plans })
 }
 
-/// What the comments of a file say; what is no text has none.
+/// The comments of a file; a binary file has none.
 fn comments(input: &Input, folder: &Path) -> Result<Comments, Errors> {
     Comments::read(input.text().unwrap_or_default(), folder).map_err(|wrong| at_lines(input, wrong))
 }
@@ -85,7 +85,7 @@ fn folder(path: &Path) -> &Path {
 fn wrong_usage(args: &RunArgs) -> Result<(), Errors> {
     let message = match () {
         () if !args.source.flags.is_empty() && !input::is_compiled(&args.path) => {
-            format!("the flags behind -- are for a compiler, and '{}' is compiled by none", args.path.display())
+            format!("the flags after -- are for a compiler, and '{}' is not a source", args.path.display())
         }
         () if !args.print.is_empty() && args.format != RunFormat::Text => "--print is for --format text".to_owned(),
         () => return Ok(()),
@@ -93,7 +93,7 @@ fn wrong_usage(args: &RunArgs) -> Result<(), Errors> {
     Err(Diagnostic::new(message).into())
 }
 
-/// What the command line says.
+/// The launch that the command line describes.
 fn flags(args: &RunArgs) -> Result<Said, Errors> {
     let mut errors = Errors::new();
     let (mut arguments, mut expect) = (Vec::new(), Vec::new());
@@ -106,7 +106,7 @@ fn flags(args: &RunArgs) -> Result<Said, Errors> {
     errors.or(Said { kernel: args.kernel.clone(), size: args.size(), arguments, expect, ..Said::default() })
 }
 
-/// The last launch of a plan once more, as a dependent one.
+/// The last launch of a plan again, as a dependent launch.
 fn second(plan: &Plan) -> Option<Planned> {
     plan.launches.last().map(|last| Planned { dependent: true, ..last.clone() })
 }
@@ -119,17 +119,17 @@ fn at_lines(input: &Input, wrong: Vec<Wrong>) -> Errors {
     wrong.into_iter().map(at).collect::<Vec<_>>().into()
 }
 
-/// Adds what is written, and looks whether all that is named exists and fits.
+/// Adds the outputs, and checks that all named objects exist and fit.
 fn complete(args: &RunArgs, module: &Module, plans: &mut [Plan]) -> Result<(), Errors> {
     let mut errors = Errors::new();
     let is_known = |plan: &Plan, name: &str| plan.named(module, name).is_some();
     let unknown = |plan: &Plan, name: &str, what: &str| {
         let names: Vec<_> = plan.buffers.iter().map(|buffer| &*buffer.name).collect();
         let help = match names.is_empty() {
-            true => "name a buffer by --arg, as 'out:f32[1024]'".to_owned(),
+            true => "name a buffer by --arg, such as 'out:f32[1024]'".to_owned(),
             false => format!("the buffers are {}", names.join(", ")),
         };
-        Diagnostic::new(format!("{what}: there is no buffer and no variable '{name}'")).help(help)
+        Diagnostic::new(format!("{what}: expected a buffer or a variable, found '{name}'")).help(help)
     };
     for plan in plans.iter() {
         for expectation in &plan.expect {
@@ -152,8 +152,8 @@ fn complete(args: &RunArgs, module: &Module, plans: &mut [Plan]) -> Result<(), E
     match plans {
         [plan] => plan.out.extend(args.out.iter().cloned()),
         all if !args.out.is_empty() => {
-            let message = format!("--out is for one run, and the comments of the file say {}", all.len());
-            errors.push(Diagnostic::new(message).help("choose one by --kernel"));
+            let message = format!("--out needs a single run, and the comments of the file describe {} runs", all.len());
+            errors.push(Diagnostic::new(message).help("choose a run by --kernel"));
         }
         _ => {}
     }

@@ -1,4 +1,4 @@
-//! The command that repeats one of many seeds.
+//! The command that repeats a run with one of many seeds.
 
 use std::env;
 
@@ -14,7 +14,7 @@ pub fn command(seed: u64) -> String {
 
 fn of(arguments: impl Iterator<Item = String>, seed: u64) -> String {
     let all: Vec<String> = arguments.collect();
-    // What stands behind `--` is for a compiler.
+    // The arguments after `--` are for a compiler.
     let end = all.iter().position(|argument| argument == "--").unwrap_or(all.len());
     let (options, behind) = all.split_at(end);
     let mut words = vec!["ptx-atomics".to_owned()];

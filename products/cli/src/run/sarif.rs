@@ -1,4 +1,4 @@
-//! What runs found, as a log in SARIF.
+//! The findings of runs, as a log in SARIF.
 
 use ptx_atomics::execute::FaultKind;
 use ptx_atomics::pass::Diagnostic;

@@ -1,4 +1,4 @@
-//! Launches that follow each other and share buffers, as a file in TOML says it:
+//! Launches that follow each other and share buffers, described by a file in TOML:
 //!
 //! ```toml
 //! [buffers.data]
@@ -99,7 +99,7 @@ impl Word {
 }
 
 impl Words {
-    /// As flags of the command have it.
+    /// The value in the format of the command's flags.
     fn text(&self) -> String {
         match self {
             Self::One(word) => word.text(),
@@ -112,9 +112,9 @@ impl Words {
     }
 }
 
-/// Reads a file, whose files are beside it.
+/// Reads a description. The files that it names are in its folder.
 pub fn read(input: &Input, module: &Module, folder: &Path) -> Result<Plan, Errors> {
-    let text = input.text().ok_or_else(|| Diagnostic::new(format!("'{}' is no text", input.name())))?;
+    let text = input.text().ok_or_else(|| Diagnostic::new(format!("'{}' is not text", input.name())))?;
     let at = |place: usize, why: String| {
         let before = text.get(..place).unwrap_or_default();
         let line = before.matches('\n').count() as u32 + 1;
@@ -148,7 +148,7 @@ pub fn read(input: &Input, module: &Module, folder: &Path) -> Result<Plan, Error
 }
 
 fn buffer(plan: &mut Plan, name: &str, table: &BufferTable, folder: &Path) -> Result<(), String> {
-    let unknown = |name: &str| format!("unknown type '{name}'; the known ones are {}", element::names());
+    let unknown = |name: &str| format!("unknown type '{name}'; the known types are {}", element::names());
     let ty = table.ty.as_ref().map(|name| element::named(name).ok_or_else(|| unknown(name))).transpose()?;
     let fill = table.init.as_ref().map_or(Ok(Fill::Zero), |init| Fill::read(&init.text()))?;
     let (ty, content) = fill.content(ty, table.count, folder)?;
@@ -218,11 +218,11 @@ mod tests {
         check("launch = []", Err("'k.toml' has no launch; help: add a table [[launch]]"));
         check(
             "[[launch]]\nkernel = \"x\"",
-            Err("k.toml:1: 'x' is the name of no kernel, or of several; there are k, none"),
+            Err("k.toml:1: expected the name of one kernel, found 'x'; the kernels are k, none"),
         );
         check(
             "\n[[launch]]\nkernel = \"k\"\nargs = [7]",
-            Err("k.toml:2: kernel 'k': it has 2 parameters, and 1 is given"),
+            Err("k.toml:2: kernel 'k': the kernel has 2 parameters, and 1 is given"),
         );
     }
 }

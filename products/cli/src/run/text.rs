@@ -1,4 +1,4 @@
-//! What a run found, as rustc prints errors.
+//! The findings of a run, in the format of rustc's errors.
 
 use annotate_snippets::Level as Said;
 use ptx_atomics::check::language::{self, SourceLanguage};
@@ -27,7 +27,7 @@ pub fn print(found: &Found, ptx: &RunPtx) {
     }
 }
 
-/// Why a kernel was not launched, as an error.
+/// The reason why a kernel was not launched, as an error.
 pub fn launch_error(error: &LaunchError, ptx: &RunPtx) -> Diagnostic {
     Diagnostic {
         location: error.line.and_then(|line| ptx.line(InstPlace::line(line))),

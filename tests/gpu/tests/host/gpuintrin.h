@@ -1,5 +1,5 @@
-// In place of clang's header: blocks are threads of the host, whose shared memory is thread-local, and the threads of a block
-// are coroutines that take turns at barriers (launch.c).
+// A replacement of clang's header. Blocks are threads of the host with thread-local shared memory, and the threads of a
+// block are coroutines that switch at barriers (launch.c).
 #pragma once
 #include <sched.h>
 #include <stdatomic.h>
@@ -18,7 +18,7 @@ void host_barrier(void);
 #define __gpu_num_threads_x() host_threads
 #define __gpu_sync_threads() host_barrier()
 
-// What a compiler may lose.
+// The orderings that a faulty compiler may lose.
 #ifdef LOSE_ACQUIRE
 #define memory_order_acquire memory_order_relaxed
 #endif
@@ -26,7 +26,7 @@ void host_barrier(void);
 #define memory_order_release memory_order_relaxed
 #endif
 
-// Who waits lets others run. The detector of races knows no fences: to it, a load that a fence can follow acquires.
+// A waiting thread yields. The race detector does not support fences, so loads that a fence can follow acquire.
 #undef atomic_load_explicit
 #define atomic_load_explicit(pointer, order)                                                                                  \
   (sched_yield(), __atomic_load_n((uint32_t *)(pointer), (order) == __ATOMIC_RELAXED ? (int)memory_order_acquire : (int)(order)))

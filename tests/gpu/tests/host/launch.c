@@ -1,6 +1,6 @@
-// Launches the kernel KERNEL of the file SOURCE. From the standard input, words: blocks, threads, the number of arguments; for
-// each, 0 and the word, or 1, a length and its words of memory, or 2 and a length of zeros. To the standard output: all
-// memories but those of zeros.
+// Launches the kernel KERNEL of the file SOURCE. The standard input has words: blocks, threads, the number of
+// arguments; and for each argument 0 and a word, or 1, a length and words of memory, or 2 and a length of zeros. The
+// standard output gets the contents of all memories of kind 1.
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,7 +47,7 @@ void host_barrier(void) {
 
 static void run(void) {
   uint32_t self = host_thread;
-  // Words and addresses are passed alike, and an argument too many does no harm.
+  // Words and addresses are passed in the same way, and surplus arguments are harmless.
   void (*kernel)(uintptr_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t) = (void *)KERNEL;
   kernel(arguments[0], arguments[1], arguments[2], arguments[3], arguments[4]);
   coroutines[self].ended = 1;
@@ -65,7 +65,7 @@ static void *run_block(void *index) {
     new->fiber = __tsan_create_fiber(0);
     makecontext(&new->context, run, 0);
   }
-  // Every coroutine reaches a barrier, or its end, before any goes on.
+  // Every coroutine reaches a barrier or its end before any coroutine continues.
   for (uint32_t running = host_threads; running != 0;) {
     running = 0;
     for (host_thread = 0; host_thread < host_threads; ++host_thread) {

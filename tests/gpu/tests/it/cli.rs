@@ -1,4 +1,4 @@
-//! The command, where there is no GPU.
+//! The command on a machine without a GPU.
 
 use std::{
     fs,
@@ -8,7 +8,7 @@ use std::{
 
 use ptx_atomics_gpu::kernel::KERNELS;
 
-/// Runs the command with no GPU in sight.
+/// Runs the command with all GPUs hidden.
 fn run(arguments: &[&Path]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_ptx-atomics-gpu"));
     command.env("CUDA_VISIBLE_DEVICES", "-1").args(arguments).output().expect("the command")
@@ -21,7 +21,7 @@ fn check(arguments: &[&Path], status: i32, expected: &str) {
     assert_eq!(output.status.code(), Some(status), "{said}");
 }
 
-/// A folder with modules that have these kernels.
+/// A folder with modules for these kernels.
 fn folder(kernels: &[&str]) -> tempfile::TempDir {
     let folder = tempfile::tempdir().expect("a folder");
     let compiler = folder.path().join("ours");

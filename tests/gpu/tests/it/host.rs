@@ -1,5 +1,5 @@
-//! The kernels' logic and their orderings, on threads of the host: what they compute is what the runner checks on a GPU, a
-//! detector of races finds none, and finds one as soon as an ordering is lost.
+//! The kernels' logic and orderings, on threads of the host. The results are those that the runner expects on a GPU. A
+//! race detector finds no race, and finds one if an ordering is removed.
 
 use std::{
     fs,
@@ -46,7 +46,7 @@ impl Program {
         }
         let input = tempfile::NamedTempFile::new().expect("a file");
         fs::write(&input, words.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<_>>()).expect("written");
-        // Where addresses are very random, the detector of races finds no room for its own.
+        // With highly randomized addresses, the race detector has no room for its shadow memory.
         let mut command = Command::new("sh");
         command.args(["-c", "if setarch -R true 2>/dev/null; then exec setarch -R \"$0\"; else exec \"$0\"; fi"]);
         command.arg(&self.file).stdin(Stdio::from(fs::File::open(&input).expect("a file")));
@@ -76,7 +76,7 @@ fn the_kernels_compute_what_the_runner_expects() {
     }
 }
 
-/// The detector of races finds one exactly where an ordering is lost that the kernel has.
+/// The race detector finds a race exactly if the kernel has the removed ordering.
 fn check_races(kernel: &str, loss: &str, expected: bool) {
     let kernel = Kernel::named(kernel).expect("a kernel");
     let program = Program::new(kernel, &["-fsanitize=thread", &format!("-D{loss}")]);

@@ -22,8 +22,8 @@ declare i1 @llvm.nvvm.mbarrier.test.wait.relaxed.scope.cta.space.cta(ptr addrspa
 declare i1 @llvm.nvvm.mbarrier.test.wait.scope.cta.space.cta(ptr addrspace(3), i64)
 "#;
 
-/// Protocols of one thread, which are complete. `*` stands where anything may stand, and a fence with a `?` for one that is sometimes
-/// stronger, and sometimes not there.
+/// Complete protocols of one thread. At `*` any instruction may be inserted. A fence with a `?` is sometimes made
+/// stronger or removed.
 const PROTOCOLS: [&[&str]; 4] = [
     &[
         "*",
@@ -85,7 +85,7 @@ const PROTOCOLS: [&[&str]; 4] = [
 
 const COPY: &str = "call void asm sideeffect \"cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes [$0], [$1], 16, [$2];\", \"r,l,r,~{memory}\"(ptr addrspace(3) @tile, ptr addrspace(1) %data, ptr addrspace(3) @bar)";
 
-/// A kernel by its number.
+/// The kernel for a seed.
 pub fn kernel(seed: u64) -> Module {
     let mut random = Random(seed);
     let mut names = 0;

@@ -1,15 +1,15 @@
-//! The body of a function, while it is written.
+//! The body of a function under construction.
 
 use super::homes::{Pointer, ZERO};
 
-/// Instructions and labels, and what they read.
+/// Instructions and labels, and the values that they read.
 pub struct Body {
     pub thread: usize,
     pub text: String,
     /// The values that the thread read from variables.
     pub read: Vec<String>,
     names: usize,
-    /// In front of names, where several bodies stand in one function.
+    /// A prefix of names, for functions that contain several bodies.
     prefix: String,
 }
 
@@ -22,7 +22,7 @@ impl Body {
         self.text.extend(["  ", line.as_ref(), "\n"]);
     }
 
-    /// A name that is new, for a value without its sigil or for labels.
+    /// A new name, for a value (without its sigil) or for a label.
     pub fn name(&mut self) -> String {
         self.names += 1;
         format!("{}v{}", self.prefix, self.names)
@@ -32,30 +32,30 @@ impl Body {
         self.text.extend([label, ":\n"]);
     }
 
-    /// Goes to a label, which stands there.
+    /// Branches to a label that follows immediately.
     pub fn go(&mut self, label: &str) {
         self.line(format!("br label %{label}"));
         self.label(label);
     }
 
-    /// Goes to one of two labels.
+    /// Branches to one of two labels.
     pub fn branch(&mut self, condition: &str, yes: &str, no: &str) {
         self.line(format!("br i1 {condition}, label %{yes}, label %{no}"));
     }
 
-    /// The result of an instruction.
+    /// The name of an instruction's result.
     pub fn value(&mut self, instruction: impl AsRef<str>) -> String {
         let name = format!("%{}", self.name());
         self.line(format!("{name} = {}", instruction.as_ref()));
         name
     }
 
-    /// A condition that holds, which nothing in the module says.
+    /// A condition that is always true, which no analysis of the module can prove.
     pub fn holds(&mut self) -> String {
         self.value(format!("icmp eq i32 %{ZERO}, 0"))
     }
 
-    /// A pointer as a generic one.
+    /// The generic address of a pointer.
     pub fn generic(&mut self, pointer: &Pointer) -> String {
         match pointer.space {
             0 => pointer.name.clone(),

@@ -1,4 +1,4 @@
-//! The functions of a module: threads, kernels that call them, and parts of them.
+//! The functions of a module: the threads, the kernels that call them, and parts of threads.
 
 use itertools::Itertools;
 
@@ -9,7 +9,7 @@ use super::{
 };
 use crate::random::Random;
 
-/// Names of libdevice that functions have which do something else.
+/// Names of libdevice functions. The module defines them with other bodies.
 const NAMES: [&str; 3] = ["__nv_max", "__nv_sad", "__nv_popc"];
 
 /// Writes a module.
@@ -17,11 +17,11 @@ pub struct Writer<'p> {
     pub random: Random,
     pub plan: &'p Plan,
     pub homes: &'p Homes,
-    /// Functions beside the functions of the threads.
+    /// Functions besides the functions of the threads.
     pub others: String,
-    /// How many of these there are.
+    /// The number of these functions.
     parts: usize,
-    /// The last value that was written, which each write has of its own.
+    /// The last written value. Each write has a different value.
     pub last: usize,
 }
 
@@ -30,7 +30,7 @@ impl<'p> Writer<'p> {
         Self { random, plan, homes, others: String::new(), parts: 0, last: 0 }
     }
 
-    /// The functions of all threads, and the kernel that calls them.
+    /// The functions of all threads, and the kernel that calls them, if any.
     pub fn functions(&mut self) -> String {
         if self.plan.form == Form::Kernel {
             return self.kernel();
@@ -39,14 +39,14 @@ impl<'p> Writer<'p> {
         if self.plan.form == Form::Called { functions + &self.caller() } else { functions }
     }
 
-    /// The body of a thread, with names that begin so.
+    /// The body of a thread. Names begin with `prefix`.
     fn body(&mut self, thread: usize, prefix: String) -> Body {
         let mut body = Body::new(thread, prefix);
         let plan = self.plan;
         plan.threads[thread].iter().for_each(|step| self.step_or_part(&mut body, step));
         let mut sum = None;
         for (index, read) in std::mem::take(&mut body.read).into_iter().enumerate() {
-            // No value is above 15.
+            // Values are at most 15, so 4 bits hold each.
             let shifted = body.value(format!("shl i32 {read}, {}", 4 * index));
             sum = Some(sum.map_or(shifted.clone(), |sum| body.value(format!("or i32 {sum}, {shifted}"))));
         }
@@ -67,7 +67,7 @@ impl<'p> Writer<'p> {
         if self.plan.returns { "i32" } else { "void" }
     }
 
-    /// A function that is a thread.
+    /// The function of a thread.
     fn function(&mut self, thread: usize) -> String {
         let body = self.body(thread, String::new()).text;
         let (head, attributes) = match self.plan.form {
@@ -104,7 +104,7 @@ impl<'p> Writer<'p> {
         )
     }
 
-    /// A kernel that calls the functions of the threads, with pointers to what another CTA has.
+    /// A kernel that calls the functions of the threads, with pointers into the shared memory of another CTA.
     fn caller(&mut self) -> String {
         let mut body = Body::new(0, "c");
         for thread in 0..self.plan.places.len() {
@@ -121,7 +121,7 @@ impl<'p> Writer<'p> {
         format!("define ptx_kernel void @k({parameters}) {attributes} {{\n{}  ret void\n}}\n", body.text)
     }
 
-    /// What a kernel says of its launch, if it does.
+    /// Launch attributes of a kernel, sometimes none.
     fn of_kernel(&mut self) -> String {
         let places = &self.plan.places;
         let threads = if places.iter().all_unique() { 1 } else { 3 };
@@ -137,13 +137,13 @@ impl<'p> Writer<'p> {
         attributes.join(" ")
     }
 
-    /// Of another function, that means nothing.
+    /// Attributes of a function that is not a kernel. Launch attributes have no meaning there.
     fn of_function(&mut self) -> String {
         let said = if self.random.chance(6) { " \"nvvm.reqntid\"=\"1,1,1\"" } else { "" };
         format!("noinline{said}")
     }
 
-    /// A step, sometimes in a function of its own. Whatever its name is, it does that.
+    /// Writes a step, sometimes as a separate function. The name of the function may be misleading.
     fn step_or_part(&mut self, caller: &mut Body, step: &Step) {
         if matches!(step, Step::Quiet) || !self.random.chance(7) {
             return self.step(caller, step);

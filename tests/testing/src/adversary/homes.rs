@@ -1,4 +1,4 @@
-//! Where variables are, and who can name them.
+//! The memory of variables, and the threads that can name them.
 
 use std::fmt::Write;
 
@@ -10,23 +10,23 @@ use crate::random::Random;
 /// The names of variables.
 const NAMES: [&str; 3] = ["x", "y", "z"];
 
-/// A parameter that is 0, which nothing in the module says.
+/// A parameter that is always 0, which no analysis of the module can prove.
 pub const ZERO: &str = "n";
 
-/// How threads name a variable.
+/// The means by which threads name a variable.
 #[derive(Clone, Copy, PartialEq)]
 enum Home {
-    /// By a pointer that they are given, of address space 1 or generic.
+    /// A pointer parameter, of address space 1 or generic.
     Given { generic: bool },
-    /// By its symbol; on another GPU, by a pointer.
+    /// The symbol; on another GPU, a pointer.
     Global { internal: bool, told: Told },
-    /// By its symbol in shared memory; in another CTA of the cluster, by a pointer.
+    /// The symbol in shared memory; in another CTA of the cluster, a pointer.
     Shared { internal: bool },
-    /// As the element behind the first variable.
+    /// The element after the first variable.
     Behind,
 }
 
-/// The declaration by which other GPUs name an internal variable.
+/// The declaration that lets other GPUs name an internal variable.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Told {
     Nobody,
@@ -41,7 +41,7 @@ enum Told {
 /// The variables of a plan.
 pub struct Homes {
     homes: Vec<Home>,
-    /// The threads that use each.
+    /// The threads that use each variable.
     users: Vec<Vec<usize>>,
     places: Vec<Place>,
 }
@@ -90,7 +90,7 @@ impl Homes {
         homes
     }
 
-    /// The parameters of a thread's function, with their types: variables, where what was read goes, and [`ZERO`].
+    /// The parameters of a thread's function, with their types: variables, the output for read values, and [`ZERO`].
     pub fn parameters(&self, thread: usize) -> Vec<(String, String)> {
         let of = |variable| {
             let space = match self.homes[variable] {
@@ -104,7 +104,7 @@ impl Homes {
         (0..self.homes.len()).map(of).chain(others).collect()
     }
 
-    /// Whether a thread must be given a pointer to a variable that it uses.
+    /// Whether a thread uses a variable through a pointer parameter.
     fn is_remote(&self, thread: usize, variable: usize) -> bool {
         let is_far = match self.homes[variable] {
             Home::Given { .. } => true,
@@ -115,7 +115,7 @@ impl Homes {
         is_far && self.users[variable].contains(&thread)
     }
 
-    /// The pointer by which a thread names a variable, or the one in front of it.
+    /// The pointer by which a thread names a variable. For `Behind`, a pointer to the first variable.
     pub fn pointer(&self, thread: usize, variable: usize) -> Pointer {
         let variable = if self.is_behind(variable) { 0 } else { variable };
         let is_remote = self.is_remote(thread, variable);
@@ -128,12 +128,12 @@ impl Homes {
         Pointer { space, name: format!("{}{}", if is_remote { '%' } else { '@' }, NAMES[variable]) }
     }
 
-    /// Whether a variable is the element behind the first one.
+    /// Whether a variable is the element after the first variable.
     pub fn is_behind(&self, variable: usize) -> bool {
         self.homes[variable] == Home::Behind
     }
 
-    /// The variables of the module, and the declarations that tell other GPUs of them.
+    /// The variables of the module, and the declarations that let other GPUs name them.
     pub fn variables(&self) -> String {
         let (mut text, mut used, mut annotations) = (String::new(), Vec::new(), Vec::new());
         let pair = self.homes.contains(&Home::Behind);
@@ -175,7 +175,7 @@ impl Homes {
         text
     }
 
-    /// What runs where, as a litmus test of kernels says it. Its condition names what was read.
+    /// The threads and their places as a litmus test of kernels. Its condition is about the read values.
     pub fn words(&self, plan: &Plan) -> String {
         let mut lines = Vec::new();
         let size = if self.homes.contains(&Home::Behind) { "[2]" } else { "" };
@@ -209,10 +209,10 @@ impl Homes {
     }
 }
 
-/// A home that threads at these places know.
+/// A random home that threads at these places can use.
 fn home(random: &mut Random, plan: &Plan, places: &[Place]) -> Home {
     let apart = places.iter().map(|place| places[0].scope(*place)).max().unwrap_or(0);
-    // Only functions can be run with a pointer to what another CTA has.
+    // Only functions accept a pointer to the shared memory of another CTA.
     let is_called = matches!(plan.form, Form::Functions | Form::Called);
     let near = apart == 0 || apart == 1 && is_called;
     if near && places[0] == plan.places[0] && !random.chance(3) {

@@ -1,22 +1,22 @@
-//! Which threads run where, and what each does.
+//! The threads of a module, their places and their steps.
 
 use itertools::Itertools;
 
 use crate::random::Random;
 
-/// The target with fences that only acquire or release.
+/// A target whose fences can be acquire-only or release-only.
 pub const ONE_SIDED: (&str, &str) = ("sm_90", "ptx86");
 
-/// Before clusters, with them, and with one-sided fences.
+/// Targets before clusters, with clusters, and with acquire-only and release-only fences.
 const TARGETS: [(&str, &str); 5] = [("sm_70", "ptx63"), ("sm_80", "ptx70"), ("sm_90", "ptx78"), ONE_SIDED, ONE_SIDED];
 
-/// Scopes, from narrow to wide, in LLVM's words and in PTX's.
+/// Scopes from narrow to wide, in LLVM IR and in PTX.
 pub const SCOPES: [(&str, &str); 4] = [("block", "cta"), ("cluster", "cluster"), ("device", "gpu"), ("", "sys")];
 const CLUSTER: usize = 1;
 const GPU: usize = 2;
 pub const SYS: usize = 3;
 
-/// Where a thread runs.
+/// The place of a thread.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Place {
     pub gpu: u32,
@@ -25,7 +25,7 @@ pub struct Place {
 }
 
 impl Place {
-    /// The narrowest scope with both.
+    /// The narrowest scope that contains both places.
     pub fn scope(self, other: Self) -> usize {
         match () {
             () if self == other => 0,
@@ -36,12 +36,12 @@ impl Place {
     }
 }
 
-/// What functions are.
+/// The role of the functions.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Form {
-    /// Each thread is a kernel of its own.
+    /// Each thread is a separate kernel.
     Kernels,
-    /// All threads are in one kernel, and know by their numbers what they do.
+    /// All threads run one kernel, and branch by their numbers.
     Kernel,
     /// Each thread is a function that other modules call.
     Functions,
@@ -49,14 +49,14 @@ pub enum Form {
     Called,
 }
 
-/// What an access does.
+/// Whether an access reads or writes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Does {
     Read,
     Write,
 }
 
-/// An ordering, or none.
+/// An ordering, or a plain access.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Order {
     Plain,
@@ -70,12 +70,12 @@ pub enum Order {
 use Order::{AcqRel, Acquire, Monotonic, Plain, Release, SeqCst};
 
 impl Order {
-    /// In LLVM's words.
+    /// The ordering in LLVM IR.
     pub fn word(self) -> &'static str {
         ["", "monotonic", "acquire", "release", "acq_rel", "seq_cst"][self as usize]
     }
 
-    /// What an access can have of it.
+    /// The part of the ordering that an access can have.
     pub fn of(self, does: Does) -> Self {
         match (does, self) {
             (Does::Read, Release) | (Does::Write, Acquire) => Monotonic,
@@ -86,7 +86,7 @@ impl Order {
     }
 }
 
-/// What a thread does next.
+/// A step of a thread.
 #[derive(Clone)]
 pub enum Step {
     Access {
@@ -108,7 +108,7 @@ pub enum Step {
         scope: usize,
     },
     Barrier,
-    /// What does nothing that other threads see, and may look as if it did.
+    /// An instruction without an effect on other threads that may look as if it had one.
     Quiet,
 }
 
@@ -122,13 +122,13 @@ impl Step {
     }
 }
 
-/// What is written as a module.
+/// The plan of a module.
 pub struct Plan {
     pub target: (&'static str, &'static str),
     pub form: Form,
-    /// Whether threads return what they read; else they store it.
+    /// Whether threads return the values that they read. Otherwise they store them.
     pub returns: bool,
-    /// By threads. The first is in CTA 0 of GPU 0, and the threads of a CTA follow each other.
+    /// The place of each thread. The first thread is in CTA 0 of GPU 0, and the threads of a CTA are consecutive.
     pub places: Vec<Place>,
     pub threads: Vec<Vec<Step>>,
 }
@@ -137,7 +137,7 @@ impl Plan {
     pub fn new(random: &mut Random) -> Self {
         let target = random.one(&TARGETS);
         let places = places(random, target);
-        // The threads of a CTA, and of a cluster, run one kernel.
+        // The threads of a CTA and of a cluster run the same kernel.
         let apart = |[one, other]: [&Place; 2]| one.scope(*other) >= GPU;
         let form = match random.one(&[Form::Kernels, Form::Kernel, Form::Kernel, Form::Functions, Form::Called]) {
             Form::Kernels if !places.iter().array_combinations().all(apart) => Form::Kernel,
@@ -152,7 +152,7 @@ impl Plan {
         has_clusters(self.target)
     }
 
-    /// The threads that use each variable; a variable that none uses is behind the last one.
+    /// The threads that use each variable. Unused variables follow the used ones and are omitted.
     pub fn users(&self) -> Vec<Vec<usize>> {
         let uses = |steps: &Vec<Step>, variable| steps.iter().any(|step| step.uses(variable));
         let users = |variable| self.threads.iter().positions(|steps| uses(steps, variable)).collect_vec();
@@ -166,14 +166,15 @@ fn has_clusters((sm, _): (&str, &str)) -> bool {
 
 fn places(random: &mut Random, target: (&str, &str)) -> Vec<Place> {
     let ctas: &[&[u32]] = &[&[0, 0], &[0, 1], &[0, 1], &[0, 0, 1], &[0, 0, 1], &[0, 1, 2], &[0, 1, 1], &[0, 0, 0]];
-    // What other CTAs have in common with the first one: its GPU, nothing, its cluster.
+    // The relation of other CTAs to the first CTA: on its GPU, on another GPU, or in its cluster.
     let near = random.below(if has_clusters(target) { 4 } else { 2 });
     let place =
         |cta: &u32| Place { gpu: u32::from(near == 1 && *cta > 0), cluster: (near > 1).then_some(0), cta: *cta };
     random.one(ctas).iter().map(place).collect()
 }
 
-/// A cycle through the threads, in which each has two accesses: its second and the first of the next thread are of one variable.
+/// A cycle through the threads. Each thread has two accesses, and its second access is of the same variable as the
+/// first access of the next thread.
 struct Cycle<'r> {
     random: &'r mut Random,
     places: &'r [Place],
@@ -181,18 +182,19 @@ struct Cycle<'r> {
 }
 
 impl Cycle<'_> {
-    /// All threads are in the cycle; or of three one only writes, or two of a CTA are one of the cycle, with a barrier between.
+    /// The steps of all threads. All threads are in the cycle, or one of three threads only writes, or two threads of a
+    /// CTA share a position of the cycle, with a barrier between them.
     fn threads(&mut self) -> Vec<Vec<Step>> {
         let count = self.places.len();
         let pair = count == 3 && self.places[0] == self.places[1] && self.places[1] != self.places[2];
         let split = pair && self.random.chance(2);
         let writer = count == 3 && !split && self.random.chance(3);
         let length = if split || writer { 2 } else { count };
-        // Of two accesses of a variable one writes, and in most cases the other one sees it.
+        // At least one of the two accesses of a variable writes. In most cases the other access observes the write.
         let pairs = [[Does::Read, Does::Write], [Does::Write, Does::Read], [Does::Write, Does::Read], [Does::Write; 2]];
         let edges = (0..length).map(|_| self.random.one(&pairs)).collect_vec();
         let does = (0..length).map(|thread| [edges[(thread + length - 1) % length][1], edges[thread][0]]).collect_vec();
-        // Where a thread writes before it reads, nothing less than sequential consistency forbids the cycle.
+        // If a thread writes before it reads, only sequential consistency forbids the cycle.
         let sequential = does.contains(&[Does::Write, Does::Read]);
         let strong = !self.random.chance(4);
         let variables = |thread| [thread, (thread + 1) % length];
@@ -210,7 +212,7 @@ impl Cycle<'_> {
         threads
     }
 
-    /// The widest scope that two of the threads need, or the system's; sometimes any.
+    /// The widest scope that two of the threads need, the system scope, or sometimes a random scope.
     fn scope(&mut self) -> usize {
         let pairs = self.places.iter().array_combinations();
         let widest = pairs.map(|[one, other]: [&Place; 2]| one.scope(*other)).max().unwrap_or(0);
@@ -222,7 +224,7 @@ impl Cycle<'_> {
         if scope == CLUSTER && !self.has_clusters { GPU } else { scope }
     }
 
-    /// The same scope, or sometimes another one.
+    /// The given scope, or sometimes another scope.
     fn or_other(&mut self, scope: usize) -> usize {
         if self.random.chance(6) { self.scope() } else { scope }
     }
@@ -231,10 +233,10 @@ impl Cycle<'_> {
         self.random.one(&[Acquire, Release, AcqRel, SeqCst])
     }
 
-    /// The steps of a thread, if `strong` with orderings that forbid the cycle.
+    /// The steps of a thread. If `strong`, their orderings forbid the cycle.
     fn steps(&mut self, does: [Does; 2], variables: [usize; 2], sequential: bool, strong: bool) -> Vec<Step> {
         let (mut orders, mut fences) = if strong { self.strong(does, sequential) } else { self.any() };
-        // One that may be redundant.
+        // A fence that may be redundant.
         if self.random.chance(3) {
             fences.push(self.any_fence());
         }
@@ -272,7 +274,7 @@ impl Cycle<'_> {
         }
     }
 
-    /// Orderings of both accesses, and fences between, that do not let the second one come before the first.
+    /// Orderings of both accesses, and fences between them, that keep the second access after the first.
     fn strong(&mut self, does: [Does; 2], sequential: bool) -> ([Order; 2], Vec<Order>) {
         let (acquires, releases) = (does[0] == Does::Read, does[1] == Does::Write);
         if sequential {
@@ -285,7 +287,7 @@ impl Cycle<'_> {
             _ if acquires && (!releases || self.random.chance(2)) => ([Acquire, Monotonic], None),
             _ => ([Monotonic, Release], None),
         };
-        // Data, where the other access carries the synchronization.
+        // One access is plain data, and the other access carries the synchronization.
         if acquires != releases && self.random.chance(2) {
             orders[usize::from(acquires)] = Plain;
         }
@@ -299,7 +301,8 @@ impl Cycle<'_> {
         (orders, fence.into_iter().collect())
     }
 
-    /// Leaves the first access of a thread, and gives the rest to another one: behind a barrier, and sometimes fences on both sides of it.
+    /// Keeps the first access of a thread and moves its later steps to another thread, after a barrier and sometimes
+    /// with fences on both sides of the barrier.
     fn split(&mut self, steps: &mut Vec<Step>) -> Vec<Step> {
         let first = steps.iter().position(|step| matches!(step, Step::Access { .. } | Step::Both { .. }));
         let mut rest = steps.split_off(first.map_or(0, |first| first + 1));

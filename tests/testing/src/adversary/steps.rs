@@ -1,4 +1,4 @@
-//! The steps of a thread as LLVM IR, each in one of several ways.
+//! The steps of a thread as LLVM IR, each in one of several forms.
 
 use super::{
     body::Body,
@@ -7,7 +7,7 @@ use super::{
     plan::{Does, ONE_SIDED, Order, SCOPES, Step},
 };
 
-/// The ordering and the scope of an atomic, as words behind its operands.
+/// The ordering and the scope of an atomic, as the text after its operands.
 fn words(order: Order, scope: usize) -> String {
     format!("{}{}", sync_scope(scope), order.word())
 }
@@ -41,7 +41,8 @@ impl Writer<'_> {
     }
 
     fn fence(&mut self, body: &mut Body, order: Order, scope: usize) {
-        // Elsewhere such a fence is lowered to more than it asks for, which may be lost.
+        // On other targets, the lowering of such a fence is stronger than the fence. The optimizer may remove the
+        // surplus.
         let one_sided = matches!(order, Order::Acquire | Order::Release);
         let order = if one_sided && self.plan.target != ONE_SIDED { Order::AcqRel } else { order };
         let sem = if order == Order::SeqCst { "sc" } else { "acq_rel" };
@@ -62,11 +63,11 @@ impl Writer<'_> {
             1 => drop(body.value("call i32 @llvm.nvvm.read.ptx.sreg.tid.x()")),
             2 => body.line("call void asm sideeffect \"\", \"~{memory}\"()"),
             3 => drop(body.value(format!("call i32 asm sideeffect \"{compute}\", \"=r\"()"))),
-            // The manual has no such instruction.
+            // The PTX manual does not have this instruction.
             4 => body.line("call void asm sideeffect \"nop;\", \"~{memory}\"()"),
             5 => drop(body.value("call i32 @__nv_abs(i32 1)")),
             6 if self.plan.target.0 != "sm_70" => {
-                // No execution comes to it.
+                // This block is unreachable.
                 let (holds, never, on) = (body.holds(), body.name(), body.name());
                 body.branch(&holds, &on, &never);
                 body.label(&never);
@@ -80,7 +81,7 @@ impl Writer<'_> {
         }
     }
 
-    /// A pointer to a variable, sometimes by a detour.
+    /// A pointer to a variable, sometimes in an indirect form.
     fn pointer(&mut self, body: &mut Body, variable: usize) -> Pointer {
         let mut pointer = self.homes.pointer(body.thread, variable);
         if self.homes.is_behind(variable) {
@@ -160,7 +161,7 @@ impl Writer<'_> {
                 let (generic, text) = (body.generic(&pointer), format!("ld.{sem}.{ptx}.b32 $0, [$1];"));
                 body.value(format!("call i32 asm sideeffect \"{text}\", \"=r,l,~{{memory}}\"(ptr {generic})"))
             }
-            // The second of these becomes a loop around a compare and exchange.
+            // The second form becomes a loop around a compare and exchange.
             (_, 3) => {
                 let op = self.random.one(&["or", "usub_sat"]);
                 body.value(format!("atomicrmw {op} {pointer}, i32 0 {words}"))
@@ -174,7 +175,7 @@ impl Writer<'_> {
         }
     }
 
-    /// A loop that reads until there is another value.
+    /// A loop that reads until the value changes.
     fn wait(&mut self, body: &mut Body, pointer: &Pointer, words: &str) -> String {
         let (again, on) = (body.name(), body.name());
         body.go(&again);
@@ -188,11 +189,11 @@ impl Writer<'_> {
         read
     }
 
-    /// A loop around a compare and exchange: until it succeeds, or as long as it does.
+    /// A loop around a compare and exchange, which runs until it succeeds or until it fails.
     fn exchange(&mut self, body: &mut Body, pointer: &Pointer, order: Order, scope: usize) -> String {
         let (again, more, gone, on) = (body.name(), body.name(), body.name(), body.name());
         let failure = self.random.one(&[Order::Monotonic, Order::Monotonic, order]).word();
-        // Any value that an earlier thread writes may be the one that is there.
+        // The expected value may be the value of any earlier write.
         let (expected, words) = (1 + self.random.below(self.last.max(1)), words(order, scope));
         body.go(&again);
         let pair = body.value(format!("cmpxchg {pointer}, i32 {expected}, i32 15 {words} {failure}"));
@@ -211,8 +212,8 @@ impl Writer<'_> {
         old
     }
 
-    /// Reads of two variables: one in each of two rounds of a loop, both in each round until the first one has another value, or
-    /// without a loop.
+    /// Reads of two variables: one in each of two iterations of a loop, both in each iteration until the first value
+    /// changes, or without a loop.
     fn both(&mut self, body: &mut Body, variables: [usize; 2], orders: [Order; 2], scope: usize) -> [String; 2] {
         let pointers = variables.map(|variable| match self.homes.is_behind(variable) {
             true => self.pointer(body, variable),

@@ -1,9 +1,9 @@
-//! Imports between the files of a crate form no circle, and neither do imports between its folders, so that a reader can take one after
-//! the other.
+//! Imports between the files of a crate, and between its folders, form no cycle, so that a reader can read them in an
+//! order.
 //!
-//! A file uses another one where a path in it leads there: in a `use`, in code or in the arguments of a macro. What a module
-//! only passes on, as `pub use`, is no use of its own; who takes the name from there uses the file that defines it. Between
-//! crates cargo forbids circles; they have the order of ARCHITECTURE.md.
+//! A file uses another file if a path in it leads to that file: in a `use`, in code or in the arguments of a macro. A
+//! re-export, such as `pub use`, is not a use by the module; a file that imports the re-exported name uses the file
+//! that defines it. Between crates, cargo forbids cycles; the crates have the order of ARCHITECTURE.md.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -20,14 +20,14 @@ use testing::{root, success};
 /// The path of a module from the root of its crate.
 type ModulePath = Vec<String>;
 
-/// A module, which is a file or stands within one.
+/// A module: a file, or a module within a file.
 #[derive(Default)]
 struct Module {
     file: PathBuf,
     defined: BTreeSet<String>,
-    /// The names that `use` brings in, each with the path it stands for.
+    /// The names that `use` imports, each with its path.
     imported: BTreeMap<String, Vec<String>>,
-    /// The modules of which `use` brings in every name.
+    /// The modules whose names a `use` imports by a glob.
     globs: Vec<Vec<String>>,
     /// The paths in its code and in its private imports.
     used: Vec<Vec<String>>,
@@ -52,7 +52,7 @@ impl Crate {
         crate_
     }
 
-    /// Reads a file whose modules are in a folder.
+    /// Reads a file whose submodules are in `folder`.
     fn read_file(&mut self, file: &Path, folder: &Path, path: ModulePath) {
         let text = fs::read_to_string(file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
         let parsed = syn::parse_file(&text).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
@@ -63,7 +63,7 @@ impl Crate {
         let mut module = Module { file: file.to_owned(), ..Module::default() };
         for item in items {
             match item {
-                // A module whose file an attribute names is one of several, or another crate's.
+                // A module with a `path` attribute is one of several alternatives, or belongs to another crate.
                 Item::Mod(inner) if inner.attrs.iter().any(|of| of.path().is_ident("path")) => {}
                 Item::Mod(inner) if !is_test(&inner.attrs) => {
                     let name = inner.ident.to_string();
@@ -89,10 +89,10 @@ impl Crate {
         self.modules.insert(path, module);
     }
 
-    /// The file that defines what a path within a module leads to; `None` for what is no item of this crate.
+    /// The file that defines the target of a path within a module; `None` if the target is not an item of this crate.
     fn file(&self, module: &[String], path: &[String], depth: usize) -> Option<&Path> {
         let (first, rest) = path.split_first()?;
-        // Re-exports that name each other would lead round and round.
+        // Re-exports that name each other would recurse forever.
         let depth = depth.checked_sub(1)?;
         match &**first {
             "crate" => return self.inside(&[], rest, depth),
@@ -159,7 +159,7 @@ impl Module {
         if !passed_on {
             self.used.push(path.clone());
         }
-        // `use x;` would lead to itself.
+        // `use x;` would resolve to itself.
         if path != [name.clone()] {
             self.imported.insert(name, path);
         }
@@ -187,7 +187,7 @@ impl Module {
 }
 
 impl Visit<'_> for Module {
-    /// Who may see an item is no use of those.
+    /// The path in a visibility is not a use.
     fn visit_visibility(&mut self, _: &Visibility) {}
 
     fn visit_path(&mut self, path: &syn::Path) {
@@ -196,7 +196,7 @@ impl Visit<'_> for Module {
     }
 
     fn visit_macro(&mut self, of: &syn::Macro) {
-        // Enumerations that a macro writes are defined here as well.
+        // Items that a macro defines count as definitions of this file.
         let mut tokens = Vec::new();
         flatten(of.tokens.clone(), &mut tokens);
         for pair in tokens.windows(2) {
@@ -226,7 +226,7 @@ impl Visit<'_> for Module {
     }
 }
 
-/// The words and the `::` of tokens, in their order.
+/// The identifiers and the `::` of tokens, in order.
 fn flatten(tokens: TokenStream, into: &mut Vec<String>) {
     let mut joint = false;
     for token in tokens {
@@ -246,7 +246,7 @@ fn flatten(tokens: TokenStream, into: &mut Vec<String>) {
     }
 }
 
-/// A circle through the uses, if there is one: its files in order.
+/// A cycle of uses, if there is one: its files in order.
 fn circle<'p>(uses: &BTreeMap<&'p Path, BTreeSet<&'p Path>>) -> Option<Vec<&'p Path>> {
     let path_to = |from: &'p Path, to: &'p Path| {
         let mut before: BTreeMap<&Path, &Path> = BTreeMap::new();
@@ -255,8 +255,8 @@ fn circle<'p>(uses: &BTreeMap<&'p Path, BTreeSet<&'p Path>>) -> Option<Vec<&'p P
             for next in uses.get(file).into_iter().flatten() {
                 if *next == to {
                     let mut path = vec![to, file];
-                    while *path.last().expect("it is not empty") != from {
-                        path.push(before[path.last().expect("it is not empty")]);
+                    while *path.last().expect("the path has a file") != from {
+                        path.push(before[path.last().expect("the path has a file")]);
                     }
                     path.reverse();
                     return Some(path);
@@ -272,8 +272,8 @@ fn circle<'p>(uses: &BTreeMap<&'p Path, BTreeSet<&'p Path>>) -> Option<Vec<&'p P
     uses.keys().filter_map(|file| path_to(file, file)).min_by_key(Vec::len)
 }
 
-/// The folder of a file, at the level of a file that it uses: where `a/b.rs` uses `c/d.rs`, the folder `a` uses the folder `c`. The file
-/// `a.rs` belongs to the folder `a`. Nothing where the one contains the other.
+/// The folders of a file and of a file that it uses, at the level where they differ: if `a/b.rs` uses `c/d.rs`, the
+/// folder `a` uses the folder `c`. The file `a.rs` belongs to the folder `a`. `None` if one folder contains the other.
 fn folders(file: &Path, used: &Path) -> Option<[PathBuf; 2]> {
     let [file, used] = [file, used].map(|file| file.with_extension(""));
     let common = file.iter().zip(used.iter()).take_while(|(part, other)| part == other).count();
@@ -329,7 +329,7 @@ fn packages() -> Vec<Package> {
     list(&metadata["packages"]).iter().map(package).collect()
 }
 
-/// The folders of the crates in the order of ARCHITECTURE.md, in which each crate uses the crates above it alone.
+/// The folders of the crates in the order of ARCHITECTURE.md. Each crate may use only the crates above it.
 fn layers() -> Vec<PathBuf> {
     let text = fs::read_to_string(root().join("ARCHITECTURE.md")).expect("ARCHITECTURE.md");
     let table = text.split("\n## ").find(|part| part.starts_with("Layers")).expect("the layers");
@@ -337,13 +337,13 @@ fn layers() -> Vec<PathBuf> {
     table.lines().filter_map(row).collect()
 }
 
-/// The crates that judge results of other crates, and therefore use no other crate except `isa`.
+/// The crates that judge results of other crates. They use no crate except each other and `isa`.
 const ORACLES: &str = "models";
 
 #[test]
 fn crates_use_crates_of_upper_layers() {
     let layers = layers();
-    // The facade is the root of the repository, whose code is in `src/`.
+    // The facade is the root of the repository; its code is in `src/`.
     let layer = |folder: &Path| {
         let folder = if folder == Path::new("") { Path::new("src") } else { folder };
         layers.iter().position(|layer| folder == layer)
@@ -368,14 +368,14 @@ fn crates_use_crates_of_upper_layers() {
     assert!(wrong.is_empty(), "against the layers of ARCHITECTURE.md:\n{wrong}");
 }
 
-/// Every circle, a line each.
+/// All cycles, one in each line.
 fn circles(mut uses: BTreeMap<&Path, BTreeSet<&Path>>) -> String {
     let mut circles = String::new();
     while let Some(found) = circle(&uses) {
         let names = found.iter().map(|file| file.strip_prefix(root()).unwrap_or(file).display().to_string());
         circles += &format!("  {}\n", names.collect::<Vec<_>>().join(" uses "));
-        // Without this use, the next circle comes to light.
-        uses.get_mut(found[0]).expect("it is there").remove(found[1]);
+        // Without this use, the search finds the next cycle.
+        uses.get_mut(found[0]).expect("the use exists").remove(found[1]);
     }
     circles
 }
@@ -397,7 +397,7 @@ fn files_and_folders_form_no_circle() {
     assert!(found.is_empty(), "files or folders use each other:\n{found}");
 }
 
-/// What the test must see, in a crate of a few files.
+/// The test finds the cycles in small crates.
 #[test]
 fn circles_are_seen() {
     let check = |files: &[(&str, &str)], expected: Option<&[&str]>| {
@@ -426,17 +426,18 @@ fn circles_are_seen() {
         &[lib, ("a.rs", "pub struct A; fn f() { g!(crate::b::B) }"), ("b.rs", "use super::*; pub struct B(A);")],
         both,
     );
-    // Tests may use whatever they like.
+    // Tests may use any file.
     check(
         &[lib, ("a.rs", "pub struct A; #[cfg(test)] mod tests { use crate::b; }"), ("b.rs", "pub struct B(crate::A);")],
         None,
     );
-    // What a module passes on, it does not use; what it defines, its parts should not use.
+    // A re-export is not a use. A submodule should not use an item that its parent defines if the parent uses the
+    // submodule.
     let parent =
         |text: &'static str| [("lib.rs", "mod a;"), ("a/mod.rs", text), ("a/b.rs", "use super::A; pub struct B(A);")];
     check(&parent("mod b; pub use self::b::B; pub struct A;"), None);
     check(&parent("mod b; use self::b::B; pub struct A; fn f(b: B) {}"), Some(&["a/b.rs", "a/mod.rs", "a/b.rs"]));
-    // Folders that use each other, through files that do not.
+    // Folders that use each other through files that do not.
     let shared = [
         ("lib.rs", "mod a; mod b;"),
         ("a.rs", "mod c; mod d;"),

@@ -1,4 +1,5 @@
-//! Code outside `isa/` reads an instruction by its type, and takes no mnemonic apart. No decision depends on the words of a message.
+//! Code outside `isa/` reads an instruction by its type and does not parse a mnemonic. No decision depends on the text
+//! of a message.
 
 use std::{collections::BTreeSet, fs};
 
@@ -7,20 +8,21 @@ use testing::root;
 
 use crate::sizes::{is_test, sources};
 
-/// Sources whose mnemonics may be read as text: PTX itself, the assembly of hosts, the language of sources, and machine code.
+/// Sources that may read mnemonics as text: PTX itself, the assembly of hosts, the language of sources, and machine
+/// code.
 const FREE: [&str; 4] =
     ["isa/", "models/memory-model/src/litmus/host/", "models/memory-model/src/source/", "lowering/src/sass/"];
 
-/// The fields that hold a mnemonic: of an instruction that is not modelled, and of a site of an execution.
+/// The fields that hold a mnemonic: of an unmodelled instruction, and of a site of an execution.
 const FIELDS: [&str; 2] = ["mnemonic", "instruction"];
-/// The methods that take a text apart.
+/// The methods that parse a text.
 const METHODS: [&str; 8] =
     ["starts_with", "ends_with", "contains", "split", "split_once", "strip_prefix", "strip_suffix", "find"];
 
-/// Sources that read the messages of another program: of MLIR, which has no types for them.
+/// Sources that read the messages of another program: MLIR, which has no types for them.
 const OF_OTHER_PROGRAMS: [&str; 1] = ["passes/mlir/src/source.rs"];
 
-/// A text that is for readers alone.
+/// A kind of text that is only for readers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Subject {
     Mnemonic,
@@ -28,7 +30,7 @@ enum Subject {
 }
 
 impl Subject {
-    /// Whether a name is of such a text.
+    /// Whether a name is the name of such a text.
     fn is_name(self, name: &str) -> bool {
         match self {
             Self::Mnemonic => name.contains("mnemonic"),
@@ -44,14 +46,14 @@ impl Subject {
     }
 }
 
-/// The places of a file where such a text is taken apart.
+/// The lines of a file that parse such a text.
 struct Reader {
     subject: Subject,
     lines: Vec<usize>,
 }
 
 impl Reader {
-    /// Whether an expression is such a text, or a call of a method on one.
+    /// Whether an expression is such a text, or a method call on it.
     fn is_text(&self, expression: &Expr) -> bool {
         match expression {
             Expr::Path(path) => path.path.get_ident().is_some_and(|name| self.subject.is_name(&name.to_string())),
@@ -92,21 +94,21 @@ impl Visit<'_> for Reader {
     }
 }
 
-/// The lines of a source where such a text is taken apart.
+/// The lines of a source that parse such a text.
 fn lines(subject: Subject, source: &str) -> Vec<usize> {
     let mut reader = Reader { subject, lines: Vec::new() };
     reader.visit_file(&syn::parse_file(source).expect("Rust"));
     reader.lines
 }
 
-/// The crate of a source, as its folder; nothing for a test.
+/// The folder of the crate of a source; `None` for a test.
 fn of_crate(own: &str) -> Option<&str> {
     let (folder, rest) = own.split_once("src/")?;
     let is_test = folder.contains("tests/") && !folder.starts_with("tests/testing/") || rest.ends_with("tests.rs");
     (!is_test).then(|| if folder.is_empty() { "src" } else { folder.trim_end_matches('/') })
 }
 
-/// The places of all crates where such a text is taken apart, except in some sources.
+/// The places in all crates that parse such a text, except in the sources `free`.
 fn places(subject: Subject, free: &[&str]) -> Vec<String> {
     let (mut files, mut crates, mut found) = (Vec::new(), BTreeSet::new(), Vec::new());
     sources(root(), &mut files);
@@ -131,7 +133,7 @@ fn no_decision_depends_on_a_message() {
     assert_eq!(places(Subject::Message, &OF_OTHER_PROGRAMS), [""; 0], "expected a type instead of the text");
 }
 
-/// Findings have one type, and so have verdicts and severities.
+/// Findings, verdicts and severities each have a single type.
 #[test]
 fn findings_verdicts_and_severities_have_one_type() {
     let (mut files, mut found) = (Vec::new(), Vec::new());

@@ -1,11 +1,11 @@
-//! The crates that are published have a readme, and take the address of the repository from the one place that has it.
+//! The published crates have a readme, and inherit the address of the repository from the workspace.
 
 use std::process::Command;
 
 use serde_json::Value;
 use testing::{root, success};
 
-/// The keys that `cargo package` asks for and a crate lacks.
+/// The keys that `cargo package` requires and that a crate lacks.
 fn lacks(package: &Value) -> Vec<&'static str> {
     ["description", "license", "readme", "repository"].into_iter().filter(|key| package[*key].is_null()).collect()
 }

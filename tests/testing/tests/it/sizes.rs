@@ -1,4 +1,4 @@
-//! No function and no file is longer than a reader takes in.
+//! The limits for the lengths of functions and files.
 
 use std::{
     fs,
@@ -9,7 +9,7 @@ use proc_macro2::Span;
 use syn::{Attribute, ImplItemFn, ItemFn, ItemMod, visit::Visit};
 use testing::root;
 
-/// The most lines of a function and of a file.
+/// The maximum number of lines of a function and of a file.
 struct Most {
     function: usize,
     file: usize,
@@ -18,13 +18,13 @@ struct Most {
 const OF_SOURCES: Most = Most { function: 100, file: 900 };
 const OF_TESTS: Most = Most { function: 150, file: 1_000 };
 
-/// The functions of a file that are too long.
+/// The functions of a file that exceed the limit.
 struct Reader {
     is_test: bool,
     found: Vec<(String, usize)>,
 }
 
-/// Whether an item is for tests alone.
+/// Whether an item exists only for tests.
 pub fn is_test(attributes: &[Attribute]) -> bool {
     let of_tests = |attribute: &Attribute| attribute.parse_args::<syn::Path>().is_ok_and(|path| path.is_ident("test"));
     attributes.iter().any(|attribute| attribute.path().is_ident("cfg") && of_tests(attribute))
@@ -59,7 +59,7 @@ impl Visit<'_> for Reader {
     }
 }
 
-/// What is too long in a text.
+/// The functions and the file that exceed the limits, for a text.
 fn too_long(text: &str, is_test: bool) -> Vec<(String, usize)> {
     let mut reader = Reader { is_test, found: Vec::new() };
     reader.visit_file(&syn::parse_file(text).expect("Rust"));
@@ -90,7 +90,7 @@ fn functions_and_files_are_short() {
     sources(root(), &mut files);
     for file in &files {
         let name = file.strip_prefix(root()).expect("a file of the repository");
-        // `tests/testing/src` has sources.
+        // `tests/testing/src` has sources, not tests.
         let is_test =
             name.iter().rev().take_while(|part| *part != "src").any(|part| part == "tests" || part == "tests.rs");
         for (what, lines) in too_long(&fs::read_to_string(file).expect("a text"), is_test) {

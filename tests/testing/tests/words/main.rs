@@ -1,10 +1,10 @@
-//! Some words hide the thing that a sentence is about. `words.tsv` limits the rate of each in each crate, and a limit only
-//! falls.
+//! Limits for words that hide the subject of a sentence. `words.tsv` limits the rate of each word in each crate, and a
+//! limit only falls.
 //!
-//! A rate is a count per 1,000 words, rounded to a tenth. A crate with fewer words counts as if it had 1,000, so that its
-//! limits are plain counts. The test fails if a rate is above its limit. It also fails if a rate is more than 0.5 below its
-//! limit, or if the word is gone and the limit is not zero: then the limit has to fall. This command lowers the limits to
-//! the rates, and sets the limits of new crates:
+//! A rate is a count per 1,000 words, rounded to a tenth. A crate with fewer words counts as if it had 1,000, so that
+//! its limits are plain counts. The test fails if a rate is above its limit. It also fails if a rate is more than 0.5
+//! below its limit, or if the word is gone and the limit is not zero: then the limit has to fall. This command lowers
+//! the limits to the rates, and sets the limits of new crates:
 //!
 //! ```console
 //! $ WORDS=update cargo test -p ptx-atomics-testing --test words
@@ -28,11 +28,11 @@ use testing::{root, success};
 
 use crate::scanner::{Word, has_english, words};
 
-/// A word, or words with the same fault, as a column of the table.
+/// A word, or a group of words with the same fault: a column of the table.
 struct Term {
     name: &'static str,
     phrases: &'static [&'static str],
-    /// A word after which the phrase is in order.
+    /// A following word that makes the phrase acceptable.
     unless: Option<&'static str>,
     instead: &'static str,
 }
@@ -59,10 +59,10 @@ const TERMS: [Term; 11] = [
 const COMMAND: &str = "WORDS=update cargo test -p ptx-atomics-testing --test words";
 const TABLE: &str = "tests/testing/words.tsv";
 
-/// Folders that have a row of their own and are no crate.
+/// Folders that have a separate row and are not crates.
 const FOLDERS: [&str; 5] = ["docs", "products/editors", "products/python", "scripts", "tests"];
 
-/// By how many tenths a rate may be below its limit.
+/// The difference in tenths by which a rate may be below its limit.
 const STEP: u64 = 5;
 const PLACES: usize = 3;
 
@@ -96,7 +96,7 @@ impl Count {
     }
 }
 
-/// The lines of a term in words.
+/// The lines of the words at which a term occurs.
 fn lines(term: &Term, words: &[Word]) -> impl Iterator<Item = usize> {
     let has_phrase = |words: &[Word], phrase: &str| {
         let end = phrase.split(' ').count();
@@ -294,7 +294,7 @@ fn finds_rows() -> Result<(), Failed> {
     Ok(())
 }
 
-/// A row `a` in which `what` stands so often among so many words, its limit, and the limit that an update writes.
+/// The rate, the limit, and the new limit of a row `a` with `count` uses of the first term among `words` words.
 fn judges_rates() -> Result<(), Failed> {
     let check = |count: u64, words: u64, limit: Option<u64>, expected: Option<&str>, updated: u64| {
         let mut counts = BTreeMap::from([("a".to_owned(), Count { words, ..Count::default() })]);
@@ -321,7 +321,7 @@ fn judges_rates() -> Result<(), Failed> {
     check(1, 10_000, Some(4), None, 1);
     check(0, 10_000, Some(4), Some("a: `what` 0.0, limit 0.4"), 0);
     check(0, 10_000, Some(0), None, 0);
-    // A small crate has counts.
+    // The limits of a small crate are counts.
     check(2, 50, Some(20), None, 20);
     check(1, 50, Some(0), Some(&format!("{}\n    a/b.rs:1", above.replace("7.7", "1.0").replace("7.6", "0.0"))), 0);
     check(3, 50, None, Some("a: `what` has no limit"), 30);

@@ -1,4 +1,4 @@
-//! The words of a file's English: of comments, of messages, of Markdown.
+//! The words of the English in a file: in comments, messages and Markdown.
 //!
 //! A reader of the language cuts a file into passages. Quotations are removed from a passage: fenced code, text in
 //! backquotes, the target of a link, and the placeholders of a message. The rest is split into words.
@@ -22,7 +22,7 @@ struct Passage {
 }
 
 impl Passage {
-    /// Text that counts.
+    /// A passage that counts.
     fn new(line: usize, text: impl Into<String>) -> Self {
         Self { line, text: text.into(), is_literal: false }
     }
@@ -47,7 +47,7 @@ pub fn has_english(extension: &str) -> bool {
     LANGUAGES.iter().any(|(name, _)| *name == extension)
 }
 
-/// The words of a file, in their order. A file of another language has none.
+/// The words of a file, in order. A file of another language has none.
 pub fn words(extension: &str, text: &str) -> Vec<Word> {
     let reader = LANGUAGES.iter().find(|(name, _)| *name == extension).map(|(_, reader)| reader);
     let passages = reader.map(|read| read(text)).unwrap_or_default();
@@ -70,7 +70,7 @@ fn split_words(passage: &Passage) -> Vec<Word> {
     let mut is_joined = false;
     for (line, text) in (passage.line..).zip(remove_quotations(passage).lines()) {
         let mut parts = text.split(|c: char| c.is_whitespace() || c == '*').filter(|part| !part.is_empty()).peekable();
-        // A paragraph ends.
+        // The end of a paragraph.
         is_joined &= parts.peek().is_some();
         for part in parts {
             for (_, run) in &part.chars().chunk_by(|c| c.is_alphanumeric() || "_'".contains(*c)) {
@@ -115,7 +115,7 @@ fn remove_quotations(passage: &Passage) -> String {
     text
 }
 
-/// The part of a Rust file that is not read yet, with its line.
+/// The unread part of a Rust file, with its line.
 struct Source<'t> {
     rest: &'t str,
     line: usize,

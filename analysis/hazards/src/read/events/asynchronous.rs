@@ -1,4 +1,4 @@
-//! The events of asynchronous instructions: their effects, on the values that their operands hold.
+//! The events of asynchronous instructions, from their effects and the values of their operands.
 
 use ptx_isa::{
     Asynchronous, Role, Scope,
@@ -16,7 +16,7 @@ use super::{
 };
 use crate::kernel::{Access, Address, Barrier, BarrierId, EventKind, Operation, Semantics, Space, Start, Sum};
 
-/// An asynchronous instruction, with what its operands hold where it stands.
+/// An asynchronous instruction, with the contents of its operands.
 struct AsynchronousInstruction<'s> {
     form: &'s Asynchronous,
     step: &'s Step,
@@ -29,7 +29,7 @@ impl AsynchronousInstruction<'_> {
         address(&self.step.operands, role)
     }
 
-    /// The value in a role, where it is a number.
+    /// The value in a role, if it is a number.
     fn known(&self, role: Role) -> Option<i64> {
         self.terms.known(self.operand(role)?)
     }
@@ -42,7 +42,7 @@ impl AsynchronousInstruction<'_> {
         self.form.scope().unwrap_or(Scope::Cta)
     }
 
-    /// How many CTAs share the tensor memory that the instruction is for.
+    /// The number of CTAs that share the tensor memory of the instruction.
     fn group(&self) -> u8 {
         self.form.cta_group().unwrap_or(1)
     }
@@ -59,7 +59,7 @@ impl AsynchronousInstruction<'_> {
         }
     }
 
-    /// Whether a product overwrites its accumulator, so that it does not read it.
+    /// Whether a product overwrites its accumulator without a read of it.
     fn overwrites(&self) -> bool {
         match self.step.operands.iter().find(|(own, _)| *own == Role::Accumulate) {
             Some((_, Source::One(Content::Literal(literal)))) => *literal == Literal::FALSE,
@@ -76,7 +76,7 @@ impl Maker<'_> {
         let accesses: Vec<Access> = touches.iter().map(|touch| self.touched(of, touch)).collect();
         match (effect, &accesses[..]) {
             (Effect::Start(started, tracking), _) => {
-                // The mbarrier is in the CTA that is written to.
+                // The mbarrier is in the CTA that the operation writes to.
                 let is_cluster = touches.first().is_some_and(|touch| touch.at == At::Address(SharedCluster));
                 vec![self.start(of, (started, tracking), accesses, is_cluster)]
             }
@@ -137,7 +137,7 @@ impl Maker<'_> {
             Effect::GridWait => EventKind::GridWait,
             Effect::Relinquish => EventKind::Relinquish,
             Effect::Unknown => EventKind::Unknown(format!("the instruction `{}`", form.mnemonic())),
-            // A `try_wait` is an event where its result is tested.
+            // A `try_wait` becomes an event where its result is tested.
             Effect::Mbarrier(MbarrierEffect::ExpectTx | MbarrierEffect::CompleteTx | MbarrierEffect::Wait { .. })
             | Effect::Nothing
             | Effect::Allocate
@@ -173,7 +173,7 @@ impl Maker<'_> {
             Started::TensorStore => Operation::TensorStore,
             Started::Copy => Operation::Copy,
             Started::Wgmma => {
-                // It touches registers of matrices, too.
+                // It also accesses registers of matrices.
                 accesses.append(&mut self.touched);
                 Operation::Wgmma
             }
@@ -204,7 +204,7 @@ impl Maker<'_> {
                 let map = self.address(operand, Space::Global, false).object;
                 let thing = self.objects.iter().find(|(_, own)| **own == map).map(|(thing, _)| thing.clone());
                 let object = match (of.operand(Role::Override), thing) {
-                    // Another tensor than that of the map.
+                    // The override names a different tensor than the map.
                     (Some(address), _) => self.address(Some(address), Space::Global, false).object,
                     (None, Some(thing @ Thing::Base(_))) => self.object(Thing::Tensor(Box::new(thing))),
                     _ => self.object(Thing::Unknown(Space::Global, None)),

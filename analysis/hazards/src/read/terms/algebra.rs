@@ -1,10 +1,10 @@
-//! What is computed of values: sums, products, fields of bits, choices.
+//! The arithmetic on values: sums, products, bit fields, selections.
 
 use super::{Atom, Facts, Function, Literal, TERMS, Terms, Value, What, ones, wrapped};
 use crate::kernel::Sum;
 
-/// By what a product with a constant divides that is shifted to the right by 32 and by `shift`, if by anything. Small values have
-/// 31 bits.
+/// The divisor of a division that is implemented as a product with the constant `by` and a shift to the right by 32 and
+/// `shift`; `None` if it is not a division. Small dividends have 31 bits.
 fn divisor(by: i64, shift: u32, is_small: bool) -> Option<i64> {
     let (by, power) = (i128::from(by), 1i128 << (32 + shift));
     if by <= 1 {
@@ -18,13 +18,14 @@ fn divisor(by: i64, shift: u32, is_small: bool) -> Option<i64> {
     })
 }
 
-/// A swizzle changes no bits from this one on.
+/// A swizzle does not change this bit or any above.
 const SWIZZLE: u64 = 1 << 12;
 
-/// What may be larger than that is an address, and no offset.
+/// A value that may be larger than this is an address, not an offset.
 const FAR: i64 = 1 << 23;
 
-/// By what a product with a number divides that is shifted to the right, if no factor is larger than `most`.
+/// The divisor of a division that is implemented as a product and a shift to the right, if the dividend is at most
+/// `most`.
 fn divisor_of(by: u64, shift: u32, most: u128) -> Option<i64> {
     let (by, power) = (u128::from(by), 1u128.checked_shl(shift)?);
     let divisor = power.checked_div(by)? + u128::from(!power.is_multiple_of(by));
@@ -34,7 +35,7 @@ fn divisor_of(by: u64, shift: u32, most: u128) -> Option<i64> {
 }
 
 impl Terms {
-    /// Something that an instruction computes of values, of which no more is known than its facts.
+    /// The result of an instruction on values, with no more information than its facts.
     pub fn computed(&mut self, function: Function, values: &[Value], facts: Facts) -> Value {
         let block = self.block_of(values);
         self.atom(What::Computed(function, values.to_vec()), Facts { block, ..facts })
@@ -102,8 +103,8 @@ impl Terms {
         }
     }
 
-    /// Bits of a value without the upper ones of them, as `(x & 31) - (x >> 4 & 1) * 16`: the rest of the sum, the bits that are left,
-    /// and their factor.
+    /// A bit field minus its upper bits, such as `(x & 31) - (x >> 4 & 1) * 16`: the rest of the sum, the bits that
+    /// remain, and their factor.
     fn lower_bits(&self, sum: &Sum<Atom>) -> Option<(Sum<Atom>, Value, u32, u32, i64)> {
         let fields = || {
             sum.terms.iter().filter_map(|(atom, factor)| match *self.what(*atom) {
@@ -123,7 +124,8 @@ impl Terms {
         })
     }
 
-    /// What is divided, and by what, in a shifted product and its sign, which compilers add for what may be negative. An index is not.
+    /// The dividend and the divisor in a shifted product plus its sign, which compilers add if the dividend may be
+    /// negative. An index is not negative.
     fn divided_with_sign(&self, sum: &Sum<Atom>) -> Option<(Value, i64)> {
         let &[(a, 1), (b, 1)] = &sum.terms[..] else { return None };
         let shifted = |quotient: Atom, sign: Atom| match (self.what(quotient), self.what(sign)) {
@@ -135,7 +137,7 @@ impl Terms {
         };
         let (product, shift) =
             shifted(a, b).or_else(|| shifted(b, a)).filter(|(_, shift)| sum.constant == 0 && *shift < 31)?;
-        // Of a negative constant the factor itself is added, as it stands for one that is larger by 2^32.
+        // For a negative constant the dividend is added, because the constant represents one that is larger by 2^32.
         let upper = |atom: Atom| match self.what(atom) {
             What::Computed(Function::MultiplyHigh { is_signed: true }, of) => {
                 Some((*of.first()?, self.known(*of.get(1)?)?))
@@ -151,7 +153,8 @@ impl Terms {
         Some((dividend, divisor(by.cast_signed(), shift, true).filter(|_| is_whole)?))
     }
 
-    /// The quotient in a sum that stands with its dividend, as `x - x / 3 * 3`: the dividend, the divisor, and the factor.
+    /// The quotient in a sum that also contains its dividend, such as `x - x / 3 * 3`: the dividend, the divisor, and
+    /// the factor.
     fn remainder(&self, sum: &Sum<Atom>) -> Option<(Value, i64, i64)> {
         sum.terms.iter().find_map(|(atom, factor)| {
             let (value, by) = self.quotient(*atom)?;
@@ -181,14 +184,14 @@ impl Terms {
         self.add(left, remainder, 64)
     }
 
-    /// What is divided, and by what, of an atom that is a quotient.
+    /// The dividend and the divisor of an atom that is a quotient.
     fn quotient(&self, atom: Atom) -> Option<(Value, i64)> {
         match self.what(atom) {
             What::Computed(Function::Divide, values) => {
                 let &[value, by] = &values[..] else { return None };
                 Some((value, self.known(by).filter(|by| *by > 1)?))
             }
-            // A shift divides, if no bit is lost above.
+            // A shift is a division, if the bits above are not cut off.
             What::Field(value, low @ 1..32, bits) => {
                 let facts = self.facts(*value);
                 (facts.low >= 0 && facts.high >> low <= ones(*bits).cast_signed().max(0)).then_some((*value, 1 << low))
@@ -197,7 +200,7 @@ impl Terms {
         }
     }
 
-    /// A quotient of what is not negative.
+    /// The quotient of a non-negative value.
     pub fn divided(&mut self, value: Value, by: i64) -> Value {
         if let Some(number) = self.known(value).filter(|number| *number >= 0) {
             return self.constant(number / by);
@@ -211,9 +214,9 @@ impl Terms {
         self.computed(Function::Divide, &[value, divisor], facts)
     }
 
-    /// The upper half of a product of 64 bits with a constant, which is a quotient or is shifted to be one.
+    /// The upper half of a 64-bit product with a constant. It is a quotient, or a shift makes it one.
     pub fn multiplied_higher(&mut self, value: Value, by: i64) -> Value {
-        // Compilers divide 32 bits without a sign in 64, too.
+        // Compilers also divide 32-bit unsigned values in 64 bits.
         let own = divisor_of(by.cast_unsigned(), 64, self.most(value));
         match own.or_else(|| divisor_of(by.cast_unsigned(), 64, u128::from(u32::MAX))) {
             Some(divisor) => self.divided(value, divisor),
@@ -224,7 +227,8 @@ impl Terms {
         }
     }
 
-    /// What is divided, and by what, in the bits of a product from one bit on: compilers divide by constants so.
+    /// The dividend and the divisor in the bits of a product from bit `low` on: compilers divide by constants in this
+    /// way.
     fn divided_by_product(&self, value: Value, low: u32) -> Option<(Value, i64)> {
         let sum = self.sum(value);
         if let [(atom, 1)] = sum.terms[..]
@@ -248,13 +252,13 @@ impl Terms {
         Some((dividend, divisor_of(by.cast_unsigned(), low, self.most(dividend).min(u128::from(u32::MAX)))?))
     }
 
-    /// The largest number that a value may be. What may be below 0 is taken to have all bits.
+    /// The largest number that a value may be. A value that may be negative is assumed to have all bits.
     fn most(&self, value: Value) -> u128 {
         let facts = self.facts(value);
         if facts.low >= 0 { u128::from(facts.high.cast_unsigned()) } else { u128::from(u64::MAX) }
     }
 
-    /// The upper half of a product of 32 bits with a constant.
+    /// The upper half of a 32-bit product with a constant.
     pub fn multiplied_high(&mut self, value: Value, by: i64, is_signed: bool) -> Value {
         let facts = self.facts(value);
         let is_small = facts.low >= 0 && (is_signed || facts.high < 1 << 31);
@@ -335,7 +339,7 @@ impl Terms {
             terms: sum.terms.iter().copied().filter(|(_, factor)| !is_above(*factor)).collect(),
             constant: sum.constant,
         };
-        // What is above in the number is left out, if the rest does not reach as far.
+        // The bits of the constant above the field are dropped, if the rest does not reach them.
         let whole = ones(low.saturating_add(bits));
         let below = Sum { constant: (kept.constant.cast_unsigned() & whole).cast_signed(), ..kept.clone() };
         let facts = self.facts_of(&below);
@@ -346,7 +350,7 @@ impl Terms {
             let value = self.value(kept);
             return self.field(value, low, bits);
         }
-        // Of a multiple it is one of what is multiplied.
+        // A field of a multiple of a power of two is a field of the multiplicand.
         let power = kept.terms.iter().map(|(_, factor)| *factor).chain([kept.constant]);
         let power = power.map(i64::trailing_zeros).fold(low, u32::min);
         if power > 0 {
@@ -356,7 +360,7 @@ impl Terms {
         }
         let value = self.value(kept);
         let facts = self.facts(value);
-        // Bits above the highest that may be set tell nothing.
+        // Bits above the highest possible bit are dropped.
         let bits =
             if facts.low >= 0 { bits.min((64 - facts.high.leading_zeros()).saturating_sub(low).max(1)) } else { bits };
         if low == 0 && facts.low >= 0 && facts.high.cast_unsigned() <= ones(bits) {
@@ -398,8 +402,9 @@ impl Terms {
         self.atom(What::Field(value, low, bits), Facts { low: 0, high, mask, block: facts.block })
     }
 
-    /// What is divided, and by what, in `(x - y) / 2 + y` that is shifted to the right by so many bits, where `y` is the upper half of
-    /// the product of `x` and a constant: so compilers divide 32 bits where the constant would need 33.
+    /// The dividend and the divisor in `(x - y) / 2 + y` shifted to the right by `shift`, where `y` is the upper half
+    /// of the product of `x` and a constant. Compilers divide 32-bit values in this way if the constant would need 33
+    /// bits.
     fn divided_by_halves(&mut self, value: Value, shift: u32) -> Option<(Value, i64)> {
         let sum = self.sum(value);
         let &[(a, 1), (b, 1)] = &sum.terms[..] else { return None };
@@ -415,7 +420,7 @@ impl Terms {
         Some((dividend, divisor(by + (1 << 32), shift + 1, false)?))
     }
 
-    /// A value that is shifted, with something added behind the shift: what is shifted, by how much, and what is added.
+    /// A shifted value plus another value: the value before the shift, the shift amount, and the other value.
     fn shifted(&mut self, value: Value) -> Option<(Value, u32, Value)> {
         let sum = self.sum(value);
         if sum.terms.len() == 1 && sum.constant == 0 {
@@ -452,7 +457,8 @@ impl Terms {
         if let Some(number) = self.known(a) {
             return self.constant(wrapped((number.cast_unsigned() & mask).cast_signed(), bits));
         }
-        // The first CTA of a pair is found so: its shared memory is that whose addresses have no bit 24.
+        // Code finds the first CTA of a pair with this mask: in the addresses of that CTA's shared memory, bit 24 is
+        // clear.
         if bits >= 32 && mask >> 24 == 0xfe {
             let kept = self.constant(wrapped((mask | 1 << 24).cast_signed(), 32));
             let a = self.and(a, kept, 32);
@@ -475,7 +481,7 @@ impl Terms {
             let field = self.field(a, zeros, run);
             return self.scale(field, 1 << zeros, 64);
         }
-        // Bits that are never set may as well be kept.
+        // Bits that are never set may be kept.
         let run = (mask | !facts.mask).trailing_ones().min(bits);
         if mask & facts.mask == ones(run) & facts.mask {
             return self.field(a, 0, run);
@@ -514,8 +520,8 @@ impl Terms {
         self.swizzled(own, with, bits).unwrap_or_else(|| self.mixed(Function::Xor, a, b))
     }
 
-    /// An address of which lower bits are changed. What is a multiple of the power of two above them stays as it is; if the rest may be
-    /// larger, the address is one that is not far from it.
+    /// An address whose lower bits are changed. The multiples of the power of two above these bits stay unchanged; if
+    /// the rest may be larger, the result is an address at a bounded distance.
     fn swizzled(&mut self, address: Value, with: Value, bits: u32) -> Option<Value> {
         let mask = self.facts(with).mask;
         let is_far = self.facts(address).high >= FAR || self.facts(address).low < 0;
@@ -552,7 +558,7 @@ impl Terms {
         Some(self.add(address, apart, bits))
     }
 
-    /// The sum of values that have no bit in common.
+    /// The sum of values that have no bit in common, or `None`.
     fn disjoint(&mut self, a: Value, b: Value, bits: u32) -> Option<Value> {
         (self.facts(a).mask & self.facts(b).mask == 0).then(|| self.add(a, b, bits))
     }
@@ -568,7 +574,7 @@ impl Terms {
         self.computed(function, &[a.min(b), a.max(b)], facts)
     }
 
-    /// The value in a register of so many bits. It is taken to fit.
+    /// The value in a register of `bits` bits. It is assumed to fit.
     pub fn narrowed(&mut self, value: Value, bits: u32) -> Value {
         let sum = self.sum(value);
         let terms = sum.terms.iter().map(|(atom, factor)| (*atom, wrapped(*factor, bits)));

@@ -1,15 +1,15 @@
-//! What is computed of predicates, and what they say of values.
+//! The predicates on values, and the facts that they imply.
 
 use super::{Literal, Says, Terms, Value, What};
 use crate::kernel::Sum;
 
 impl Terms {
-    /// What is left of the range of a value where a literal holds; none if the literal cannot hold.
+    /// The range of a value if a literal holds; `None` if the literal cannot hold.
     pub fn narrowed_by(&self, range: (i64, i64), value: Value, literal: Literal) -> Option<(i64, i64)> {
         let Says::Within(tested, low, high) = &self.predicates[literal.predicate as usize].0 else {
             return Some(range);
         };
-        // What is tested may differ from the value by a number.
+        // The tested value may differ from this value by a constant.
         let (own, other) = (self.sum(value), self.sum(*tested));
         if own.terms != other.terms || own.terms.is_empty() {
             return Some(range);
@@ -70,7 +70,7 @@ impl Terms {
                 (false, false) => Literal::FALSE,
             };
         }
-        // Tests of `n` and of `n + 64` are of one value.
+        // Tests of `n` and of `n + 64` become tests of the same value.
         if !sum.terms.is_empty() && sum.constant != 0 {
             let shifted =
                 |end: i64| if end == i64::MIN || end == i64::MAX { end } else { end.saturating_sub(sum.constant) };
@@ -85,7 +85,7 @@ impl Terms {
         if low == facts.low && high == facts.high {
             return Literal::TRUE;
         }
-        // One number for a test and its opposite.
+        // A test and its negation get the same predicate.
         if high == facts.high {
             return self.predicate(Says::Within(value, facts.low, low - 1), facts.block).opposite();
         }

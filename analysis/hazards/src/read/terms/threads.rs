@@ -1,4 +1,4 @@
-//! Which threads have different values and predicates.
+//! The uniformity analysis: which threads may have different values and predicates.
 
 use ptx_isa::{Axis, Special, SpecialScalar, SpecialVector};
 
@@ -67,17 +67,17 @@ impl Terms {
         })
     }
 
-    /// Whether it is the number of the thread in its CTA.
+    /// Whether a value is the number of the thread in its CTA.
     pub fn is_thread(&self, value: Value) -> bool {
         matches!(self.only(value), Some(What::Special(Special::Vector(SpecialVector::Tid, Axis::X))))
     }
 
-    /// Whether threads are numbered by one register.
+    /// Whether a single register numbers the threads.
     pub fn is_flat(&self) -> bool {
         self.is_flat
     }
 
-    /// Finds what varies where values meet that come from behind: each place has the contents that meet there.
+    /// Computes which atoms and predicates vary, up to a fixed point. `meetings` has the incoming contents of each phi.
     pub fn settle(&mut self, meetings: &Meetings) {
         for index in 0..self.atoms.len() {
             if !matches!(self.atoms[index].0, What::Result(_, _, None)) {

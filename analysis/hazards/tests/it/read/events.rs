@@ -1,4 +1,4 @@
-//! What instructions do, and what calls become.
+//! The events of instructions, and the results of calls.
 
 use super::*;
 
@@ -73,7 +73,7 @@ fn descriptors() {
          to 1
          block 1
          22: start tensor matrix of 1 shape +136314896: tensor write tensor ?%r9[..128], async read shared sm+16384*v0[..?], async read shared sm+16384*v0+49184[..?]
-         23: start tensor matrix of 1 shape +v2: tensor update tensor ?%r9[..?], tensor read tensor ?%r9+64[..8], async read shared ?what a descriptor of an unknown address means+v1[..?]
+         23: start tensor matrix of 1 shape +v2: tensor update tensor ?%r9[..?], tensor read tensor ?%r9+64[..8], async read shared ?memory of a descriptor of an unknown address+v1[..?]
          to 1 when p0
          to 2 when !p0
          block 2
@@ -443,7 +443,7 @@ fn descriptors_of_sums() {
         "threads 128
          block 0
          21: start wgmma: async read shared sm+16384[..?], async read shared sm+16384*v0+16384[..?], write register registers+16[..4]
-         22: start wgmma: async read shared sm+64*v1[..?], async read shared ?what a descriptor of an unknown address means+v2[..?], write register registers+16[..4]
+         22: start wgmma: async read shared sm+64*v1[..?], async read shared ?memory of a descriptor of an unknown address+v2[..?], write register registers+16[..4]
          v0 = value
          v1 = value in 0..=4095
          v2 = value",
@@ -507,7 +507,8 @@ fn a_load_in_front_of_its_allocation() {
     );
 }
 
-/// What is known of PTX 9.3 to 9.5 is its form: what orders it is not checked, and said so.
+/// Only the form of some PTX 9.3 to 9.5 instructions is known: their ordering is not checked, and the check reports
+/// that.
 #[test]
 fn forms_whose_order_is_not_known() {
     check(
@@ -538,7 +539,8 @@ fn forms_whose_order_is_not_known() {
     );
 }
 
-/// PTX 9.4: a commit that tells of A, arrivals at the mbarriers of several CTAs, and hints to the caches, which are no events.
+/// PTX 9.4: a commit of the reads of A, arrivals at the mbarriers of several CTAs, and cache hints, which are not
+/// events.
 #[test]
 fn forms_of_sm_107() {
     check(
@@ -558,7 +560,7 @@ fn forms_of_sm_107() {
     );
 }
 
-/// A qualifier that is left out means the default of the manual.
+/// An omitted qualifier means the default of the manual.
 #[test]
 fn qualifiers_that_are_left_out() {
     let sides = |instruction: &str, qualifier: &str| {

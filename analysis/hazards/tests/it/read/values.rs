@@ -1,4 +1,4 @@
-//! What registers and predicates are known to hold.
+//! The known contents of registers and predicates.
 
 use super::*;
 

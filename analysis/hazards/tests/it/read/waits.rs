@@ -1,4 +1,4 @@
-//! Where waits stand, and what loops carry.
+//! The positions of waits, and the values that loops carry.
 
 use super::*;
 
@@ -267,7 +267,7 @@ fn guarded_results() {
     );
 }
 
-/// Lines of which no order may end the reader: they jump into one another, call, read what is not there.
+/// Lines that must not crash the reader in any order: they jump into one another, call, and read missing registers.
 const LINES: &[&str] = &[
     "$a:",
     "$b:",
@@ -397,7 +397,7 @@ fn tests_of_a_multiple_and_of_a_number_more_are_of_one_value() {
     );
 }
 
-/// Both are multiples of -1 alone: the least number of 64 bits has no negation, so a division of it has no result.
+/// Both are multiples of only -1: the least number of 64 bits has no negation, so its division has no result.
 #[test]
 fn the_least_number_is_not_divided() {
     check(

@@ -1,4 +1,4 @@
-//! Small kernels, and what is found without each line that has a comment.
+//! Small kernels with comments: a comment gives the finding if its line is removed.
 
 use std::collections::BTreeMap;
 
@@ -33,7 +33,7 @@ fn found(text: &str) -> Vec<ptx_execute::Fault> {
     all.collect()
 }
 
-/// What becomes of a kernel without each line that has a comment.
+/// Checks the findings of a kernel without each line that has a comment.
 fn check(body: &str) {
     let text = format!("{HEAD}{body}ret;\n}}\n");
     let clean = found(&text);
@@ -123,7 +123,7 @@ bar.sync 0; // race
     );
 }
 
-/// What is found in a kernel, in a word.
+/// The most severe finding in a kernel, in a word.
 fn found_in(body: &str) -> &'static str {
     verdict(&found(&format!("{HEAD}{body}ret;\n}}\n")))
 }

@@ -1,4 +1,4 @@
-//! Bugs that others reported are races, and behind their fixes there are none.
+//! Reported bugs of other projects: each is a race, and its fix has no findings.
 
 use std::thread;
 
@@ -6,16 +6,16 @@ use ptx_execute::{FaultKind, Options};
 use ptx_isa::Module;
 use testing::reported::{INPUTS, Reported, boxes, reported, run};
 
-/// The bugs that are not shown, and why.
+/// The bugs that are not found, each with the reason.
 const NOT_SHOWN: [(&str, &str); 1] = [(
     "flashkda_24_init",
     "the thread that initializes is the one that copies: only the strictest reading wants the fence",
 )];
 
-/// What is wrong behind the fix, too.
+/// The bugs whose fix still has a finding, each with the reason.
 const NOT_FIXED: [(&str, &str); 3] = [
     ("cutlass_3647", "one tensor map is used for boxes of two sizes"),
-    ("cutlass_3652", "the wait for odd phases passes at once where the even one is not over"),
+    ("cutlass_3652", "the wait for odd phases passes at once if the even phase is not over"),
     (
         "facebook_triton_2024",
         "the leader ends a second phase before a slow warp has seen the first, which then waits for ever",
@@ -32,13 +32,13 @@ fn reported_bugs_are_races() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// What is said of a reported bug, before its fix and behind it, that is not so.
+/// The verdicts of a reported bug, before and after its fix, that are wrong.
 fn wrong_verdicts(Reported { name, before, fixed }: &Reported) -> Vec<String> {
     let is_in = |list: &[(&str, &str)]| list.iter().any(|(other, _)| other == name);
     let (old, new) = (found(name, before), found(name, fixed));
     let cases = [
         (old.is_empty() != is_in(&NOT_SHOWN), "before the fix", old),
-        (new.is_empty() == is_in(&NOT_FIXED), "behind the fix", new),
+        (new.is_empty() == is_in(&NOT_FIXED), "after the fix", new),
     ];
     cases
         .into_iter()
@@ -47,7 +47,7 @@ fn wrong_verdicts(Reported { name, before, fixed }: &Reported) -> Vec<String> {
         .collect()
 }
 
-/// What is found in some execution.
+/// The findings in several executions.
 fn found(name: &str, text: &str) -> Vec<String> {
     let module: Module = text.parse().expect("PTX");
     let kernel = module.functions().find(|function| function.body.is_some()).expect("a kernel");

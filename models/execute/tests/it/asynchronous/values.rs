@@ -1,4 +1,4 @@
-//! What asynchronous operations and matrix instructions compute, next to plain loops.
+//! The results of asynchronous operations and matrix instructions, compared with plain loops.
 
 use std::{collections::BTreeSet, fmt::Write};
 
@@ -10,7 +10,7 @@ use super::outcome;
 
 const OUT: Argument = Argument::Bytes(Vec::new());
 
-/// A launch of `kernel`: the output first, then these.
+/// A launch of `kernel`, whose arguments are the output and then `arguments`.
 fn launch(threads: u32, cluster: u32, arguments: Vec<Argument>) -> Launch {
     let mut all = vec![Argument::Bytes(vec![0])];
     all.extend(arguments.into_iter().filter(|argument| *argument != OUT));
@@ -26,7 +26,7 @@ fn kernel(threads: u32, target: &str, parameters: &str, body: &str) -> String {
     )
 }
 
-/// What the kernel writes, the same in every order; nothing must be found.
+/// The words that the kernel writes. They are the same in every order, and there are no findings.
 fn words(text: &str, launch: &Launch, inputs: &[&[u8]]) -> Vec<u32> {
     let mut all = (0..6).map(|seed| {
         let (bytes, findings) = outcome(text, launch, inputs, Options::default().of_seed(seed));
@@ -34,7 +34,7 @@ fn words(text: &str, launch: &Launch, inputs: &[&[u8]]) -> Vec<u32> {
         bytes.as_chunks().0.iter().map(|word| u32::from_le_bytes(*word)).collect::<Vec<u32>>()
     });
     let first = all.next().expect("a run");
-    assert!(all.all(|other| other == first), "the order changes what is written");
+    assert!(all.all(|other| other == first), "the order changes the written values");
     first
 }
 
@@ -53,7 +53,8 @@ fn product(a: &[f32], b: &[f32], [m, n, k]: [usize; 3]) -> Vec<f32> {
     (0..m * n).map(cell).collect()
 }
 
-/// A map of a matrix of 64 columns of f16, the input of a number, in boxes of so many rows with a swizzle of 128 bytes.
+/// A map of a matrix of 64 columns of f16 in the input with a number, in boxes of `rows` rows with a swizzle of 128
+/// bytes.
 fn map(input: u64, rows: u32) -> Argument {
     let mut map = TensorMap { element: TensorElement::F16, rank: 2, swizzle_mode: 3, ..TensorMap::default() };
     (map.address, map.sizes[0], map.sizes[1], map.strides[0]) = (input, 64, rows, 128);
@@ -63,7 +64,7 @@ fn map(input: u64, rows: u32) -> Argument {
     Argument::TensorMap(text, buffer)
 }
 
-/// The beginning of a kernel in which one thread loads two tiles, and all wait for them.
+/// The beginning of a kernel in which one thread loads two tiles, and all threads wait for them.
 fn loads(rows: [u32; 2], arrivals: u32) -> String {
     let [a, b] = rows.map(|rows| rows * 128);
     format!(
@@ -81,7 +82,7 @@ fn loads(rows: [u32; 2], arrivals: u32) -> String {
 
 const MAPS: &str = ", .param .align 64 .b8 a[128], .param .align 64 .b8 b[128]";
 
-/// Stores registers of a thread one behind the other, and a thread behind the other.
+/// Stores the registers of each thread contiguously, and the threads in their order.
 fn stores(registers: usize, prefix: &str) -> String {
     let mut text =
         format!("ld.param.u64 %x9, [out];\nmul.wide.u32 %x8, %r0, {};\nadd.u64 %x9, %x9, %x8;\n", registers * 4);
@@ -172,7 +173,7 @@ fn a_tile_of_tma_feeds_tcgen05() {
 
 #[test]
 fn a_pair_of_ctas_multiplies_together() {
-    // Each CTA has half of the rows of A and of B. Both tell the mbarrier of the first one.
+    // Each CTA has half of the rows of A and of B. The copies of both CTAs complete at the mbarrier of the first CTA.
     let (a, b) = (matrix(256, 64, 7), matrix(64, 64, 8));
     let mut body = String::from(
         "\
@@ -248,7 +249,7 @@ mov.b32 %r8, 0x10100010;
     for (index, word) in found[..256 * 64].iter().enumerate() {
         assert_eq!(f32::from_bits(*word), expected[index], "row {}, column {}", index / 64, index % 64);
     }
-    // The pair allocates together, so each CTA knows of both allocations when it knows of its own.
+    // The CTAs of the pair allocate together, so a CTA that has seen its own allocation has seen both.
     let allocate = "@%q tcgen05.alloc.cta_group::2.sync.aligned.shared::cta.b32 [%r6], 64;\n";
     let (load, lead) = ("ld.shared.b32 %r7, [columns];\n", "setp.eq.u32 %q, %r20, 0;\nand.pred %q, %q, %p;\n");
     let behind = format!("setp.lt.u32 %q, %r0, 32;\n{allocate}bar.sync 0;\n{load}{lead}@!%q bra multiplied;\n");

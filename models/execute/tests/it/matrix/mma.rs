@@ -81,7 +81,7 @@ fn manual(mma: &Mma, form: &str, role: Role, lane: usize, i: usize) -> (usize, u
         }
         (_, Element::Tf32, Role::B) => (if i == 0 { t } else { t + 4 }, g),
         (_, _, Role::C | Role::D) => (if i < 2 { g } else { g + 8 }, t * 2 + (i & 1)),
-        // One register for eight rows, then the same for what is further along K.
+        // One register for eight rows, then the same for the elements further along K.
         (_, _, Role::A) if m16 => (
             if (i / per).is_multiple_of(2) { g } else { g + 8 },
             t * per + i % per + if i >= 2 * per { 4 * per } else { 0 },
@@ -91,7 +91,7 @@ fn manual(mma: &Mma, form: &str, role: Role, lane: usize, i: usize) -> (usize, u
     }
 }
 
-/// The quarter that multiplies for itself.
+/// The quarter of the warp that computes a product.
 fn quarter(mma: &Mma, lane: usize) -> usize {
     if mma.products() == 4 { lane % 16 / 4 } else { 0 }
 }
@@ -121,7 +121,7 @@ fn every_element_has_the_place_that_the_manual_says_and_no_other_element_has_it(
     }
 }
 
-/// Registers full of random elements, and the matrices that they are, by product.
+/// Registers full of random elements, and the matrices that they represent, by product.
 fn fill(mma: &Mma, form: &str, role: Role, random: &mut Random) -> (Vec<Lanes>, Vec<Vec<Vec<f64>>>) {
     let bits = mma.element(role).bits();
     let each = 32 / bits.min(32);
@@ -210,7 +210,7 @@ fn what_is_no_form_is_refused_and_missing_registers_are_no_panic() {
     }
 }
 
-/// A sparse A with random metadata: the naive product has its elements where the metadata says.
+/// A sparse A with random metadata. The naive product uses the positions that the metadata gives.
 #[test]
 fn a_sparse_product_is_that_of_the_matrix_with_its_zeros() {
     let mut random = Random(11);
@@ -237,7 +237,7 @@ fn a_sparse_product_is_that_of_the_matrix_with_its_zeros() {
             let threads = 4 / selectors;
             for row in 0..16 {
                 for pair in 0..stored / unit / if width == 4 { 1 } else { 2 } {
-                    // Two of four units, or one of two.
+                    // The elements of two of four units, or of one of two units.
                     let chosen: Vec<usize> = if width == 4 {
                         vec![random.next(2) as usize]
                     } else {
@@ -278,8 +278,8 @@ fn a_sparse_product_is_that_of_the_matrix_with_its_zeros() {
     }
 }
 
-/// Matrices in memory, loaded as every kernel does it: A by four matrices, B, which is stored by columns, by two; or
-/// by rows, with `.trans`.
+/// Matrices in memory, loaded as in every kernel: A by four matrices; B, which is stored by columns, by two matrices,
+/// or by rows with `.trans`.
 fn ldmatrix(form: &str) -> Option<LdMatrix> {
     LdMatrix::of(&super::form(&format!("ldmatrix.{form}"))?)
 }

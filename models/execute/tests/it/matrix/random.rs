@@ -20,7 +20,7 @@ impl Random {
             Element::B16 => panic!("it is moved, and not computed with"),
             Element::F16 => float(u64::from(f16::from_f64(value).to_bits())),
             Element::Bf16 => float(u64::from(bf16::from_f64(value).to_bits())),
-            // Low bits that are not looked at.
+            // The low bits are ignored.
             Element::Tf32 => float(u64::from((value as f32).to_bits()) | 0x1abc),
             Element::F32 => float(u64::from((value as f32).to_bits())),
             Element::F64 => float(value.to_bits()),
@@ -37,7 +37,7 @@ impl Random {
                 let bits = self.next(2);
                 (bits, bits as f64)
             }
-            // 0, ±1, ±2, ±1.5, ±4 (where there is one), by the tables of their formats.
+            // 0, ±1, ±2, ±1.5, ±4 (if the format has it), by the tables of the formats.
             Element::E4m3 => pick(
                 self,
                 &[
@@ -80,7 +80,7 @@ fn pick(random: &mut Random, table: &[(u64, f64)]) -> (u64, f64) {
     table[random.next(table.len() as u64) as usize]
 }
 
-/// An element's value, where a result has it.
+/// The value of an element of a result.
 pub fn value(element: Element, bits: u64) -> f64 {
     match element {
         Element::F16 => f16::from_bits(bits as u16).to_f64(),
@@ -90,7 +90,7 @@ pub fn value(element: Element, bits: u64) -> f64 {
     }
 }
 
-/// An exact sum, as a result has it.
+/// An exact sum, rounded to the type of a result.
 pub fn rounded(element: Element, sum: f64) -> f64 {
     if element == Element::F16 { f16::from_f64(sum).to_f64() } else { sum }
 }

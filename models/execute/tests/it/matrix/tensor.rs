@@ -19,8 +19,8 @@ fn numbered() -> TensorMemory {
     memory
 }
 
-/// The layouts of the figures of section 9.7.16.2.3, as CuTe has them: strides of a thread's digits and of a value's, in bits
-/// of a row-major block of so many columns.
+/// The layouts of the figures of section 9.7.16.2.3, in the notation of CuTe: strides of the digits of a thread's and a
+/// value's number, in bits of a row-major block whose rows have the given number of bits.
 #[test]
 fn registers_are_those_of_the_figures() {
     type Modes = &'static [(usize, usize)];
@@ -93,7 +93,7 @@ fn what_is_stored_is_loaded_and_touches_every_cell_once() {
                 let cells: BTreeSet<Cell> = touched.iter().copied().collect();
                 assert_eq!(cells.len(), touched.len(), "{words:?}: a cell twice");
                 assert_eq!(cells.len(), count * 32 * if packed { 2 } else { 1 });
-                // It is a whole block.
+                // The cells are a whole block.
                 let lanes = if shape == "32x32b" { 32 } else { 16 };
                 assert!(
                     cells.iter().all(|cell| (64..64 + lanes).contains(&cell.lane) && cell.column < cells.len() / lanes)
@@ -119,7 +119,7 @@ fn descriptor(start: u32, leading: u32, stride: u32, mode: u64) -> u64 {
 const MODES: [(u64, Swizzle); 5] =
     [(0, Swizzle::None), (1, Swizzle::B128Atom32), (2, Swizzle::B128), (4, Swizzle::B64), (6, Swizzle::B32)];
 
-/// For each lane, the rows of shared memory that it gets: by the words of section 9.7.16.9.2.
+/// For each lane, the row of shared memory that it gets, according to the text of section 9.7.16.9.2.
 #[test]
 fn copies_put_rows_into_the_lanes_of_their_warps() {
     type Form = (&'static [&'static str], usize, fn(usize) -> Option<usize>);
@@ -128,7 +128,7 @@ fn copies_put_rows_into_the_lanes_of_their_warps() {
         (&["cp", "cta_group::1", "128x256b"], 32, Some),
         (&["cp", "cta_group::1", "128x128b"], 16, Some),
         (&["cp", "cta_group::1", "4x256b"], 32, |lane| lane.is_multiple_of(32).then_some(lane / 32)),
-        // Warps 0 and 2 have the same.
+        // Warps 0 and 2 get the same rows.
         (&["cp", "cta_group::1", "64x128b", "warpx2::02_13"], 16, |lane| Some(lane % 64)),
         (&["cp", "cta_group::1", "64x128b", "warpx2::01_23"], 16, |lane| Some(lane / 64 * 32 + lane % 32)),
         (&["cp", "cta_group::1", "32x128b", "warpx4"], 16, |lane| Some(lane % 32)),
@@ -177,7 +177,7 @@ fn a_shift_moves_eight_columns_of_a_warp_by_a_lane() {
 
 struct Case {
     kind: &'static str,
-    /// Their numbers in the instruction descriptor.
+    /// The element types, with their numbers in the instruction descriptor.
     types: [(Element, u32); 3],
     ctas: usize,
     weight_stationary: bool,
@@ -212,7 +212,7 @@ fn instruction(case: &Case, negate: [bool; 2], transpose: [bool; 2]) -> u32 {
         | (case.m as u32 >> 4) << 24
 }
 
-/// Writes a matrix through the canonical layout, tiles one behind the other.
+/// Writes a matrix in the canonical layout, with tiles one after the other.
 fn store(memory: &mut [u8], matrix: &SharedMatrix, elements: &[u64]) {
     let bytes = matrix.bits / 8;
     let width = if matrix.swizzle == Swizzle::None { 16 } else { matrix.swizzle.width() as usize };
@@ -244,7 +244,7 @@ fn check(case: &Case, mode: (u64, Swizzle), transpose: [bool; 2], random: &mut R
     let mma = TensorMma::of(&words, instruction(case, negate, transpose)).unwrap_or_else(|error| panic!("{error}"));
     let (m, n, k, ctas) = (case.m, case.n, 256 / a_type.bits(), case.ctas);
     assert_eq!((mma.shape().m, mma.shape().n, mma.shape().k, mma.ctas()), (m, n, k, ctas));
-    // Between groups of lines there is a gap as large as they are.
+    // Groups of lines are separated by gaps of the same size.
     let layout = |start: u32, rows: usize, across: bool| {
         let width = if mode.1 == Swizzle::None { 16 } else { mode.1.width() };
         let lines = if across && mode.1 == Swizzle::B128Atom32 { 4 } else { 8 };
@@ -256,7 +256,7 @@ fn check(case: &Case, mode: (u64, Swizzle), transpose: [bool; 2], random: &mut R
         (0..count).map(|_| random.element(element)).unzip()
     };
     let ((a_bits, a), (b_bits, b), (c_bits, c)) = (fill(a_type, m * k), fill(b_type, n * k), fill(d_type, m * n));
-    // Each CTA has its own part, at the same addresses.
+    // Each CTA has a separate part, at the same addresses.
     let (mut a_loaded, mut b_loaded) = (Vec::new(), Vec::new());
     let a_matrix = mma.a(layout(0x400, m / ctas, transpose[0])).unwrap();
     let b_matrix = mma.b(layout(0x1_0000, n / ctas, transpose[1])).unwrap();
@@ -270,7 +270,7 @@ fn check(case: &Case, mode: (u64, Swizzle), transpose: [bool; 2], random: &mut R
         b_loaded.extend(b_matrix.load(&read));
     }
     assert_eq!((&a_loaded, &b_loaded), (&a_bits, &b_bits), "{words:?} {mode:?} {transpose:?}");
-    // A in tensor memory: as D lies, packed along K, and in every part.
+    // A in tensor memory: in the layout of D, packed along K, and in every part.
     let mut memories = [numbered(), numbered()];
     for (i, element) in a_bits.iter().enumerate() {
         let (cta, lane, _) = d_place(case, i / k, 0);
@@ -285,7 +285,7 @@ fn check(case: &Case, mode: (u64, Swizzle), transpose: [bool; 2], random: &mut R
         }
     }
     assert_eq!(mma.a_of_tensor(&[&memories[0], &memories[1]], 300), a_bits, "{words:?}");
-    // D, with something of another matrix in the upper half of 16 bits.
+    // D, with data of another matrix in the upper half of elements of 16 bits.
     let column = 16;
     for (i, bits) in c_bits.iter().enumerate() {
         let (cta, lane, at) = d_place(case, i / n, i % n);
@@ -384,7 +384,7 @@ fn what_is_no_product_is_refused() {
     assert_eq!(mma.a_of_tensor(&[], u32::MAX), vec![0; 128 * 16]);
 }
 
-/// A tile of 128×128×64, as `tcgen05.mma` does it in four steps; the limit leaves room for a busy machine.
+/// A tile of 128×128×64, which `tcgen05.mma` computes in four steps. The limit leaves room for a busy machine.
 #[test]
 fn a_tile_is_fast() {
     let case = Case { kind: "kind::f16", types: TYPES[0].1, ctas: 1, weight_stationary: false, m: 128, n: 128 };

@@ -1,4 +1,4 @@
-//! Tensor maps and the copies through them, against a walk over single elements.
+//! Tensor maps and the copies through them, compared with a walk over single elements.
 
 use std::collections::BTreeMap;
 
@@ -33,7 +33,7 @@ fn random_map(random: &mut Random) -> TensorMap {
         map.element_strides[i] = 1 + random.next(2) as u32;
         if i > 0 {
             map.box_sizes[i] = 1 + random.next(5) as u32;
-            // Distinct places: each dimension is wider than the whole of the one before.
+            // Distinct places: each stride exceeds the extent of the preceding dimension.
             stride = if i == 1 { 48 * 8 } else { stride * 48 };
             map.strides[i - 1] = stride;
         }
@@ -41,7 +41,7 @@ fn random_map(random: &mut Random) -> TensorMap {
     map
 }
 
-/// Section 5.5.7: which 16 bytes of a line of 128 change places; and the flip of 8 bytes in odd lines.
+/// Section 5.5.7: the permutation of the 16-byte units of a line of 128 bytes, and the flip of 8 bytes in odd lines.
 fn swizzled(map: &TensorMap, address: u32) -> u32 {
     let (line, unit, byte) = (address / 128, address % 128 / 16, address % 16);
     let unit = match (map.swizzle_mode, map.swizzle_atomicity) {
@@ -56,7 +56,7 @@ fn swizzled(map: &TensorMap, address: u32) -> u32 {
     line * 128 + unit * 16 + byte
 }
 
-/// Each byte of shared memory with the byte of global memory that belongs there.
+/// The byte of global memory for each byte of shared memory.
 fn bytes(chunks: &[Chunk]) -> BTreeMap<u32, Option<u64>> {
     let mut found = BTreeMap::new();
     for chunk in chunks {
@@ -69,7 +69,7 @@ fn bytes(chunks: &[Chunk]) -> BTreeMap<u32, Option<u64>> {
     found
 }
 
-/// The bytes of an element at a place, where it has one.
+/// The address of an element in global memory, if the tensor has the element.
 fn element(map: &TensorMap, at: &[i64]) -> Option<u64> {
     let size = match map.element {
         TensorElement::U8 => 1,
@@ -86,7 +86,7 @@ fn element(map: &TensorMap, at: &[i64]) -> Option<u64> {
     inside.then(|| map.address.wrapping_add(address as u64))
 }
 
-/// Puts elements one behind the other into shared memory.
+/// Puts elements into shared memory, one after the other.
 fn walk(map: &TensorMap, shared: u32, places: impl Iterator<Item = Vec<i64>>) -> BTreeMap<u32, Option<u64>> {
     let size = match map.element {
         TensorElement::U8 => 1,
@@ -113,7 +113,7 @@ fn a_box_is_every_element_of_it() {
         let rank = map.rank as usize;
         let at: Vec<i32> = (0..rank).map(|_| random.next(50) as i32 - 6).collect();
         let shared = 1024 * random.next(3) as u32 + 128 * random.next(8) as u32;
-        // Every second element with a traversal stride of 2; the first dimension has none.
+        // Every second element with a traversal stride of 2. The first dimension has no stride.
         let count = |i: usize| {
             if i == 0 {
                 map.box_sizes[0]
@@ -156,7 +156,7 @@ fn gathered_rows_are_each_elsewhere() {
     }
 }
 
-/// The three examples of section 5.5.4, counted by hand: the first pixels, and the first of a new row.
+/// The three examples of section 5.5.4, computed by hand: the first pixels, and the first pixel of a new row.
 #[test]
 fn im2col_walks_through_the_bounding_box() {
     let example = |w: u32, stride: u32, pixels: u32, channels: u32, lower: i16, upper: i16| TensorMap {
@@ -182,14 +182,14 @@ fn im2col_walks_through_the_bounding_box() {
             [0, 0],
             &[(0, [0, 7, 7, 4]), (1, [0, -1, 8, 4]), (9, [0, 7, 8, 4])],
         ),
-        // W goes from 0 to 6, H from 0 to 11; what is read lies two further on.
+        // W goes from 0 to 6, H from 0 to 11. The read pixels are at an offset of 2.
         (
             example(9, 1, 64, 8, 0, -2),
             [0, 4, 4, 7],
             [2, 2],
             &[(0, [0, 6, 6, 7]), (2, [0, 8, 6, 7]), (3, [0, 2, 7, 7]), (52, [0, 2, 2, 8])],
         ),
-        // Every second of W from -1 to 6.
+        // Every second pixel of W from -1 to 6.
         (
             example(8, 2, 32, 16, -1, -1),
             [0, 5, 7, 7],
@@ -228,7 +228,7 @@ fn a_map_survives_its_block_and_another_block_is_known() {
     }
 }
 
-/// A kernel makes a map of zeros its own, field by field, through memory.
+/// A kernel builds a map from zeros, field by field, in memory.
 #[test]
 fn a_map_is_made_by_replacing_its_fields() {
     let mut block = [0; 128];

@@ -70,8 +70,8 @@ fn descriptor(start: u32, leading: u32, stride: u32, mode: u64) -> u64 {
     field(start) | field(leading) << 16 | field(stride) << 32 | mode << 62
 }
 
-/// The manual's examples of canonical layouts: shapes and strides of CuTe, in elements, before the swizzle. An index goes
-/// through a shape from the left, as CuTe counts.
+/// The manual's examples of canonical layouts: shapes and strides of CuTe, in elements, before the swizzle. As in CuTe,
+/// the leftmost mode of a shape varies fastest.
 #[test]
 fn the_layouts_are_those_of_the_manuals_examples() {
     type Modes = &'static [(usize, usize)];
@@ -123,8 +123,8 @@ fn ranges_are_merged() {
     assert_eq!(matrix.ranges().iter().map(|range| range.bytes).sum::<u32>(), 64 * 32);
 }
 
-/// Lays out a matrix of rows that has K or M (N) contiguous as a kernel would: the byte at a place of tiles as wide as the
-/// swizzle, then swizzled.
+/// Stores a matrix, with K or M (N) contiguous, as a kernel would: bytes are placed in tiles as wide as the swizzle,
+/// then swizzled.
 fn store(memory: &mut [u8], matrix: &SharedMatrix, elements: &[u64]) {
     let bytes = matrix.bits / 8;
     let width = if matrix.swizzle == Swizzle::None { 16 } else { matrix.swizzle.width() as usize };
@@ -158,7 +158,7 @@ const FORMS: [(Element, Element, Element, usize); 8] = [
     (Element::S32, Element::U8, Element::S8, 32),
 ];
 
-/// Where an accumulator is: section 9.7.15.5.1.1, figure of D.
+/// The row and column of an accumulator: section 9.7.15.5.1.1, figure of D.
 fn d_place(warp: usize, lane: usize, i: usize) -> (usize, usize) {
     (warp * 16 + lane / 4 + i / 2 % 2 * 8, lane % 4 * 2 + i % 2 + i / 4 * 8)
 }
@@ -171,7 +171,7 @@ fn check(form: (Element, Element, Element, usize), n: usize, modes: [u64; 2], ac
     let negate_a = d_type != Element::S32 && random.next(2) == 1;
     let immediates = Immediates { negate_a, negate_b: false, transpose_a: across[0], transpose_b: across[1] };
     let wgmma = Wgmma::of(&words, immediates).unwrap_or_else(|error| panic!("{error}"));
-    // Tiles lie one behind the other, lines in groups of eight.
+    // Tiles are stored one after the other, with lines in groups of eight.
     let layout = |start: u32, rows: usize, bits: usize, mode: u64, across: bool| {
         let width = [16, 128, 64, 32][mode as usize];
         let group = width * 8;
@@ -233,7 +233,7 @@ fn every_layout_gives_the_naive_product() {
     }
 }
 
-/// The second 16 of K, reached by a start 32 bytes on, inside the pattern.
+/// The second 16 columns of K, selected by a start address 32 bytes further on, inside the pattern.
 #[test]
 fn a_start_within_a_pattern_is_swizzled_by_its_address() {
     let mut random = Random(9);

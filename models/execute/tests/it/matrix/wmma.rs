@@ -1,4 +1,4 @@
-//! `wmma`: through memory, as programs see it.
+//! `wmma` through memory, as programs observe it.
 
 use std::collections::BTreeSet;
 
@@ -43,7 +43,7 @@ fn size(shape: &str, role: &str) -> (usize, usize) {
     }
 }
 
-/// Where an element's first bit is in memory, in bits.
+/// The offset of an element in memory, in bits.
 fn at(by_rows: bool, stride: usize, bits: usize, row: usize, column: usize) -> usize {
     (if by_rows { row * stride + column } else { column * stride + row }) * bits
 }
@@ -60,7 +60,7 @@ fn wmma(words: &str) -> Option<Wmma> {
     Wmma::of(&super::form(&format!("wmma.{words}"))?)
 }
 
-/// A matrix in memory that is loaded: the registers and the values.
+/// Loads a random matrix from memory. Returns the registers and the values.
 fn load(shape: &str, role: &str, element: Element, by_rows: bool, random: &mut Random) -> (Vec<Lanes>, Vec<Vec<f64>>) {
     let (rows, columns) = size(shape, role);
     let name = element.to_string();
@@ -98,7 +98,7 @@ fn what_is_loaded_multiplied_and_stored_is_the_naive_product() {
     let mut random = Random(21);
     for (shape, types, [d, a, b, c], registers) in FORMS {
         for choice in 0..8 {
-            // Elements below a byte have one layout each.
+            // Elements smaller than a byte have only one layout each.
             let free = a.bits() >= 8;
             let rows = [choice & 1 == 0 || !free, choice & 2 == 0 && free, choice & 4 == 0];
             let (a_registers, a_values) = load(shape, "a", *a, rows[0], &mut random);

@@ -1,4 +1,4 @@
-//! A program by the model and by the machine.
+//! The comparison of the model with the machine on a program with asynchronous operations.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,10 +17,11 @@ use testing::random::Random;
 use super::program::{GLOBAL, Program};
 use crate::check::Seen;
 
-/// What is seen from outside: registers, and what is in global memory at last.
+/// The observable values: registers, and the final contents of global memory.
 type Values = Vec<u64>;
 
-/// The outcomes of the model with a race and without one, and the registers that they begin with, each with its thread.
+/// The outcomes of the model with a race and without a race, and the registers at their beginning, each with its
+/// thread.
 struct Expected {
     racy: BTreeSet<Values>,
     free: BTreeSet<Values>,
@@ -28,7 +29,7 @@ struct Expected {
     places: Vec<String>,
 }
 
-/// Nothing, if the model has no answer in time, or none at all.
+/// The outcomes of the model. `None` if the model has no answer in time, or no outcome.
 fn expected(program: &Program) -> Result<Option<Expected>, String> {
     let text = program.litmus();
     let litmus = Litmus::read(&text).map_err(|error| format!("{error}\n{text}"))?.program;
@@ -50,7 +51,7 @@ fn expected(program: &Program) -> Result<Option<Expected>, String> {
     Ok(Some(Expected { racy, free, registers, places }))
 }
 
-/// What came of a run.
+/// The outcome of a run.
 struct Outcome {
     values: Values,
     race: Option<String>,
@@ -68,7 +69,7 @@ impl<'m> Prepared<'m> {
         Ok(Self { device, results })
     }
 
-    /// One run. Nothing, if it has no end, or uses something in a way that has no meaning.
+    /// Runs the program once. `None` if the run does not end, or if it has an undefined use of an operation.
     fn run(&mut self, program: &Program, expected: &Expected, seed: u64) -> Result<Option<Outcome>, String> {
         let Self { device, results } = self;
         let mut random = Random(seed);
@@ -81,7 +82,7 @@ impl<'m> Prepared<'m> {
             let buffer = buffer(device, name)?;
             device.write(buffer, 0, &[u64::from(value).to_le_bytes(), [0; 8]].concat());
         }
-        // Some runs have a thread that is far behind.
+        // In some runs, one thread runs much later than the rest.
         let most = [1, 4, 12][seed as usize % 3];
         let mut arguments = vec![Argument::Buffer(*results, 0)];
         arguments.extend(program.threads.iter().map(|_| Argument::u32(random.below(most) as u32)));
@@ -109,7 +110,8 @@ impl<'m> Prepared<'m> {
     }
 }
 
-/// Whether a run with this finding says nothing: it has no end, or phases or the life of an mbarrier have no meaning.
+/// Whether a run with this finding has no defined outcome: it does not end, or it uses phases or the lifetime of an
+/// mbarrier wrongly.
 fn means_nothing(finding: &Fault) -> bool {
     let is_of_barrier = finding.kind == FaultKind::Misuse && finding.message.contains("mbarrier");
     finding.kind.ends()
@@ -117,7 +119,7 @@ fn means_nothing(finding: &Fault) -> bool {
         || matches!(finding.kind, FaultKind::BarrierCount | FaultKind::DivergentBarrier)
 }
 
-/// Runs a program so often, and compares with the model. Nothing, if the model has no answer.
+/// Runs a program `runs` times, and compares the outcomes with the model. `None` if the model has no answer.
 pub fn check(program: &Program, runs: u64) -> Result<Option<Seen>, String> {
     let Some(expected) = expected(program)? else { return Ok(None) };
     let text = program.ptx(&expected.registers);
@@ -148,7 +150,7 @@ pub fn check(program: &Program, runs: u64) -> Result<Option<Seen>, String> {
     Ok(Some(Seen { allowed, had: had.len(), racy: racy.len(), free: free.len(), runs: runs as usize }))
 }
 
-/// The program with fewer instructions of which something is still wrong, and what.
+/// Minimizes a program with an error. Returns the error of the smallest program.
 pub fn smallest(program: &Program, runs: u64) -> Result<(), String> {
     let mut program = program.clone();
     let Err(mut what) = check(&program, runs) else { return Ok(()) };

@@ -1,4 +1,4 @@
-//! Programs from a seed: idioms that are right, as they are and with a few things in them wrong, and programs without an idiom.
+//! Random programs by seed: correct idioms, idioms with a few random changes, and programs without an idiom.
 
 use ptx_memory_model::place::Scope;
 use testing::random::Random;
@@ -8,7 +8,7 @@ use super::{
     program::{BARRIERS, GLOBAL, Op, Operand, Program, SHARED, Thread},
 };
 
-/// What is right, or nearly so: a name, and a program as [`Program::read`] has it.
+/// Idioms that are correct, or nearly so: a name, and a program in the syntax of [`Program::read`].
 #[rustfmt::skip]
 pub const IDIOMS: [(&str, &str); 49] = [
     ("copy in, one thread", "00 expect:full,16 in:a,x,full wait:full,0 ld:a"),
@@ -19,7 +19,7 @@ pub const IDIOMS: [(&str, &str); 49] = [
     ("bytes expected apart", "00 tx:full,16 in:a,x,full arrive:full | 01 wait:full,0 ld:a"),
     ("bytes expected by another", "00 in:a,x,full | 01 expect:full,16 wait:full,0 ld:a"),
     ("bytes completed by hand", "00 expect:full,16 st:a complete:full,16 | 01 wait:full,0 ld:b"),
-    ("overwrite what was copied", "00 expect:full,16 in:a,x,full | 01 wait:full,0 ld:a st:a"),
+    ("overwrite copied data", "00 expect:full,16 in:a,x,full | 01 wait:full,0 ld:a st:a"),
     ("copy in twice", "00 fill:a,x,full wait:full,0 fill:a,y,full wait:full,1 ld:a"),
     ("copy in twice, with a read", "00 fill:a,x,full wait:full,0 ld:a proxycta fill:a,y,full wait:full,1 ld:a"),
     ("refill", "00 ld:a proxycta arrive:empty | 01 wait:empty,0 fill:a,x,full"),
@@ -29,8 +29,8 @@ pub const IDIOMS: [(&str, &str); 49] = [
     ("publish and copy in", "00 stg:x proxy expect:full,16 in:a,x,full wait:full,0 ld:a"),
     ("publish, copy by another", "00 stg:x proxyglobal arrive:empty | 01 wait:empty,0 fill:a,x,full wait:full,0 ld:a"),
     ("copy out", "00 st:a proxycta out:y,a commit bulk:0 ldg:y"),
-    ("copy out by another", "00 st:a proxycta arrive:empty | 01 wait:empty,0 out:y,a commit bulk:0 ldg:y"),
-    ("copy out behind a barrier", "00 st:a proxycta bar | 01 bar out:y,a commit bulkread:0"),
+    ("copy out by another thread", "00 st:a proxycta arrive:empty | 01 wait:empty,0 out:y,a commit bulk:0 ldg:y"),
+    ("copy out after a barrier", "00 st:a proxycta bar | 01 bar out:y,a commit bulkread:0"),
     ("copy out and overwrite", "00 out:y,a commit bulkread:0 st:a"),
     ("copy out, tell another", "00 out:y,a commit bulk:0 arrive:empty | 01 wait:empty,0 ldg:y st:a"),
     ("copy out, let another overwrite", "00 out:y,a commit bulkread:0 bar | 01 bar st:a"),
@@ -62,7 +62,7 @@ pub const IDIOMS: [(&str, &str); 49] = [
     ("make, copy in, end", "00 init:new,1 fenceinit expect:new,16 in:a,x,new bar wait:new,0 ld:a bar inval:new | 01 bar wait:new,0 ld:a bar"),
 ];
 
-/// The same of two CTAs of a cluster.
+/// Idioms of two CTAs of a cluster.
 #[rustfmt::skip]
 pub const OF_CLUSTERS: [(&str, &str); 15] = [
     ("remote arrival", "00 st:a@1 arrive:full@1 | 10 wait:full,0 ld:a"),
@@ -70,11 +70,11 @@ pub const OF_CLUSTERS: [(&str, &str); 15] = [
     ("remote store", "00 store:a@1,full@1 | 10 expect:full,8 wait:full,0 ld:a"),
     ("remote stores", "00 store:a@1,full@1 store:b@1,full@1 | 10 expect:full,16 wait:full,0 ld:a ld:b"),
     ("own store", "00 expect:full,8 store:a,full wait:full,0 ld:a | 10 ld:a"),
-    ("remote store behind a read", "00 wait:empty,0 store:a@1,full@1 | 10 expect:full,8 ld:a proxy arrive:empty@0 wait:full,0 ld:a"),
+    ("remote store after a read", "00 wait:empty,0 store:a@1,full@1 | 10 expect:full,8 ld:a proxy arrive:empty@0 wait:full,0 ld:a"),
     ("remote additions", "00 storeadd:a@1,full@1 | 01 storeadd:a@1,full@1 | 10 expect:full,16 wait:full,0 ld:a"),
     ("remote addition, atomic operation", "00 storeadd:a@1,full@1 | 10 expect:full,8 add:a wait:full,0 ld:a"),
     ("move", "00 st:a proxycta move:b@1,a,full@1 | 10 expect:full,16 wait:full,0 ld:b"),
-    ("move behind a read", "00 wait:empty,0 move:b@1,a,full@1 | 10 ld:b proxycta arrive:empty@0 expect:full,16 wait:full,0 ld:b"),
+    ("move after a read", "00 wait:empty,0 move:b@1,a,full@1 | 10 ld:b proxycta arrive:empty@0 expect:full,16 wait:full,0 ld:b"),
     ("move and reduce", "00 reduce:b@1,a,full@1 | 10 expect:full,16 wait:full,0 ld:b"),
     ("move on", "00 fill:a,x,full wait:full,0 move:b@1,a,empty@1 | 10 expect:empty,16 wait:empty,0 ld:b"),
     ("one-sided fences", "00 st:a@1 proxyrelease arrive:full@1 | 10 wait:full,0 proxyacquire outall:y,a bulk:0"),
@@ -82,7 +82,7 @@ pub const OF_CLUSTERS: [(&str, &str); 15] = [
     ("make for another CTA's copy", "00 init:new,1 fenceinit cluster expect:new,8 wait:new,0 ld:a | 10 cluster store:a@0,new@0"),
 ];
 
-/// What the machine or the model once had wrong: a name, and the program.
+/// Programs for which the machine or the model was once wrong: a name, and the program.
 #[rustfmt::skip]
 pub const ONCE_WRONG: [(&str, &str); 14] = [
     ("a proxy fence is for its state space", "00 addg:y proxycta out:y,a"),
@@ -90,18 +90,18 @@ pub const ONCE_WRONG: [(&str, &str); 14] = [
     ("an acquire half alone", "00 st:a@1 arrive:full@1 | 10 wait:full,0 proxyacquire out:y,a"),
     ("a release half alone", "00 st:a@1 proxyrelease arrive:full@1 | 10 wait:full,0 out:y,a"),
     ("a half releases no memory", "00 st:a proxyrelease !arrive:full | 01 !wait:full,0 fence ld:a"),
-    ("what a copy overwrote is not read", "00 fill:a,x,full | 01 st:a | 02 wait:full,0 ld:a"),
-    ("a copy overwrites what was released", "00 st:b releases:a | 01 acquires:a proxycta in:a,x,full | 02 expect:full,16 wait:full,0 acquires:a ld:b"),
+    ("overwritten data of a copy is not read", "00 fill:a,x,full | 01 st:a | 02 wait:full,0 ld:a"),
+    ("a copy overwrites released data", "00 st:b releases:a | 01 acquires:a proxycta in:a,x,full | 02 expect:full,16 wait:full,0 acquires:a ld:b"),
     ("a wait looks at the mbarrier first", "00 init:new,1 arrive:new | 01 wait:new,0"),
     ("a copy of an mbarrier is in no group", "00 move:b,a,full commit bulk:0 arrive:empty | 01 wait:empty,0 st:a"),
-    ("what a reduction reads is no source", "00 reduceout:y,a commit bulkread:0 arrive:empty | 01 wait:empty,0 ldg:y"),
+    ("memory that a reduction reads is not a source", "00 reduceout:y,a commit bulkread:0 arrive:empty | 01 wait:empty,0 ldg:y"),
     ("a copy uses its mbarrier until it completes", "00 expect:full,32 in:a,x,full in:b,y,full | 01 wait:full,0 inval:full"),
     ("an arrival of copies hands on nothing else", "00 add:a cp:a,x cparrive:full | 01 wait:full,0 ld:a"),
     ("an arrival of copies hands on no store", "00 st:a cp:a,x cparrive:full | 01 wait:full,0 ld:a"),
     ("a copy hands on nothing else", "00 st:a proxy in:a,x,full | 01 expect:full,16 wait:full,0 ld:a"),
 ];
 
-/// The most instructions of a program without an idiom.
+/// The maximum number of instructions of a program without an idiom.
 const MOST: usize = 7;
 
 /// The program of a seed.
@@ -121,7 +121,7 @@ pub fn program(seed: u64) -> Program {
     }
     let changes = [0, 1, 1, 1, 2, 2, 3, 1][kind];
     (0..changes).for_each(|_| change(&mut random, &mut program));
-    // Nobody says what becomes of a copy that overlaps itself.
+    // The result of a copy that overlaps itself is undefined.
     for op in program.threads.iter_mut().flat_map(|thread| &mut thread.code) {
         if let [Operand::Variable(to, _), Operand::Variable(from, _), ..] = &mut op.operands[..]
             && to == from
@@ -132,7 +132,7 @@ pub fn program(seed: u64) -> Program {
     program
 }
 
-/// Puts threads of one CTA into one warp.
+/// Moves threads of one CTA into one warp.
 fn near(program: &mut Program) {
     let mut lanes = [0; 2];
     for thread in &mut program.threads {
@@ -178,7 +178,7 @@ fn operand(random: &mut Random, kind: char, is_cluster: bool) -> Operand {
     }
 }
 
-/// Changes one thing.
+/// Makes a random change.
 fn change(random: &mut Random, program: &mut Program) {
     let threads: Vec<usize> = (0..program.threads.len()).filter(|at| !program.threads[*at].code.is_empty()).collect();
     if threads.is_empty() {
@@ -210,7 +210,7 @@ fn change(random: &mut Random, program: &mut Program) {
     }
 }
 
-/// Takes another letter that is like it.
+/// Replaces a letter by a similar letter.
 fn substitute(random: &mut Random, op: &mut Op, is_cluster: bool) {
     let name = LETTERS[op.letter].name;
     let alike: Vec<&&[&str]> = ALIKE.iter().filter(|list| list.contains(&name)).collect();
@@ -223,7 +223,7 @@ fn substitute(random: &mut Random, op: &mut Op, is_cluster: bool) {
     op.operands.truncate(kinds.len());
     for (index, kind) in kinds.chars().enumerate() {
         match op.operands.get_mut(index) {
-            // What takes no variable of another CTA.
+            // These operands take no variable of another CTA.
             Some(Operand::Variable(_, cta)) if matches!(kind, 'd' | 'm' | 'g') => *cta = None,
             Some(_) => {}
             None => op.operands.push(operand(random, kind, is_cluster)),

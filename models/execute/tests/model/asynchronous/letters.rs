@@ -1,15 +1,16 @@
-//! The instructions of programs with asynchronous operations, each once for the litmus test and for PTX: they spell it alike.
+//! The instructions of programs with asynchronous operations. Each has one text, since litmus tests and PTX spell it
+//! alike.
 
-/// An instruction, or a few that belong together.
+/// An instruction, or a short sequence of instructions.
 pub struct Letter {
-    /// How programs call it.
+    /// Its name in programs.
     pub name: &'static str,
-    /// Its lines, with `;` between them. `{0}` and so on are its operands, `#` is a number of its own, `$` a value that nothing else
-    /// writes. `{rel}` and `{acq}` are semantics, `{sc}` is a scope, `{s}` the state space of the first operand, and `{end}` the label
-    /// behind the thread's last instruction.
+    /// Its lines, separated by `;`. `{0}` and so on are its operands, `#` is a unique number, `$` a value that no other
+    /// instruction writes. `{rel}` and `{acq}` are semantics, `{sc}` is a scope, `{s}` the state space of the first
+    /// operand, and `{end}` the label after the thread's last instruction.
     pub text: &'static str,
-    /// What its operands are: `d` data in shared memory, `D` also of another CTA, `g` in global memory, `m` an mbarrier, `M` also of
-    /// another CTA, `n` a number of arrivals or groups, `p` a parity, `t` a number of bytes.
+    /// The kinds of its operands: `d` data in shared memory, `D` also of another CTA, `g` in global memory, `m` an
+    /// mbarrier, `M` also of another CTA, `n` a number of arrivals or groups, `p` a parity, `t` a number of bytes.
     pub operands: &'static str,
 }
 
@@ -17,7 +18,6 @@ const fn letter(name: &'static str, operands: &'static str, text: &'static str) 
     Letter { name, text, operands }
 }
 
-/// All of them.
 #[rustfmt::skip]
 pub const LETTERS: [Letter; 54] = [
     letter("ld", "D", "ld.{s}.u64 r#, {0}"),
@@ -70,7 +70,7 @@ pub const LETTERS: [Letter; 54] = [
     // Stores
     letter("store", "DM", "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.u64 {0}, $, {1}"),
     letter("storeadd", "DM", "red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.add.u64 {0}, 1, {1}"),
-    // What stands often in front of a copy or behind it
+    // Sequences that are frequent before or after a copy
     letter("fill", "dgm", "mbarrier.arrive.expect_tx.release.cta.shared::cta.b64 _, {2}, 16; cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes {0}, {1}, 16, {2}"),
     letter("outall", "gd", "cp.async.bulk.global.shared::cta.bulk_group {0}, {1}, 16; cp.async.bulk.commit_group"),
     letter("cpgroup", "dg", "cp.async.ca.shared.global {0}, {1}, 8; cp.async.commit_group"),
@@ -82,7 +82,7 @@ pub const LETTERS: [Letter; 54] = [
     letter("fencesc", "", "fence.sc.{sc}"),
 ];
 
-/// Letters that are taken for each other.
+/// Groups of letters that programs often confuse.
 pub const ALIKE: [&[&str]; 13] = [
     &["proxy", "proxycta", "proxycluster", "proxyglobal", "proxyrelease", "proxyacquire", "fence", "fenceinit"],
     &["bulk", "bulkread", "cpwait"],

@@ -1,4 +1,5 @@
-//! The same with asynchronous operations: copies, their groups, mbarriers, and fences between proxies.
+//! The comparison of the machine with the model for asynchronous operations: copies, their groups, mbarriers, and
+//! fences between proxies.
 
 mod check;
 mod generate;
@@ -12,22 +13,22 @@ use libtest_mimic::Failed;
 use self::program::Program;
 use crate::check::Seen;
 
-/// How many runs a program gets.
+/// The number of runs of a program.
 const RUNS: u64 = 24;
 
-/// Seeds of which the two say something else yet, and what the machine lacks there.
+/// Seeds for which the machine and the model still disagree, each with the behavior that the machine lacks.
 const OPEN: [(u64, &str); 3] = [
-    (2309, "a completion hands on what completed before the operation started"),
-    (3063, "`cp.async.mbarrier.arrive` arrives at once, so that a later `mbarrier.inval` is behind it"),
-    (5939, "who observes the addition of `red.async` is not behind it"),
+    (2309, "a completion hands on operations that completed before the operation started"),
+    (3063, "`cp.async.mbarrier.arrive` arrives at once, so a later `mbarrier.inval` is ordered after it"),
+    (5939, "a thread that observes the addition of `red.async` is not ordered after it"),
 ];
 
-/// Checks the programs of some seeds. What is wrong with several is said together.
+/// Checks the programs of a range of seeds, and reports all errors together.
 pub fn programs(seeds: Range<u64>) -> Result<(), Failed> {
     compare(seeds.filter(|seed| OPEN.iter().all(|(open, _)| open != seed)).map(generate::program))
 }
 
-/// Checks all idioms as they are.
+/// Checks all idioms without changes.
 pub fn idioms() -> Result<(), Failed> {
     let all = generate::IDIOMS.into_iter().chain(generate::OF_CLUSTERS).chain(generate::ONCE_WRONG);
     compare(all.map(|(name, text)| Program::read(name, text)))
@@ -40,7 +41,7 @@ fn compare(all: impl Iterator<Item = Program>) -> Result<(), Failed> {
     for program in all {
         match check::check(&program, RUNS) {
             Err(what) => wrong.push(match wrong.len() {
-                // The first ones are made small.
+                // The first failing programs are minimized.
                 0..12 => check::smallest(&program, 2 * RUNS).err().unwrap_or(what),
                 _ => what,
             }),
@@ -56,9 +57,7 @@ fn compare(all: impl Iterator<Item = Program>) -> Result<(), Failed> {
     }
     let none: usize = unknown.values().sum();
     let seconds = start.elapsed().as_secs_f64();
-    eprintln!(
-        "{count} programs, of which {racy} may race: {total}; {none} that the model does not answer; {seconds:.1} s"
-    );
+    eprintln!("{count} programs, {racy} may race: {total}; {none} that the model does not answer; {seconds:.1} s");
     let number = wrong.len();
     wrong.truncate(12);
     match number {

@@ -1,4 +1,4 @@
-//! A program of such letters, as a litmus test and as a kernel.
+//! Programs made of letters, with their translations to litmus tests and to kernels.
 
 use std::fmt::{Display, Formatter, Write};
 
@@ -6,7 +6,7 @@ use ptx_memory_model::place::Scope;
 
 use super::letters::{LETTERS, named};
 
-/// An operand: a variable, which may be that of another CTA, or a number.
+/// An operand: a variable, possibly of another CTA, or a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operand {
     Variable(&'static str, Option<u32>),
@@ -18,7 +18,7 @@ pub enum Operand {
 pub struct Op {
     pub letter: usize,
     pub operands: Vec<Operand>,
-    /// Whether it releases or acquires where it may.
+    /// Whether it releases or acquires if it can.
     pub is_strong: bool,
     pub scope: Scope,
 }
@@ -36,7 +36,7 @@ pub struct Program {
     pub threads: Vec<Thread>,
 }
 
-/// Variables and their initial values: of mbarriers the number of arrivals, 0 of one that is not initialized.
+/// Variables and their initial values. The value of an mbarrier is its arrival count, or 0 if it is not initialized.
 pub const BARRIERS: [(&str, u32); 4] = [("full", 1), ("empty", 1), ("bar", 2), ("new", 0)];
 pub const SHARED: [(&str, u32); 2] = [("a", 2), ("b", 3)];
 pub const GLOBAL: [(&str, u32); 3] = [("x", 5), ("y", 6), ("z", 7)];
@@ -49,7 +49,7 @@ fn variable(word: &str) -> Operand {
 }
 
 impl Op {
-    /// An instruction as tables have it: `wait:full,0`, and with `!` in front a relaxed one.
+    /// Reads an instruction in the syntax of the tables: `wait:full,0`, with a leading `!` if it is relaxed.
     pub fn read(word: &str, scope: Scope) -> Self {
         let (word, is_strong) = word.strip_prefix('!').map_or((word, true), |word| (word, false));
         let (name, operands) = word.split_once(':').unwrap_or((word, ""));
@@ -60,7 +60,7 @@ impl Op {
         op
     }
 
-    /// Its lines, where it is the instruction of a number in its program, and of a thread.
+    /// The lines of the instruction with a number in the program, in a thread.
     fn lines(&self, number: usize, thread: usize) -> Vec<String> {
         let mut lines = Vec::new();
         let mut text = LETTERS[self.letter].text.to_owned();
@@ -96,7 +96,8 @@ impl Op {
 }
 
 impl Program {
-    /// A program as a table has it: threads with `|` between them, each the digits of its CTA and its warp, and its instructions.
+    /// Reads a program in the syntax of the tables: threads separated by `|`, each the digits of its CTA and its warp,
+    /// and its instructions.
     pub fn read(name: &str, text: &str) -> Self {
         let parts: Vec<&str> = text.split('|').map(str::trim).collect();
         let scope = if parts.iter().any(|part| !part.starts_with('0')) { Scope::Cluster } else { Scope::Cta };
@@ -109,7 +110,7 @@ impl Program {
         Self { name: name.to_owned(), threads: parts.iter().map(thread).collect() }
     }
 
-    /// How many CTAs there are, and how many threads each has.
+    /// The number of CTAs, and of threads of each CTA.
     pub fn sizes(&self) -> [u32; 2] {
         let most = |of: fn(&Thread) -> u32| self.threads.iter().map(of).max().unwrap_or(0) + 1;
         let remote =
@@ -156,7 +157,8 @@ impl Program {
         text + "exists (true)\n"
     }
 
-    /// The kernel. Each thread waits for as long as its parameter says, and writes these registers at its end.
+    /// The kernel. Each thread first waits for as long as its parameter says, and writes the given registers at its
+    /// end.
     pub fn ptx(&self, registers: &[(usize, String)]) -> String {
         let [ctas, threads] = self.sizes();
         let count = self.threads.iter().map(|thread| thread.code.len()).sum::<usize>() + 1;

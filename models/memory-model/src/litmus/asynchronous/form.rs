@@ -1,4 +1,4 @@
-//! The operands of an asynchronous instruction by what they are for, each read once.
+//! The operands of an asynchronous instruction by their roles, each read once.
 
 use std::str::FromStr;
 
@@ -14,10 +14,10 @@ use crate::{
     program::{Address, Operand, Register, Type, Value},
 };
 
-/// Operands that say nothing to the model: how long to try, how caches treat what is copied, how much is allocated.
+/// Operands without a meaning for the model: time limits, cache policies, the number of allocated columns.
 const IGNORED: [Role; 3] = [Role::TimeLimit, Role::Policy, Role::Columns];
 
-/// Modifiers that say nothing to the model, or that it reads, beside those of the kinds that it knows.
+/// Modifiers that have no meaning for the model, or that it reads, besides the modifiers of known kinds.
 #[rustfmt::skip]
 const KNOWN: [&str; 25] = [
     "sync", "aligned", "noinc", "down", "ca", "cg", "read", "tile", "popc", "satfinite", "ashift", "block_scale", "block16", "block32",
@@ -25,7 +25,7 @@ const KNOWN: [&str; 25] = [
     "warpx2::02_13", "warpx2::01_23",
 ];
 
-/// An instruction whose operands are read.
+/// An instruction while its operands are read.
 pub(super) struct Form<'f, 'r, 't> {
     pub(super) reader: &'f mut Reader<'r, 't>,
     pub(super) outline: Outline,
@@ -47,7 +47,7 @@ impl<'f, 'r, 't> Form<'f, 'r, 't> {
         Ok(Self { reader, outline, unread })
     }
 
-    /// An error at the first operand that nothing has read.
+    /// An error at the first operand that has not been read.
     pub(super) fn done(&self) -> Result<(), Wrong> {
         match self.unread.iter().find(|role| !IGNORED.contains(role)) {
             Some(role) => {
@@ -62,12 +62,12 @@ impl<'f, 'r, 't> Form<'f, 'r, 't> {
         self.reader.wrong(message)
     }
 
-    /// The modifier of a kind, as the model has it.
+    /// The modifier of a kind, as a value of the model.
     pub(super) fn modifier<T: FromStr>(&self, kind: ModifierKind) -> Option<T> {
         self.outline.modifier(kind)?.parse().ok()
     }
 
-    /// The scope, which is that of the CTA where none is written.
+    /// The scope; by default the CTA.
     pub(super) fn scope(&self) -> Scope {
         self.modifier(ModifierKind::Scope).unwrap_or(Scope::Cta)
     }
@@ -80,7 +80,7 @@ impl<'f, 'r, 't> Form<'f, 'r, 't> {
         Ok(cta_group)
     }
 
-    /// The state spaces, first that of the destination.
+    /// The state spaces; the space of the destination is first.
     pub(super) fn spaces(&self) -> Vec<Memory> {
         let spaces = self.outline.modifiers.iter().filter(|word| ModifierKind::of(word) == ModifierKind::Space);
         let is_shared = |word: &&str| word.parse().is_ok_and(|space: Space| space.is_shared());
@@ -91,7 +91,7 @@ impl<'f, 'r, 't> Form<'f, 'r, 't> {
         self.outline.roles.contains(&role)
     }
 
-    /// Where the operand is, which is read now.
+    /// The index of the operand, which is marked as read.
     pub(super) fn index(&mut self, role: Role) -> Result<usize, Wrong> {
         let Outline { family, roles, missing, .. } = &self.outline;
         let is_needed = |role: &Role| !IGNORED.contains(role) && *family != Family::WgmmaMmaAsync;
@@ -109,7 +109,7 @@ impl<'f, 'r, 't> Form<'f, 'r, 't> {
         Ok((index, &self.reader.of.operands[index]))
     }
 
-    /// The address of what is in this memory.
+    /// The address of an operand in this memory.
     pub(super) fn in_memory(&mut self, role: Role, memory: Memory) -> Result<Address, Wrong> {
         let index = self.index(role)?;
         let a = self.reader.address(index)?;
@@ -130,7 +130,7 @@ impl<'f, 'r, 't> Form<'f, 'r, 't> {
         Ok(a)
     }
 
-    /// Says where the variable of an address is.
+    /// Records the kind of memory of an address's variable.
     pub(super) fn put(&mut self, a: Address, memory: Memory) {
         if let Operand::Address(variable) = a.base {
             self.reader.cell.placed.push((variable, memory));
@@ -147,7 +147,7 @@ impl<'f, 'r, 't> Form<'f, 'r, 't> {
         self.reader.register(index)
     }
 
-    /// The operand, or that of a list of one.
+    /// The operand, or the only element of a list.
     pub(super) fn single(&mut self, role: Role) -> Result<(&'r Written<'t>, usize), Wrong> {
         let (index, written) = self.written(role)?;
         match &written.shape {
@@ -159,7 +159,7 @@ impl<'f, 'r, 't> Form<'f, 'r, 't> {
         }
     }
 
-    /// A number, or a register that keeps the number of its start.
+    /// A number, or a register that keeps its initial value.
     pub(super) fn constant(&mut self, role: Role, what: &str) -> Result<Value, Wrong> {
         let (index, written) = self.written(role)?;
         match written.shape {
@@ -183,6 +183,6 @@ impl<'f, 'r, 't> Form<'f, 'r, 't> {
     /// The same, of 32 bits.
     pub(super) fn small(&mut self, role: Role, what: &str) -> Result<u32, Wrong> {
         let value = self.constant(role, what)?;
-        u32::try_from(value).or_else(|_| self.wrong(format!("`{value}` is more than 32 bits, as {what}")))
+        u32::try_from(value).or_else(|_| self.wrong(format!("{what} has at most 32 bits, found `{value}`")))
     }
 }

@@ -22,7 +22,7 @@ pub(super) const STORES: [(&str, Semantics); 2] = [
     ("STR", PLAIN), ("STLR", Semantics { sem: Sem::Release, ..PLAIN }),
 ];
 
-/// Atomic operations with a result. Behind the name stands what they order.
+/// Atomic operations with a result. A suffix of the name gives the ordering.
 #[rustfmt::skip]
 pub(super) const ATOMICS: [(&str, AtomOp); 6] = [
     ("LDADD", AtomOp::Add), ("LDSET", AtomOp::Or), ("LDEOR", AtomOp::Xor), ("LDUMAX", AtomOp::Max), ("LDUMIN", AtomOp::Min),
@@ -37,7 +37,7 @@ pub(super) const DISCARDING: [(&str, AtomOp); 5] = [
 
 pub(super) const CAS: &str = "CAS";
 
-/// What an atomic operation orders.
+/// The suffixes for the ordering of an atomic operation.
 #[rustfmt::skip]
 pub(super) const ORDERS: [(&str, Sem); 4] = [
     ("", Sem::Relaxed), ("A", Sem::Acquire), ("L", Sem::Release), ("AL", Sem::AcqRel),
@@ -48,18 +48,18 @@ pub(super) const CONDITIONS: [(&str, Cmp); 6] = [
     ("EQ", Cmp::Eq), ("NE", Cmp::Ne), ("LT", Cmp::Lt), ("LE", Cmp::Le), ("GT", Cmp::Gt), ("GE", Cmp::Ge),
 ];
 
-/// What there is no place for, and what to write.
+/// Instructions that are not supported, and their replacement.
 const REFUSED: [(&str, &str); 7] = [
     ("LDXR", "an exclusive pair may fail: write an atomic instruction of LSE, such as `LDADD` or `CAS`"),
     ("LDAXR", "an exclusive pair may fail: write an atomic instruction of LSE, such as `LDADDA` or `CASA`"),
     ("STXR", "an exclusive pair may fail: write an atomic instruction of LSE, such as `LDADD` or `CAS`"),
     ("STLXR", "an exclusive pair may fail: write an atomic instruction of LSE, such as `LDADDL` or `CASL`"),
-    ("DSB", "no device or page table is in a test: write `DMB`, which orders the same accesses"),
-    ("LDP", "write an `LDR` for each register in place of `LDP`"),
-    ("STP", "write an `STR` for each register in place of `STP`"),
+    ("DSB", "a test has no device and no page table: write `DMB`, which orders the same accesses"),
+    ("LDP", "write an `LDR` for each register instead of `LDP`"),
+    ("STP", "write an `STR` for each register instead of `STP`"),
 ];
 
-/// The part of a mnemonic behind one of a table's names, if it is what an atomic operation orders.
+/// The operation and the ordering of a mnemonic, if it is a name of the table with a suffix for the ordering.
 fn ordered<T: Copy>(mnemonic: &str, table: &[(&str, T)], orders: &[(&str, Sem)]) -> Option<(T, Sem)> {
     table.iter().find_map(|(name, of)| {
         let rest = mnemonic.strip_prefix(name)?;
@@ -100,7 +100,7 @@ pub(super) fn read(reader: &mut Reader<'_, '_>, of: &Written<'_>) -> Result<(), 
     Ok(())
 }
 
-/// What is no access.
+/// Reads an instruction that does not access memory.
 fn other(reader: &mut Reader<'_, '_>, of: &Written<'_>) -> Result<(), Wrong> {
     let (mnemonic, words) = (&of.mnemonic[..], &of.operands);
     match mnemonic {
@@ -110,7 +110,7 @@ fn other(reader: &mut Reader<'_, '_>, of: &Written<'_>) -> Result<(), Wrong> {
             of.count(1)?;
             match words[0].text.to_uppercase().parse() {
                 Ok(dmb) => reader.fence(HostFence::Dmb(dmb)),
-                Err(_) => return words[0].wrong(format!("there is no `DMB {}` here: write `DMB ISH`", words[0].text)),
+                Err(_) => return words[0].wrong(format!("the model has no `DMB {}`: write `DMB ISH`", words[0].text)),
             }
         }
         "MOV" => {
@@ -142,7 +142,7 @@ fn other(reader: &mut Reader<'_, '_>, of: &Written<'_>) -> Result<(), Wrong> {
                 return Ok(());
             }
             let Some(op) = arithmetic(mnemonic).map(|(op, _)| op).or((mnemonic == "SUB").then_some(AluOp::Sub)) else {
-                return of.at.wrong(format!("`{}` is no instruction of a litmus test on AArch64", of.mnemonic));
+                return of.at.wrong(format!("`{}` is not an instruction of a litmus test on AArch64", of.mnemonic));
             };
             of.count(3)?;
             let (d, ty) = reader.register(words[0])?;
@@ -157,7 +157,7 @@ fn is_zero(word: Word<'_>) -> bool {
     ["WZR", "XZR"].contains(&&*word.text.to_uppercase())
 }
 
-/// A register, the register that is zero, or a number, with the type of the register.
+/// A register, the zero register, or a number, with the type of the register.
 fn source(reader: &mut Reader<'_, '_>, word: Word<'_>) -> Result<(Operand, Type), Wrong> {
     if is_zero(word) {
         let ty = if word.text.starts_with(['w', 'W']) { Type::U32 } else { Type::U64 };

@@ -1,4 +1,4 @@
-//! A cell of a thread of the host, before its instruction is known: labels, a mnemonic, operands.
+//! A cell of a thread of the host, before its instruction is identified: labels, a mnemonic, operands.
 
 use ptx_isa::syntax::{Number, Text};
 
@@ -16,7 +16,7 @@ use crate::{
     ptx::{Fence, Instruction, Program, Sem, Semantics},
 };
 
-/// A part of a cell, and where it begins in the file, in bytes.
+/// A part of a cell, and its start in the file, in bytes.
 #[derive(Clone, Copy)]
 pub(super) struct Word<'t> {
     pub(super) text: &'t str,
@@ -34,9 +34,9 @@ impl<'t> Word<'t> {
     }
 }
 
-/// What a cell says, in capitals but for names.
+/// The text of a cell after its labels, in capitals except for names.
 pub(super) struct Written<'t> {
-    /// With `LOCK` in front of it, where that is.
+    /// The mnemonic, with a `LOCK` prefix if there is one.
     pub(super) mnemonic: String,
     pub(super) at: Word<'t>,
     pub(super) operands: Vec<Word<'t>>,
@@ -49,7 +49,7 @@ pub(super) struct Reader<'p, 't> {
     pub(super) cell: Cell,
 }
 
-/// Where an access goes.
+/// The address of an access.
 pub(super) type At = Address;
 
 impl<'p, 't> Reader<'p, 't> {
@@ -58,13 +58,13 @@ impl<'p, 't> Reader<'p, 't> {
         Self { program, column, text, cell: Cell::at(text.at) }
     }
 
-    /// Takes the labels in front, and takes the rest apart; nothing if there is none.
+    /// Takes the labels at the start, and splits the rest; `None` if the rest is empty.
     pub(super) fn labels(&mut self) -> Result<Option<Written<'t>>, Wrong> {
         let mut rest = self.text;
         while let Some((name, behind)) = rest.text.split_once(':') {
             let name = Word::new(name, rest.at);
             if name.text.is_empty() || !name.text.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '$') {
-                return name.wrong(format!("`{}` is no label", name.text));
+                return name.wrong(format!("`{}` is not a label", name.text));
             }
             let column = self.column;
             let thread = &mut self.program.threads[column];
@@ -92,7 +92,7 @@ impl<'p, 't> Reader<'p, 't> {
         self.program.threads[self.column].place.processor
     }
 
-    /// The register of this name, with the type of what it holds.
+    /// The register of this name, with the type of its value.
     pub(super) fn find(&mut self, word: Word<'_>) -> Option<(Register, Type)> {
         let (name, ty) = known(self.processor(), word.text)?;
         Some((register(&mut self.program.threads[self.column], &name), ty))
@@ -101,7 +101,7 @@ impl<'p, 't> Reader<'p, 't> {
     pub(super) fn register(&mut self, word: Word<'_>) -> Result<(Register, Type), Wrong> {
         match self.find(word) {
             Some(known) => Ok(known),
-            None => word.wrong(format!("`{}` is no register of {}", word.text, self.processor())),
+            None => word.wrong(format!("`{}` is not a register of {}", word.text, self.processor())),
         }
     }
 
@@ -109,7 +109,7 @@ impl<'p, 't> Reader<'p, 't> {
         register(&mut self.program.threads[self.column], name)
     }
 
-    /// A number, behind `#` or `$` or alone.
+    /// A number, after `#` or `$` or alone.
     pub(super) fn number(&self, word: Word<'_>) -> Option<u64> {
         let text = word.text.trim_start_matches(['#', '$']);
         let (digits, negative) = text.strip_prefix('-').map_or((text, false), |digits| (digits, true));
@@ -125,10 +125,10 @@ impl<'p, 't> Reader<'p, 't> {
         word.text.starts_with('[')
     }
 
-    /// The address in brackets, of a variable or a register, with what is added.
+    /// The address in brackets: a variable or a register, plus an offset or index.
     pub(super) fn address(&mut self, word: Word<'_>) -> Result<At, Wrong> {
         let Some(inside) = word.text.strip_prefix('[').and_then(|text| text.strip_suffix(']')) else {
-            return word.wrong(format!("an address in brackets expected, as `[x]`, not `{}`", word.text));
+            return word.wrong(format!("expected an address in brackets (`[x]`), found `{}`", word.text));
         };
         let inside = Word::new(inside, word.at + 1);
         let split = match self.processor() {
@@ -148,17 +148,17 @@ impl<'p, 't> Reader<'p, 't> {
                 if let [_, extended] = split[1..]
                     && !["SXTW", "UXTW", "LSL #0"].contains(&&*extended.text.to_uppercase())
                 {
-                    return extended.wrong(format!("`{}` is no `SXTW` or `UXTW`", extended.text));
+                    return extended.wrong(format!("expected `SXTW` or `UXTW`, found `{}`", extended.text));
                 }
                 let (index, ty) = self.register(index)?;
                 let base = self.indexed(base, index, ty);
                 Ok(Address { base: Operand::Register(base), offset: 0 })
             }
-            _ => word.wrong(format!("`{}` is no address: write `[x]`, `[x,#4]` or `[x,W1,SXTW]`", word.text)),
+            _ => word.wrong(format!("`{}` is not an address: write `[x]`, `[x,#4]` or `[x,W1,SXTW]`", word.text)),
         }
     }
 
-    /// A register that holds the sum of a base and an index, of which the sign is extended.
+    /// A register that holds the sum of a base and a sign-extended index.
     fn indexed(&mut self, base: Operand, index: Register, ty: Type) -> Register {
         let sum = self.scratch("%address");
         let signed = if ty == Type::U32 { Type::S32 } else { Type::S64 };
@@ -222,7 +222,7 @@ impl<'p, 't> Reader<'p, 't> {
         self.push(Generic::Rmw { op, d, a, b, c, ty, access: Semantics::new(sem, Scope::Sys) });
     }
 
-    /// Keeps two operands for the branch that follows.
+    /// Keeps two operands for the next branch.
     pub(super) fn compare(&mut self, a: Operand, b: Operand) {
         for (name, operand) in FLAGS.into_iter().zip([a, b]) {
             let flag = self.scratch(name);
@@ -230,7 +230,7 @@ impl<'p, 't> Reader<'p, 't> {
         }
     }
 
-    /// Branches where the operands that were compared last are so.
+    /// Branches if the operands that were compared last satisfy the comparison.
     pub(super) fn branch_on_flags(&mut self, cmp: Cmp, target: Word<'_>) {
         let [a, b] = FLAGS.map(|name| Operand::Register(self.scratch(name)));
         self.branch(Some((cmp, a, b)), target);
@@ -243,10 +243,10 @@ impl<'p, 't> Reader<'p, 't> {
     }
 }
 
-/// What was compared last.
+/// The operands that were compared last.
 pub(super) const FLAGS: [&str; 2] = ["%compared", "%with"];
 
-/// An access of the host that orders nothing by itself.
+/// An access of the host without ordering.
 pub(super) const PLAIN: Semantics = Semantics { sem: Sem::Relaxed, ..Semantics::WEAK };
 
 impl Written<'_> {
@@ -259,7 +259,7 @@ impl Written<'_> {
     }
 }
 
-/// An operation that atomics and instructions on registers share, by its name.
+/// The operation with this name, which atomics and instructions on registers share.
 pub(super) fn arithmetic(name: &str) -> Option<(AluOp, AtomOp)> {
     Some(match name {
         "ADD" => (AluOp::Add, AtomOp::Add),
@@ -270,14 +270,14 @@ pub(super) fn arithmetic(name: &str) -> Option<(AluOp, AtomOp)> {
     })
 }
 
-/// The first word, and what is behind it.
+/// The first word, and the rest.
 fn split(word: Word<'_>) -> (Word<'_>, Word<'_>) {
     let end = word.text.find(char::is_whitespace).unwrap_or(word.text.len());
     let (first, rest) = word.text.split_at(end);
     (Word::new(first, word.at), Word::new(rest, word.at + end))
 }
 
-/// What commas part that are in no brackets.
+/// The parts between the commas outside of brackets.
 fn operands(word: Word<'_>) -> Vec<Word<'_>> {
     let (mut all, mut start, mut depth) = (Vec::new(), 0, 0);
     for (at, c) in word.text.char_indices() {

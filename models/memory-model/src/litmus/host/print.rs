@@ -14,7 +14,7 @@ use crate::{
     ptx::{Fence, Instruction, Sem},
 };
 
-/// An instruction of a thread of the host, as it stands in a column.
+/// An instruction of a thread of the host, as text in a column.
 pub(in crate::litmus) fn instruction(words: &Words<'_>, instruction: &Instruction) -> String {
     let spelled = Spelled { words, processor: words.thread.place.processor };
     match instruction {
@@ -31,14 +31,14 @@ pub(in crate::litmus) fn instruction(words: &Words<'_>, instruction: &Instructio
     }
 }
 
-/// What the instructions of both processors are made of.
+/// The printer of the instructions of a processor.
 struct Spelled<'w> {
     words: &'w Words<'w>,
     processor: Processor,
 }
 
 impl Spelled<'_> {
-    /// The part of a register that a type takes.
+    /// The name of the part of a register that a type takes.
     fn part(&self, name: &str, ty: Type) -> String {
         match self.processor {
             Processor::AArch64 if ty == Type::U32 && name.starts_with('X') => name.replacen('X', "W", 1),
@@ -108,7 +108,7 @@ impl Spelled<'_> {
             Computation::Cvt(_) => "SXTW",
             _ => "?",
         };
-        // The destination of x86 is its first source, too.
+        // On x86, the destination is also the first source.
         let sources = if is_x86 && sources.len() == 2 { &sources[1..] } else { &sources[..] };
         format!("{name} {d},{}", sources.join(","))
     }

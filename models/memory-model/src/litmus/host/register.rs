@@ -10,12 +10,12 @@ const REGISTERS: [(&str, &str); 15] = [
     ("R15", "R15D"),
 ];
 
-/// The name of a register on a processor; the name as it is, if that is none.
+/// The canonical name of a register on a processor; the unchanged name if it is not a register.
 pub(in crate::litmus) fn canonical(processor: Processor, name: &str) -> String {
     known(processor, name).map_or_else(|| name.to_owned(), |(name, _)| name)
 }
 
-/// The name of a register, and the type of what it holds.
+/// The name of a register, and the type of its value.
 pub(super) fn known(processor: Processor, name: &str) -> Option<(String, Type)> {
     match processor {
         Processor::Gpu => None,

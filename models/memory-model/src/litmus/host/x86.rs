@@ -8,7 +8,7 @@ use crate::{
     ptx::Sem,
 };
 
-/// What a compare and exchange expects, and gets.
+/// The register with the expected value of a compare and exchange, which also receives the old value.
 const EXPECTED: &str = "RAX";
 
 /// Operations that `LOCK` makes atomic.
@@ -23,14 +23,14 @@ pub(super) const CONDITIONS: [(&str, Cmp); 8] = [
     ("JNZ", Cmp::Ne),
 ];
 
-/// What there is no place for, and what to write.
+/// Instructions that are not supported, and their replacement.
 const REFUSED: [(&str, &str); 6] = [
     ("LFENCE", "x86-TSO keeps reads in order by itself: leave `LFENCE` out"),
     ("SFENCE", "x86-TSO keeps writes in order by itself: leave `SFENCE` out"),
     ("MOVNTI", "the model has no stores that bypass the caches: write `MOV`"),
     ("CLFLUSH", "the model has no caches: leave `CLFLUSH` out"),
-    ("XADD", "without `LOCK`, `XADD` is a read and a write of which nobody knows: write `LOCK XADD`"),
-    ("CMPXCHG", "without `LOCK`, `CMPXCHG` is a read and a write of which nobody knows: write `LOCK CMPXCHG`"),
+    ("XADD", "`XADD` without `LOCK` is not atomic: write `LOCK XADD`"),
+    ("CMPXCHG", "`CMPXCHG` without `LOCK` is not atomic: write `LOCK CMPXCHG`"),
 ];
 
 pub(super) fn read(reader: &mut Reader<'_, '_>, of: &Written<'_>) -> Result<(), Wrong> {
@@ -90,7 +90,7 @@ pub(super) fn read(reader: &mut Reader<'_, '_>, of: &Written<'_>) -> Result<(), 
     Ok(())
 }
 
-/// The width of an access that no register tells.
+/// The width of an access if no register determines it.
 const DEFAULT: Type = Type::U32;
 
 fn width(of: &Written<'_>) -> Type {
@@ -137,7 +137,7 @@ fn computed(reader: &mut Reader<'_, '_>, of: &Written<'_>) -> Result<(), Wrong> 
         "INC" => AluOp::Add,
         name => match arithmetic(name) {
             Some((op, _)) => op,
-            None => return of.at.wrong(format!("`{name}` is no instruction of a litmus test on x86-64")),
+            None => return of.at.wrong(format!("`{name}` is not an instruction of a litmus test on x86-64")),
         },
     };
     let is_step = ["INC", "DEC"].contains(&&*of.mnemonic);

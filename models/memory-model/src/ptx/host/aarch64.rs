@@ -1,5 +1,5 @@
-//! AArch64: what orders the accesses of one thread, by the names of the Arm Architecture Reference Manual, B2.3, and of herd7's
-//! aarch64.cat.
+//! AArch64: the rules that order the accesses of one thread, with the names of the Arm Architecture Reference Manual,
+//! B2.3, and of herd7's aarch64.cat.
 
 use super::{HostFence, Orders, rule::Rule};
 use crate::{
@@ -9,7 +9,7 @@ use crate::{
     unfold::EventKind,
 };
 
-/// What a thread does, by what the rules tell apart.
+/// The events of a thread, in the classes that the rules distinguish.
 struct Thread<'x> {
     x: &'x Skeleton<Ptx>,
     all: Set,
@@ -57,7 +57,7 @@ impl<'x> Thread<'x> {
         self.reads | self.writes
     }
 
-    /// From one set to another, over a fence of a third.
+    /// From one set to another, with a fence of the third set between.
     fn over(&self, before: Set, fences: Set, after: Set) -> Relation {
         self.x.po.between(before, fences).then(&self.x.po.between(fences, after))
     }
@@ -95,11 +95,11 @@ impl<'x> Thread<'x> {
         rmw | Rule::AtomicAcquired.of(acquired)
     }
 
-    /// Barrier-ordered-before, but for a `DMB` of all, which [`order`](super::order) has.
+    /// Barrier-ordered-before, except for a full `DMB`, which [`order`](super::order) handles.
     fn bob(&self) -> Relation {
         let (po, memory) = (self.x.po, self.memory());
         let dmb = |orders| self.fences(move |of| matches!(of, HostFence::Dmb(of) if of.orders() == orders));
-        // What an atomic without a result reads is ordered by no `DMB LD`.
+        // A `DMB LD` does not order the read of an atomic without a result.
         let discarded = self.reads & self.x.filter(|event| event.reduction);
         let both = self.x.rmw.between(self.acquires, self.releases);
         let behind = both.pairs().map(|(_, write)| write).collect();
@@ -111,7 +111,7 @@ impl<'x> Thread<'x> {
             | Rule::Release.of(po.between(memory, self.releases))
     }
 
-    /// IFB-ordered-before: what is behind an `ISB` that a read decides about.
+    /// IFB-ordered-before: the accesses after an `ISB` that depends on a read.
     fn ifb(&self) -> Relation {
         let (po, of, isb) = (self.x.po, &self.x.syntactic, self.fences(|of| of == HostFence::Isb));
         let behind = po.between(isb, self.memory());
@@ -122,8 +122,8 @@ impl<'x> Thread<'x> {
     }
 }
 
-/// Locally-ordered-before. What hazards order (Exp-haz-ob) follows: of two reads of one place, the first sees nothing newer than the
-/// second, so that it overlooks the same writes.
+/// Locally-ordered-before. The order of hazards (Exp-haz-ob) follows from it: of two reads of one location, the first
+/// does not return a newer write than the second, so the first precedes every write that the second precedes.
 pub fn local_order(execution: &Execution<Ptx>, thread: Set) -> Relation {
     let of = Thread::new(&execution.skeleton, thread);
     let successors = of.po_loc.between(of.memory(), of.writes);

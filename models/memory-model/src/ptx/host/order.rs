@@ -1,8 +1,9 @@
-//! What threads of the host and of GPUs make of each other's orders: the compound model of `docs/host.md`.
+//! The orders between threads of the host and of GPUs: the compound model of `docs/host.md`.
 //!
-//! An access of the host is a strong operation of scope sys. In causality order (section 8.9.5) it stands as a release, if it
-//! writes, and as an acquire, if it reads; what is in front of it and behind it is what its processor keeps there. On top of the
-//! axioms of PTX there is one of the host: its accesses, its full barriers and the `fence.sc.sys` of GPUs take effect one after the other.
+//! An access of the host is a strong operation of scope sys. In causality order (section 8.9.5), a write is a release
+//! and a read is an acquire; the accesses before and after it are those that its processor keeps in order with it. In
+//! addition to the axioms of PTX, one axiom concerns the host: its accesses, its full barriers and the `fence.sc.sys`
+//! of GPUs take effect one after the other.
 
 use super::{aarch64, rule::Rule, x86};
 use crate::{
@@ -42,7 +43,7 @@ pub fn internal(x: &Skeleton<Ptx>) -> Relation {
     pairs
 }
 
-/// What the processors of the host keep of program order.
+/// The part of program order that the processors of the host preserve.
 pub fn local_order(execution: &Execution<Ptx>) -> Relation {
     let x = &execution.skeleton;
     let full = full_barriers(x);
@@ -60,7 +61,7 @@ pub fn local_order(execution: &Execution<Ptx>) -> Relation {
     all
 }
 
-/// Program order as base causality order has it: of the host, what its processors keep.
+/// The part of program order that base causality order contains: for the host, the part that its processors preserve.
 pub fn preserved(execution: &Execution<Ptx>) -> Relation {
     let x = &execution.skeleton;
     match x.host.is_empty() {
@@ -72,19 +73,19 @@ pub fn preserved(execution: &Execution<Ptx>) -> Relation {
 /// The parts of an order, by their names.
 type Parts = Vec<(&'static str, Relation)>;
 
-/// In which order accesses of the host take effect, with its full barriers and the `fence.sc.sys` of GPUs.
+/// The order in which accesses of the host take effect, together with its full barriers and the `fence.sc.sys` of GPUs.
 pub struct Effects {
-    /// What leads from one to the next at once.
+    /// The direct steps between these events.
     steps: Parts,
-    /// What leads over accesses of GPUs: from what the host communicates with, or to it.
+    /// The steps through accesses of GPUs that communicate with accesses of the host.
     over: Relation,
-    /// Communication: who reads from whom, who overwrites whom.
+    /// Communication: reads-from, coherence and from-reads between morally strong accesses.
     communication: Parts,
     base_causality: Relation,
 }
 
 impl Effects {
-    /// Of an execution that has these relations.
+    /// Builds the order from the relations of an execution.
     pub fn new(execution: &Execution<Ptx>, strong: &Relation, fr: &Relation, base_causality: &Relation) -> Self {
         let x = &execution.skeleton;
         let (fences, accesses) = (full_barriers(x) | system_fences(x), x.host & x.memory());
@@ -113,12 +114,12 @@ impl Effects {
         union(self.over.len(), &self.steps) | self.over
     }
 
-    /// Whether nothing takes effect before itself.
+    /// Whether the order is acyclic.
     pub fn are_ordered(&self) -> bool {
         self.all().is_acyclic()
     }
 
-    /// What takes effect before itself.
+    /// A cycle, in which an event takes effect before itself.
     pub fn contradiction(&self) -> Option<Vec<(usize, &'static str)>> {
         let all = self.all();
         let closure = all.closure();
@@ -127,7 +128,7 @@ impl Effects {
         Some(shortest.windows(2).flat_map(|pair| self.step(pair[0], pair[1])).collect())
     }
 
-    /// How one event leads to the next.
+    /// The named steps that lead from one event to the next.
     fn step(&self, a: usize, b: usize) -> Vec<(usize, &'static str)> {
         let named = |parts: &Parts, a, b| parts.iter().find(|(_, part)| part.contains(a, b)).map(|(name, _)| *name);
         if let Some(name) = named(&self.steps, a, b) {

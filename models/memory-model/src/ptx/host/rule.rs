@@ -1,37 +1,37 @@
-//! The rules that order what the host does, each by its name.
+//! The rules that order the events of the host, each with a name.
 //!
-//! A test leaves out each, and sees that a program ends otherwise then.
+//! A test disables each rule in turn, and checks that the outcomes of a program then change.
 
 use strum::{Display, EnumIter};
 
 use crate::relation::Relation;
 
-/// A rule that orders.
+/// A rule that orders events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Display, EnumIter)]
 pub enum Rule {
-    /// x86-64: a read is in order with all behind it.
+    /// x86-64: a read is ordered before all later events of its thread.
     ReadFirst,
     /// x86-64: writes are in order.
     Writes,
-    /// x86-64: what a locked instruction writes is in order with all behind it.
+    /// x86-64: the write of a locked instruction is ordered before all later events.
     LockedFirst,
-    /// x86-64: what a locked instruction reads is in order with all in front of it.
+    /// x86-64: the read of a locked instruction is ordered after all earlier events.
     LockedLast,
-    /// AArch64: an access is in order with a write of the same place.
+    /// AArch64: an access is ordered before a later write to the same location.
     Successor,
-    /// AArch64: an access whose address is computed.
+    /// AArch64: a read is ordered before an access whose address depends on it.
     Address,
-    /// AArch64: a write whose value is computed.
+    /// AArch64: a read is ordered before a write whose value depends on it.
     Data,
-    /// AArch64: a write behind a branch.
+    /// AArch64: a read is ordered before a write after a branch that depends on it.
     Control,
-    /// AArch64: a write behind an access whose address is computed.
+    /// AArch64: a read is ordered before the writes after an access whose address depends on it.
     BehindAddress,
-    /// AArch64: a write that depends on a compare and exchange that succeeded.
+    /// AArch64: a pick dependency, on a compare and exchange that succeeds, orders a later write.
     Picked,
-    /// AArch64: a read of what was written by such an access.
+    /// AArch64: a read is ordered before the reads that return a write whose address or value depends on it.
     Forwarded,
-    /// AArch64: a read that acquires from an atomic of its own thread.
+    /// AArch64: an atomic is ordered before an acquire read of its own thread that returns its write.
     AtomicAcquired,
     /// AArch64: `DMB` of reads.
     DmbLoads,
@@ -39,40 +39,42 @@ pub enum Rule {
     DmbStores,
     /// AArch64: an atomic with `AL`.
     AtomicBoth,
-    /// AArch64: `LDAR` behind `STLR`.
+    /// AArch64: `LDAR` after `STLR`.
     ReleaseAcquire,
-    /// AArch64: what is behind an acquire.
+    /// AArch64: an acquire is ordered before the later accesses.
     Acquire,
-    /// AArch64: what is in front of a release.
+    /// AArch64: a release is ordered after the earlier accesses.
     Release,
-    /// AArch64: `ISB` behind a branch.
+    /// AArch64: `ISB` after a branch.
     Isb,
-    /// AArch64: `ISB` behind an access whose address is computed.
+    /// AArch64: `ISB` after an access whose address depends on a read.
     IsbAddress,
-    /// What the host reads is in front of what it acquires.
+    /// A read of the host is an acquire.
     HostAcquires,
-    /// What the host writes releases what is in front of it.
+    /// A write of the host is a release.
     HostReleases,
-    /// `MFENCE`, and `DMB` of all accesses: in order with all, and of the order of `fence.sc`.
+    /// `MFENCE`, and `DMB` of all accesses: ordered with all accesses, and part of the order of `fence.sc`.
     FullBarrier,
-    /// Accesses of the host that communicate over those of GPUs take effect in order.
+    /// Accesses of the host that communicate through accesses of GPUs take effect in order.
     Communication,
-    /// What the host overlooks is in front of what a later fence or release of the GPU is behind.
+    /// An access of the host precedes a later fence or release of a GPU if it communicates to an event before that
+    /// fence.
     IntoFence,
-    /// What a `fence.sc.sys` is in front of overlooks the host.
+    /// A `fence.sc.sys` precedes an access of the host that an event after the fence communicates to.
     OutOfFence,
-    /// What a `fence.sc.sys` is in front of overlooks what another GPU has passed on to the host.
+    /// A `fence.sc.sys` precedes an access of the host if an event after the fence communicates to an event that
+    /// precedes that access in base causality order, such as a write that another GPU passes on to the host.
     PassedOn,
 }
 
 impl Rule {
-    /// What the rule orders.
+    /// The relation that the rule contributes.
     #[cfg(not(test))]
     pub(crate) fn of(self, relation: Relation) -> Relation {
         relation
     }
 
-    /// What the rule orders, if it is not left out.
+    /// The relation that the rule contributes; empty while a test disables the rule.
     #[cfg(test)]
     pub(crate) fn of(self, relation: Relation) -> Relation {
         if LEFT_OUT.get() == Some(self) { Relation::empty(relation.len()) } else { relation }
@@ -95,7 +97,7 @@ mod tests {
         ptx::{Conventions, search},
     };
 
-    /// A test that a rule alone forbids: where its threads run, their cells, and the outcome.
+    /// A test whose outcome only this rule forbids: the places of the threads, their cells, and the outcome.
     type Test = (Rule, &'static [(&'static str, &'static str)], &'static str);
 
     const G0: &str = "cta 0,gpu 0";
@@ -170,7 +172,7 @@ mod tests {
         Litmus::read(&text).unwrap_or_else(|error| panic!("{text}{error}"))
     }
 
-    /// Whether a test ends as it asks, without a rule.
+    /// Whether the condition of a test holds when a rule is disabled.
     fn ends(test: &Litmus, without: Option<Rule>) -> bool {
         LEFT_OUT.set(without);
         let found = search::outcomes(&test.program, Conventions::MANUAL, Limits::default());

@@ -1,5 +1,5 @@
-//! x86-TSO: what orders the accesses of one thread. After Owens, Sarkar and Sewell, 'A Better x86 Memory Model: x86-TSO' (TPHOLs
-//! 2009), in the form that herd7's x86tso.cat has.
+//! x86-TSO: the rules that order the accesses of one thread. After Owens, Sarkar and Sewell, 'A Better x86 Memory
+//! Model: x86-TSO' (TPHOLs 2009), in the form of herd7's x86tso.cat.
 
 use super::rule::Rule;
 use crate::{
@@ -9,7 +9,7 @@ use crate::{
     unfold::EventKind,
 };
 
-/// Whether a read or a write is of a locked instruction; a compare and exchange that fails is one, too.
+/// Whether a read or a write is part of a locked instruction, including a compare and exchange that fails.
 fn is_locked(x: &Skeleton<Ptx>, event: usize) -> bool {
     match x.events[event].kind {
         EventKind::Read(access) | EventKind::Write(access) => access.acquires(),
@@ -17,8 +17,8 @@ fn is_locked(x: &Skeleton<Ptx>, event: usize) -> bool {
     }
 }
 
-/// The accesses of a thread that happen in program order: all, but for a write with a later read. `MFENCE` and locked instructions
-/// keep these in order, too.
+/// The pairs of accesses of a thread that happen in program order: all pairs except a write with a later read. `MFENCE`
+/// and locked instructions also order these.
 pub fn local_order(x: &Skeleton<Ptx>, thread: Set) -> Relation {
     let (reads, writes) = (thread & x.reads, thread & x.writes);
     let locked = thread.filter(|&event| is_locked(x, event)).collect::<Set>();

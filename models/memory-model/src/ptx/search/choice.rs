@@ -1,9 +1,9 @@
-//! What follows from reading from a write.
+//! The consequences of choosing the source of a read.
 
 use super::state::{LocationEvents, Search};
 use crate::relation::{MAX_EVENTS, Relation, Set};
 
-/// The choices so far, and what follows from them.
+/// The choices so far, with their consequences.
 #[derive(Clone)]
 pub(super) struct Choice {
     pub(super) rf: [u8; MAX_EVENTS],
@@ -19,7 +19,7 @@ pub(super) struct Choice {
 }
 
 impl Choice {
-    /// Adds to base causality.
+    /// Adds a pair to base causality.
     pub(super) fn order(&mut self, a: usize, b: usize) {
         if self.cb.contains(a, b) {
             return;
@@ -32,14 +32,15 @@ impl Choice {
 }
 
 impl Search<'_, '_, '_> {
-    /// Reads from a source. False if that is forbidden, whatever else is chosen.
+    /// Chooses the source of a read. Returns false if that is forbidden, whatever the remaining choices are.
     pub(super) fn choose(&self, choice: &mut Choice, read: usize, source: usize) -> bool {
         let Some(synchronized) = self.take(choice, read, source) else { return false };
         let affected = |at: &&LocationEvents| synchronized || at.events.contains(read);
         !self.plain || self.locations.iter().filter(affected).all(|at| self.may_be_coherent(choice, at))
     }
 
-    /// Reads from a source, and draws the consequences: whether something synchronized. `None` for values out of thin air.
+    /// Chooses the source of a read, and adds the consequences. Returns whether this synchronized two events; `None`
+    /// for values out of thin air.
     pub(super) fn take(&self, choice: &mut Choice, read: usize, source: usize) -> Option<bool> {
         if self.has_dependencies {
             if choice.dep.contains(read, source) {

@@ -1,6 +1,6 @@
-//! Programs with threads of the host. Their accesses take effect in one order, which ties the coherence orders of all locations to
-//! each other: here the locations are not solved each by itself. Every choice of what is read from where is looked at as a whole,
-//! then every Fence-SC order, then every coherence order.
+//! Programs with threads of the host. Their accesses take effect in one order, which connects the coherence orders of
+//! all locations, so the locations are not solved separately. The search examines every choice of sources for all
+//! reads, then every Fence-SC order, then every coherence order.
 
 use strum::IntoEnumIterator;
 
@@ -22,7 +22,7 @@ use crate::{
     unfold::EventKind,
 };
 
-/// What is fixed while writes are ordered.
+/// The parts of an execution that are fixed while writes are ordered.
 struct Scene {
     strong: Relation,
     base_causality: Relation,
@@ -113,7 +113,7 @@ impl Search<'_, '_, '_> {
         self.order_all(choice, &scene, execution, order)
     }
 
-    /// Orients the pairs of writes that this order leaves open.
+    /// Orients the pairs of writes that are not ordered yet.
     fn order_all(
         &mut self,
         choice: &Choice,
@@ -141,7 +141,7 @@ impl Search<'_, '_, '_> {
         Ok(())
     }
 
-    /// Every final state of an execution: any write of a location may be the last that no other is behind.
+    /// Every final state of an execution: the last write of a location is any write that no other write follows.
     fn ends(&mut self, choice: &Choice, execution: &Execution<Ptx>) -> Result<(), Limit> {
         if self.unsolved {
             self.goal.undefined = true;
@@ -185,7 +185,7 @@ impl Search<'_, '_, '_> {
         }
     }
 
-    /// Keeps an execution, if one is asked for.
+    /// Keeps an execution, if the caller wants a witness.
     fn comes_about(&mut self, choice: &Choice, execution: &Execution<Ptx>, state: &[u64]) {
         let x = &self.c.skeleton;
         let read = |event| self.read(&choice.rf, event);
@@ -203,7 +203,7 @@ impl Search<'_, '_, '_> {
 }
 
 impl Scene {
-    /// Whether the axioms that speak of coherence order allow what is known of it.
+    /// Whether the axioms about coherence order allow its known part.
     fn allows(&self, execution: &Execution<Ptx>) -> bool {
         let x = &execution.skeleton;
         let fr = execution.fr();

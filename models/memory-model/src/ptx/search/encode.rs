@@ -1,8 +1,9 @@
 //! The executions of one choice of paths as clauses.
 //!
-//! Every axiom forbids something of relations that only grow with what is chosen: what is read from where, and the orders of
-//! morally strong writes and fences. So a relation that is derived has a literal for each pair, and clauses from its causes to
-//! the literal, but none back: a solution may relate more than it must, and what the axioms allow of it, they allow of less.
+//! Every axiom forbids something about relations that only grow with the choices: reads-from, and the orders of morally
+//! strong writes and fences. So a derived relation has a literal for each pair, and clauses from its causes to the
+//! literal, but no clauses in the other direction: a solution may contain more pairs than necessary, and if the axioms
+//! allow it, they also allow the smaller relation.
 
 use super::{
     choice::Choice,
@@ -14,11 +15,11 @@ use crate::{
     relation::{Relation, Set},
 };
 
-/// What the solver says.
+/// The answer of the solver.
 pub(super) enum Answer {
     /// There is an execution, with these sources of reads, order of fences, and coherence order.
     Execution(Box<Found>),
-    /// There is none. Whether there may be one with values that depend on themselves.
+    /// There is none. `thin_air` is set if there may be one whose values depend on themselves.
     None { thin_air: bool },
 }
 
@@ -27,7 +28,7 @@ pub(super) struct Found {
     pub(super) sources: Vec<(usize, usize)>,
     pub(super) fences: Vec<(usize, usize)>,
     pub(super) coherence: Vec<(usize, usize)>,
-    /// Whether it is certain to be an execution that ends as is asked; else there are values that the clauses do not say.
+    /// Whether this execution certainly answers the question; otherwise the clauses leave some values unknown.
     pub(super) is_certain: bool,
 }
 
@@ -56,22 +57,23 @@ pub(super) struct Encoding<'e, 's, 'p, 'g> {
     pub(super) clauses: Clauses,
     /// For each read, the writes that it may read from.
     pub(super) rf: Vec<Vec<(usize, Lit)>>,
-    /// From writes to reads: observation order, and what of it is possible.
+    /// From writes to reads: observation order, and the pairs that are possible.
     observation: Pairs,
     observable: Relation,
-    /// Base causality order, and what of it is possible.
+    /// Base causality order, and the pairs that are possible.
     cb: Pairs,
     causable: Relation,
     /// The order of each pair of fences.
     fences: Vec<(usize, usize, Lit)>,
     pub(super) co: Pairs,
-    /// Whether some values are left open.
+    /// Whether some values are unknown.
     pub(super) open: bool,
 }
 
 impl Search<'_, '_, '_> {
-    /// Whether the executions of these paths have clauses. This is all that has none: threads of the host, proxies and
-    /// aliases, barriers that reduce values or have phases to choose, and what is behind the bound of a loop.
+    /// Whether the executions of these paths can be expressed as clauses. The exceptions are threads of the host,
+    /// proxies and aliases, barriers that reduce values or have phases to choose, and events beyond the bound of a
+    /// loop.
     pub(super) fn has_clauses(&self) -> bool {
         let reduces = self.c.barriers().any(|(.., barrier)| barrier.reduction.is_some());
         self.plain
@@ -82,7 +84,7 @@ impl Search<'_, '_, '_> {
             && !self.feasible_only
     }
 
-    /// Asks the solver for an execution that ends as is asked, and has other sources than these.
+    /// Asks the solver for an execution that answers the question and whose sources differ from the refuted ones.
     pub(super) fn ask(&mut self, choice: &Choice, question: &Question, refuted: &[Found]) -> Result<Answer, Limit> {
         self.budget.in_time()?;
         let mut encoding = Encoding::new(self, choice);
@@ -132,7 +134,7 @@ impl<'e, 's, 'p, 'g> Encoding<'e, 's, 'p, 'g> {
         }
     }
 
-    /// Every read has one source. What is overwritten in any case before the read is none.
+    /// Every read has one source. A write that is certainly overwritten before the read is not a source.
     fn reads_from(&mut self, choice: &Choice) {
         let x = &self.search.c.skeleton;
         for read in x.reads {
@@ -146,7 +148,8 @@ impl<'e, 's, 'p, 'g> Encoding<'e, 's, 'p, 'g> {
         }
     }
 
-    /// Section 8.9.2: a write is observed by who reads it, and by who reads what a read-modify-write made of it.
+    /// Section 8.9.2: a write is observed by the reads that return it, and by the reads that return a value that a
+    /// read-modify-write made from it.
     fn observation(&mut self) {
         let search = self.search;
         let x = &search.c.skeleton;
@@ -185,7 +188,8 @@ impl<'e, 's, 'p, 'g> Encoding<'e, 's, 'p, 'g> {
         }
     }
 
-    /// Section 8.9.5: program order, what synchronizes, and Fence-SC order, which must agree with it (section 8.10.2).
+    /// Section 8.9.5: program order, synchronization, and Fence-SC order, which must agree with base causality (section
+    /// 8.10.2).
     fn base_causality(&mut self, choice: &Choice) {
         let search = self.search;
         let x = &search.c.skeleton;
@@ -221,7 +225,7 @@ impl<'e, 's, 'p, 'g> Encoding<'e, 's, 'p, 'g> {
                 }
             }
         }
-        // One literal for what synchronizes, however it does.
+        // A single literal for each pair that synchronizes, whatever the reason.
         let mut joined: Vec<(usize, usize, Lit)> = Vec::new();
         for same in edges.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)) {
             let lits: Vec<Lit> = same.iter().map(|&(.., lit)| lit).collect();
@@ -274,7 +278,8 @@ impl<'e, 's, 'p, 'g> Encoding<'e, 's, 'p, 'g> {
         causes
     }
 
-    /// The axioms about one location: coherence (section 8.10.1), causality (section 8.10.6), and atomicity (section 8.10.3).
+    /// The axioms about one location: coherence (section 8.10.1), causality (section 8.10.6) and atomicity
+    /// (section 8.10.3).
     fn coherence(&mut self, at: &LocationEvents) {
         let search = self.search;
         let x = &search.c.skeleton;
@@ -308,7 +313,7 @@ impl<'e, 's, 'p, 'g> Encoding<'e, 's, 'p, 'g> {
         }
         for read in at.reads {
             for (source, chosen) in self.rf[read].clone() {
-                // What stands for a loop's further rounds is nowhere in the order.
+                // The event that stands for further iterations of a loop is not part of coherence order.
                 if !at.writes.contains(source) {
                     continue;
                 }
@@ -327,7 +332,7 @@ impl<'e, 's, 'p, 'g> Encoding<'e, 's, 'p, 'g> {
         }
     }
 
-    /// The reads from which dependencies and sources may lead back to them.
+    /// The reads that are part of a possible cycle of dependencies and sources.
     fn cycles(&self, dependencies: Relation) -> Set {
         if dependencies.is_empty() {
             return Set(0);
@@ -340,8 +345,8 @@ impl<'e, 's, 'p, 'g> Encoding<'e, 's, 'p, 'g> {
         self.search.c.skeleton.reads.filter(|&read| leads.contains(read, read)).collect()
     }
 
-    /// The reads whose values may depend on themselves although no dependency is certain to forbid that. What comes out of thin
-    /// air, or is nowhere, is forbidden as the search does it.
+    /// The reads whose values may depend on themselves although no dependency certainly forbids that. Values out of
+    /// thin air, and equations without a solution, are forbidden as in the search.
     fn value_cycles(&mut self, choice: &Choice) -> Set {
         let search = self.search;
         let c = search.c;
@@ -404,7 +409,7 @@ impl<'e, 's, 'p, 'g> Encoding<'e, 's, 'p, 'g> {
     }
 }
 
-/// The pairs of an order from which all others follow.
+/// The pairs of an order from which all other pairs follow by transitivity.
 fn covers(order: &Relation) -> Relation {
     *order - order.then(order)
 }

@@ -1,4 +1,4 @@
-//! One location by itself, with base causality fixed: what its reads return, and in which order its writes are.
+//! One location, with base causality fixed: the values of its reads, and the order of its writes.
 
 use super::{
     choice::Choice,
@@ -18,7 +18,7 @@ impl Search<'_, '_, '_> {
         at: &mut LocationEvents,
         index: usize,
     ) -> Result<(), Limit> {
-        // Where nothing is asked but whether there is an execution, one is enough.
+        // If the only question is whether there is an execution, one execution is enough.
         if !at.last_matters && at.observed.is_empty() && !at.rows.is_empty() {
             return Ok(());
         }
@@ -38,7 +38,7 @@ impl Search<'_, '_, '_> {
         Ok(())
     }
 
-    /// Whether what is chosen so far does not yet forbid what is read at a location.
+    /// Whether coherence allows the reads of a location that have sources so far.
     pub(super) fn may_be_coherent(&self, choice: &Choice, at: &LocationEvents) -> bool {
         match self.forced_order(choice, &choice.cb, at) {
             Some((mut order, causes)) => self.settle(&Scene { choice, causes: &causes }, at, &mut order),
@@ -54,8 +54,9 @@ impl Search<'_, '_, '_> {
         }
     }
 
-    /// The part of the coherence order that follows from causality and from what is read, and for each event of the
-    /// location those that precede it in causality order (section 8.9.5). `None` if a read is of a later write.
+    /// The part of the coherence order that follows from causality and from the sources of reads, and for each event of
+    /// the location the events that precede it in causality order (section 8.9.5). `None` if a read returns a later
+    /// write.
     fn forced_order(
         &self,
         choice: &Choice,
@@ -76,8 +77,8 @@ impl Search<'_, '_, '_> {
             order.after[init] = at.writes - Set::one(init);
         }
         order.close();
-        // A read does not return a write that comes later, nor one that is overwritten before it (section 8.10.6). Where
-        // coherence order relates the two writes in any case, the other direction follows.
+        // A read returns neither a later write nor a write that is overwritten before it (section 8.10.6). If coherence
+        // order certainly relates the two writes, the opposite direction follows.
         for read in at.reads & choice.chosen {
             let source = usize::from(choice.rf[read]);
             if causes[source].contains(read) {
@@ -87,7 +88,7 @@ impl Search<'_, '_, '_> {
                 order.insert(earlier, source);
             }
         }
-        // Of executions that differ only in which of some equal threads did what, one is looked at.
+        // Of the executions that differ only by a permutation of equal threads, the search keeps one.
         for &(first, second) in &at.alike {
             order.insert(first, second);
         }
@@ -99,7 +100,7 @@ impl Search<'_, '_, '_> {
         if !self.settle(scene, at, &mut order) {
             return Ok(());
         }
-        // Whatever is still open can then be ordered in some way, and no axiom asks how.
+        // The remaining pairs can then be ordered somehow, and no axiom depends on their order.
         if at.is_total {
             self.note(scene, at, &order);
             return Ok(());
@@ -120,11 +121,13 @@ impl Search<'_, '_, '_> {
         Ok(())
     }
 
-    /// Draws what atomicity makes of a coherence order (section 8.10.3), and says whether the axioms allow it.
+    /// Extends a coherence order by the consequences of atomicity (section 8.10.3). Returns whether the axioms allow
+    /// the result.
     ///
-    /// No strong write is between the source of a read-modify-write and what it writes: what is behind the source is behind the
-    /// written value, too, and what is in front of that is in front of the source. Where all writes are morally strong, each
-    /// source and its update are then neighbors in what can still be ordered, as if they were one.
+    /// No strong write is between the source of a read-modify-write and its write: a write after the source is also
+    /// after the written value, and a write before the written value is also before the source. If all writes are
+    /// morally strong, each source and its update are then neighbors in every completion of the order, as if they were
+    /// one write.
     fn settle(&self, scene: &Scene, at: &LocationEvents, order: &mut CoherenceOrder) -> bool {
         let x = &self.c.skeleton;
         loop {
@@ -154,7 +157,7 @@ impl Search<'_, '_, '_> {
         }
     }
 
-    /// A coherence order that relates all writes, of which one is the last; where all are morally strong.
+    /// A coherence order that relates all writes and ends with `last`; the writes must all be morally strong.
     fn completed(&self, scene: &Scene, at: &LocationEvents, order: &CoherenceOrder, last: usize) -> CoherenceOrder {
         let mut order = *order;
         (at.writes - Set::one(last)).for_each(|write| order.insert(write, last));
@@ -170,7 +173,7 @@ impl Search<'_, '_, '_> {
         order
     }
 
-    /// The axioms on a coherence order, which may still grow.
+    /// Whether the axioms allow a coherence order that may still grow.
     fn allowed(&self, scene: &Scene, at: &LocationEvents, order: &CoherenceOrder) -> bool {
         let x = &self.c.skeleton;
         { at.writes }.all(|write| !order.after[write].contains(write))
@@ -213,10 +216,10 @@ impl Search<'_, '_, '_> {
     }
 }
 
-/// What is fixed while the writes of a location are ordered.
+/// The parts of an execution that are fixed while the writes of a location are ordered.
 struct Scene<'c> {
     choice: &'c Choice,
-    /// For each event of the location, those that precede it in causality order.
+    /// For each event of the location, the events that precede it in causality order.
     causes: &'c [Set; MAX_EVENTS],
 }
 

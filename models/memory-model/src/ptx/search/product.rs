@@ -1,4 +1,4 @@
-//! Outcomes and witnesses, out of what the locations allow.
+//! Outcomes and witnesses, combined from the results of the locations.
 
 use super::{choice::Choice, state::Search};
 use crate::{
@@ -13,13 +13,13 @@ use crate::{
 };
 
 impl Search<'_, '_, '_> {
-    /// The outcomes: every combination of what the locations allow.
+    /// The outcomes: every combination of the results of the locations.
     pub(super) fn product(&mut self, choice: &Choice, sc: &Relation) -> Result<(), Limit> {
         let mut values = [0; MAX_EVENTS];
         if self.unsolved {
             self.goal.undefined = true;
             if self.goal.witness.is_some() {
-                // How it comes about is known, if not with which values.
+                // The execution is known, but not its values.
                 self.found(choice, sc, &vec![0; self.locations.len()], State::default());
             }
             return Ok(());
@@ -35,7 +35,7 @@ impl Search<'_, '_, '_> {
         let memory = self.registers.len();
         let mut state: Vec<Value> = vec![0; memory + self.c.variables.len()];
         let mut last = vec![0; self.locations.len()];
-        // Most registers hold what was read, or what does not change here.
+        // Most registers hold a value that was read, or a value that does not change here.
         let c = self.c;
         let value = |(thread, term), values: &[Value; MAX_EVENTS]| {
             c.term(thread, term, &|event| Some(values[event])).unwrap_or_default()
@@ -87,7 +87,7 @@ impl Search<'_, '_, '_> {
         }
     }
 
-    /// Keeps an execution, if one is asked for.
+    /// Keeps an execution, if the caller wants a witness.
     fn found(&mut self, choice: &Choice, sc: &Relation, rows: &[usize], state: State) {
         let witness = self.witness(choice, sc, rows, state);
         if let Some(slot) = &mut self.goal.witness {

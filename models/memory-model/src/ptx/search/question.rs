@@ -1,4 +1,4 @@
-//! What is asked of the values of an execution, as clauses.
+//! A question about the values of an execution, as clauses.
 
 use rustc_hash::FxHashSet;
 
@@ -17,25 +17,26 @@ use crate::{
     unfold::Term,
 };
 
-/// What a location holds in the end.
+/// The last value of a location.
 struct Last {
     location: usize,
-    /// Which write is the last.
+    /// The candidates for the last write.
     writes: Vec<(usize, Lit)>,
-    /// With which values it is compared.
+    /// The values with which the last value is compared.
     asked: FxHashSet<Value>,
 }
 
 impl Last {
     fn written(&self, c: &Combination<Ptx>) -> Vec<(usize, Term)> {
-        // What is there from the start counts as written by the first thread.
+        // The initial write counts as a write of the first thread.
         let constant = |write| Some((0, Term::Constant(c.written(write, &|_| None)?)));
         self.writes.iter().filter_map(|&(write, _)| c.written_term(write).or_else(|| constant(write))).collect()
     }
 }
 
 impl Encoding<'_, '_, '_, '_> {
-    /// The paths are taken, and the end is as is asked. The values of `cycles` may depend on themselves.
+    /// Requires that the execution follows the paths and that its final state answers the question. The values of
+    /// `cycles` may depend on themselves.
     pub(super) fn question(&mut self, question: &Question, cycles: Set) {
         let search = self.search;
         let atoms = question.formula.atoms();
@@ -94,7 +95,7 @@ impl Encoding<'_, '_, '_, '_> {
         self.open = values.open || values.terms.are_open();
     }
 
-    /// The write that is the last of a location: one of those that none is behind.
+    /// The last write of a location: a write that no other write follows.
     fn last(&mut self, at: &LocationEvents) -> Vec<(usize, Lit)> {
         let writes: Vec<usize> = at.writes.collect();
         let lits = self.clauses.exactly_one(writes.len());
@@ -112,14 +113,14 @@ impl Encoding<'_, '_, '_, '_> {
 struct Final<'e, 's, 'p, 'g> {
     search: &'e Search<'s, 'p, 'g>,
     terms: Terms<'e, 'p>,
-    /// Of the locations that are asked for.
+    /// The values of the locations that the question names.
     memory: Vec<(usize, Domain)>,
-    /// Whether some of them are left open.
+    /// Whether some of them are unknown.
     open: bool,
 }
 
 impl Final<'_, '_, '_, '_> {
-    /// The literals of a value; nothing if the final state does not have it.
+    /// The literals of a value; `None` if the final state does not have it.
     fn domain(&mut self, clauses: &mut Clauses, atom: Atom) -> Option<Domain> {
         match atom {
             Atom::Value(value) => Some(vec![(Class::Is(value), clauses.constant(true))]),
@@ -141,11 +142,11 @@ impl Final<'_, '_, '_, '_> {
         }
     }
 
-    /// Whether two are equal. What is none of the values that matter differs from the constants that are asked for.
+    /// Whether two operands are equal. A value that does not matter differs from the constants of the question.
     fn equal(&mut self, clauses: &mut Clauses, a: Atom, b: Atom) -> Lit {
         let constant = [a, b].iter().any(|atom| matches!(atom, Atom::Value(_)));
         if [a, b].iter().any(|&atom| self.search.parts(atom).is_some_and(|parts| parts.len() > 1)) {
-            // The search looks at what is put together.
+            // The search checks variables that consist of several locations.
             self.open = true;
             return clauses.fresh();
         }
@@ -185,13 +186,13 @@ fn formula(clauses: &mut Clauses, of: &Formula, values: &mut Final) -> Lit {
 }
 
 impl Search<'_, '_, '_> {
-    /// The locations in a variable; nothing for what is no variable.
+    /// The locations of a variable; `None` if the operand is not a variable.
     fn parts(&self, atom: Atom) -> Option<std::ops::Range<usize>> {
         let Atom::Location(Location(number)) = atom else { return None };
         Some(self.c.variables.get(usize::from(number))?.1.clone())
     }
 
-    /// The reads of which a branch tells the value.
+    /// The reads whose value is determined by a branch.
     fn settled(&self) -> Vec<(usize, Value)> {
         let settled = |&(thread, term, wanted): &(usize, Term, bool)| {
             let (cmp, ty, a, b) = self.c.paths[thread].compared(term)?;

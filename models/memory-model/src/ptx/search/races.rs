@@ -16,21 +16,21 @@ use crate::{
 /// The final states of a program, by whether an execution that ends there has a data race. A state may be in both.
 #[derive(Clone, Debug)]
 pub struct Races {
-    /// With one.
+    /// The states of racy executions.
     pub racy: States,
-    /// Without one.
+    /// The states of executions without a race.
     pub free: States,
 }
 
-/// Every final state, as [`outcomes`](super::outcomes) gives it, by whether there is a data race on the way (section 8.7.1).
-/// What only dependencies forbid is left out.
+/// Every final state, as [`outcomes`](super::outcomes) computes it, by whether its execution has a data race (section
+/// 8.7.1). Executions that only dependencies forbid are omitted.
 ///
-/// Unlike in [`race`], where what an atomic operation reads and what it writes are two, an atomic operation is one: so the manual has
-/// it, which calls it a write "if it results in a write" (Table 20). The two differ where an atomic operation is observed, which
-/// is an order behind its write and in front of the write of the operation that observes it.
+/// Here an atomic operation counts as one operation, unlike in [`race`], where its read and its write are two. This
+/// follows the manual, which calls an atomic operation a write "if it results in a write" (Table 20). The two differ if
+/// an atomic operation is observed: observation is an order from its write to the write of the observing operation.
 ///
 /// # Errors
-/// Why there may be more states.
+/// The reason why there may be more states.
 pub fn races(program: &Program<Ptx>, conventions: Conventions, limits: Limits) -> Result<Races, Limit> {
     let mut budget = Budget::new(limits);
     let mut states = |race: bool| {
@@ -41,11 +41,11 @@ pub fn races(program: &Program<Ptx>, conventions: Conventions, limits: Limits) -
     Ok(Races { racy: states(true)?, free: states(false)? })
 }
 
-/// Two conflicting operations that nothing orders (section 8.7.1), in an execution that the model allows. `None` if no execution
-/// has a data race.
+/// Two conflicting operations without an order (section 8.7.1), in an execution that the model allows. `None` if no
+/// execution has a data race.
 ///
 /// # Errors
-/// If none was found, and it is not known that there is none; [`Limit::Hangs`] if no execution ends.
+/// If the search found no race, but could not exclude one; [`Limit::Hangs`] if there is no complete execution.
 pub fn race(program: &Program<Ptx>, conventions: Conventions, limits: Limits) -> Result<Option<Race>, Limit> {
     let mut outcomes = Outcomes::new(program);
     let mut budget = Budget::new(limits);
@@ -81,7 +81,7 @@ pub fn race(program: &Program<Ptx>, conventions: Conventions, limits: Limits) ->
             return Err(Limit::ThinAir);
         }
     }
-    // Of what never ends, nothing is known.
+    // Without a complete execution, the result is unknown.
     match first(false, false) {
         (_, _, Some(_)) => Ok(None),
         (Ok(_), _, None) => Err(Limit::Hangs),

@@ -1,4 +1,4 @@
-//! Clauses, and the SAT solver that they are for.
+//! Clauses, and their SAT solver.
 
 use std::cell::Cell;
 
@@ -8,12 +8,12 @@ pub(super) use batsat::Lit;
 
 use crate::{limit::Limit, outcome::Budget};
 
-/// A conjunction of clauses, and what is left of the search's budget.
+/// A conjunction of clauses, with the remaining budget of the search.
 pub(super) struct Clauses {
     solver: Solver<Bound>,
     /// A literal that always holds.
     truth: Lit,
-    /// Taken by the solver and given back.
+    /// A buffer that the solver takes and returns.
     clause: Vec<Lit>,
 }
 
@@ -46,7 +46,7 @@ impl Clauses {
         self.solver.cb().budget.get()
     }
 
-    /// A literal that holds, or one that does not.
+    /// A literal that always holds, or one that never holds.
     pub(super) fn constant(&self, holds: bool) -> Lit {
         if holds { self.truth } else { !self.truth }
     }
@@ -56,22 +56,22 @@ impl Clauses {
         Lit::new(var, true)
     }
 
-    /// Not all of these hold.
+    /// Forbids that all of these hold.
     pub(super) fn forbid(&mut self, all: &[Lit]) {
         self.add(all.iter().map(|&lit| !lit));
     }
 
-    /// Where all of these hold, so does that.
+    /// If all of `all` hold, `then` holds.
     pub(super) fn imply(&mut self, all: &[Lit], then: Lit) {
         self.add(all.iter().map(|&lit| !lit).chain([then]));
     }
 
-    /// Where all of these hold, so does one of those.
+    /// If all of `all` hold, one of `then` holds.
     pub(super) fn imply_one(&mut self, all: &[Lit], then: &[Lit]) {
         self.add(all.iter().map(|&lit| !lit).chain(then.iter().copied()));
     }
 
-    /// So many literals, of which exactly one holds.
+    /// Creates this number of literals. Exactly one of them holds.
     pub(super) fn exactly_one(&mut self, count: usize) -> Vec<Lit> {
         let lits: Vec<Lit> = match count {
             1 => vec![self.truth],
@@ -82,12 +82,12 @@ impl Clauses {
         lits
     }
 
-    /// One of these holds.
+    /// Requires that one of these holds.
     pub(super) fn some(&mut self, lits: &[Lit]) {
         self.add(lits.iter().copied());
     }
 
-    /// At most one of these holds: of many, one of some, or one that stands for it of the others.
+    /// Requires that at most one of these holds. In a long list, a fresh literal stands for all but the first few.
     fn at_most_one(&mut self, lits: &[Lit]) {
         const FEW: usize = 6;
         let (some, others) = lits.split_at(lits.len().min(FEW));
@@ -106,7 +106,7 @@ impl Clauses {
         }
     }
 
-    /// Whether all of these hold.
+    /// A literal for: all of these hold.
     pub(super) fn all(&mut self, lits: &[Lit]) -> Lit {
         let open: Vec<Lit> = lits.iter().copied().filter(|&lit| lit != self.truth).collect();
         match open[..] {
@@ -122,7 +122,7 @@ impl Clauses {
         }
     }
 
-    /// Whether one of these holds.
+    /// A literal for: one of these holds.
     pub(super) fn any(&mut self, lits: &[Lit]) -> Lit {
         let negated: Vec<Lit> = lits.iter().map(|&lit| !lit).collect();
         !self.all(&negated)
@@ -142,7 +142,7 @@ impl Clauses {
         self.clause = clause;
     }
 
-    /// Whether all clauses can hold.
+    /// Whether all clauses can hold together.
     pub(super) fn solve(&mut self) -> Result<bool, Limit> {
         let solved = self.solver.solve_limited(&[]);
         if solved == lbool::UNDEF {

@@ -1,4 +1,4 @@
-//! What only dependencies forbid that an implementation may reason away (section 8.10.4).
+//! Executions that are forbidden only by dependencies that an implementation may optimize away (section 8.10.4).
 
 use super::{
     TRIED, combinations,
@@ -22,14 +22,15 @@ use crate::{
 pub struct Speculation {
     /// The execution.
     pub execution: Execution<Ptx>,
-    /// Values that lead back to themselves. The name of what is not certain is [`OPEN`].
+    /// Values that depend on themselves. The edges that are not certain have the name [`OPEN`].
     pub cycle: Cycle,
 }
 
 /// A step from a read to a write that may or may not depend on it.
 pub const OPEN: &str = "open dependency";
 
-/// Why [`Limit::ThinAir`](crate::limit::Limit::ThinAir) is all that is known of a condition. `None` if no such execution is found.
+/// The reason for the verdict [`Limit::ThinAir`](crate::limit::Limit::ThinAir): an execution that would decide the
+/// condition if some of its dependencies did not count. `None` if no such execution is found.
 pub fn speculation(
     program: &Program<Ptx>,
     condition: &Condition,

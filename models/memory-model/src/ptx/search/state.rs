@@ -1,4 +1,4 @@
-//! What a search knows while it goes on.
+//! The state of a search.
 
 use std::cell::Cell;
 
@@ -16,34 +16,34 @@ use crate::{
 
 pub(super) type Wanted<'g> = &'g dyn Fn(&[Value]) -> bool;
 
-/// What is asked of a final state: whether a formula has this truth value.
+/// A question about the final state: whether a formula has this truth value.
 #[derive(Clone, Copy)]
 pub(super) struct Question<'g> {
     pub(super) formula: &'g Formula,
     pub(super) truth: bool,
-    /// The choices that the search tries by itself.
+    /// The number of choices that the search tries before it asks a solver.
     pub(super) tried: u64,
 }
 
 pub(super) struct Goal<'g> {
     pub(super) outcomes: &'g mut Outcomes,
     pub(super) wanted: Option<Wanted<'g>>,
-    /// What `wanted` says, where that is a formula.
+    /// The formula of `wanted`, if it is one.
     pub(super) question: Option<Question<'g>>,
     pub(super) witness: Option<&'g mut Option<Witness<Ptx>>>,
-    /// The variables whose last value matters; all, if there is no list.
+    /// The variables whose last value matters; `None` stands for all variables.
     pub(super) memory: Option<Vec<Location>>,
-    /// What must be in the final state.
+    /// The values that the final state must have.
     pub(super) required: Vec<(Atom, Value)>,
-    /// Only executions with a data race are looked for, or only those without.
+    /// If set, the search keeps only the executions with a data race, or only those without one.
     pub(super) race: Option<bool>,
-    /// There, an atomic operation is one: what it reads is in the order in which it writes.
+    /// In a search for races: whether an atomic operation counts as one operation.
     pub(super) whole: bool,
-    /// Of the dependencies, only those count that are certain.
+    /// Whether only the dependencies count that are certain.
     pub(super) certain: bool,
-    /// Something was forbidden by dependencies alone.
+    /// Whether dependencies alone forbade an execution.
     pub(super) thin_air: bool,
-    /// Something is allowed in which values depend on themselves.
+    /// Whether an execution is allowed in which values depend on themselves.
     pub(super) undefined: bool,
 }
 
@@ -69,7 +69,7 @@ impl<'g> Goal<'g> {
     }
 }
 
-/// No source chosen.
+/// Marks a read whose source is not chosen.
 pub(super) const NONE: u8 = u8::MAX;
 
 pub(super) struct Search<'s, 'p, 'g> {
@@ -83,16 +83,16 @@ pub(super) struct Search<'s, 'p, 'g> {
     pub(super) tails: Relation,
     /// For each read, the writes that it may read from.
     pub(super) sources: [Set; MAX_EVENTS],
-    /// Reads that matter beyond their location.
+    /// The reads that matter beyond their location.
     pub(super) outer: Set,
     pub(super) locations: Vec<LocationEvents>,
     pub(super) sc_pairs: Vec<(usize, usize)>,
-    /// Whether the first of each pair is known to come first.
+    /// Whether the first fence of each pair is known to come first.
     pub(super) sc_known: bool,
     pub(super) constraints: Vec<(usize, Term, bool)>,
-    /// What the last values of registers must be.
+    /// The required last values of registers.
     pub(super) required: Vec<(usize, Term, Value)>,
-    /// The last values of the observed registers, and which these are.
+    /// The last values of the observed registers, which `names` lists in the same order.
     pub(super) registers: Vec<(usize, Term)>,
     pub(super) names: Vec<(usize, Register)>,
     pub(super) conventions: Conventions,
@@ -104,21 +104,21 @@ pub(super) struct Search<'s, 'p, 'g> {
     /// For each wait at a barrier, the arrivals of its phase.
     pub(super) phases: [Set; MAX_EVENTS],
     pub(super) barrier_edges: Relation,
-    /// As [`Execution::phases`](crate::execution::Execution::phases).
+    /// As in [`Execution::phases`](crate::execution::Execution::phases).
     pub(super) phase_edges: Relation,
     pub(super) barriers_first: bool,
-    /// Only find out whether there is an execution at all, in which loops reach their bounds.
+    /// Whether the search only finds out if there is an execution at all in which loops reach their bounds.
     pub(super) feasible_only: bool,
     pub(super) feasible: bool,
-    /// The events that stand for all behind such a bound.
+    /// The events that stand for all events beyond such a bound.
     pub(super) beyond: Set,
-    /// Those of which it is not known what they write.
+    /// The events of `beyond` that write unknown values.
     pub(super) unknown: Set,
-    /// Whether something was given up because of dependencies alone.
+    /// Whether dependencies alone ruled out an execution.
     pub(super) thin_air: Cell<bool>,
-    /// What all events give, where that is solved.
+    /// The values of all events, if the equations are solved.
     pub(super) solved: Option<Box<Values>>,
-    /// Whether it is not.
+    /// Whether the equations could not be solved.
     pub(super) unsolved: bool,
 }
 
@@ -127,7 +127,7 @@ impl Search<'_, '_, '_> {
         self.goal.reached() || self.goal.undefined || self.feasible_only && self.feasible
     }
 
-    /// What an event gives; `None` where that is not chosen yet.
+    /// The value of an event; `None` if it is not chosen yet.
     pub(super) fn read(&self, rf: &[u8; MAX_EVENTS], event: usize) -> Option<Value> {
         match &self.solved {
             Some(values) => values[event],
@@ -135,7 +135,7 @@ impl Search<'_, '_, '_> {
         }
     }
 
-    /// What an event gives for the values of others, of which it must not be one.
+    /// The value of an event that is needed for the values of `others`; `None` if the event is itself in `others`.
     fn read_for(&self, rf: &[u8; MAX_EVENTS], event: usize, others: Set) -> Option<Value> {
         if others.contains(event) {
             return None;
@@ -147,32 +147,34 @@ impl Search<'_, '_, '_> {
         self.source(rf, event).and_then(|source| self.c.written(source, &read))
     }
 
-    /// The write that is read from, where it is chosen and known.
+    /// The write that a read returns, if it is chosen and its value is known.
     pub(super) fn source(&self, rf: &[u8; MAX_EVENTS], read: usize) -> Option<usize> {
         let source = usize::from(rf[read]);
         (source < MAX_EVENTS && !self.unknown.contains(source)).then_some(source)
     }
 }
 
-/// The memory operations of one location, and what was found of them.
+/// The memory operations of one location, and the results for them.
 pub(super) struct LocationEvents {
     pub(super) events: Set,
     pub(super) writes: Set,
     pub(super) reads: Set,
     /// Reads whose sources are chosen for this location alone.
     pub(super) inner: Vec<usize>,
-    /// Those of them whose values are observed.
+    /// The inner reads whose values are observed.
     pub(super) observed: Vec<usize>,
-    /// Whether every two writes are morally strong, and every read of a read-modify-write is with all of them.
+    /// Whether every two writes are morally strong, and every read of a read-modify-write is morally strong with all
+    /// writes.
     pub(super) is_total: bool,
-    /// Writes of which the first one is taken to be earlier: those of equal threads, and those of an order that is known.
+    /// Pairs of writes; the search assumes that the first is earlier. They are the first writes of equal threads, and
+    /// writes whose order is known.
     pub(super) alike: Vec<(usize, usize)>,
-    /// Whether the last value matters, and what it must be.
+    /// Whether the last value matters, and the required last value.
     pub(super) last_matters: bool,
     pub(super) last_required: Option<Value>,
     /// Rows of values: of the observed reads, then the final value.
     pub(super) rows: States,
-    /// For each row, how it comes about; only where a witness is wanted.
+    /// For each row, the sources and the coherence order that lead to it; only if a witness is wanted.
     pub(super) causes: Vec<([u8; MAX_EVENTS], Relation)>,
 }
 
@@ -194,5 +196,5 @@ impl LocationEvents {
     }
 }
 
-/// What is known of the values that the events of an execution give.
+/// The values of the events of an execution, as far as they are known.
 pub(super) type Values = [Option<Value>; MAX_EVENTS];

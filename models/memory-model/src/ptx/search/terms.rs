@@ -1,7 +1,8 @@
-//! What events and terms may give, as literals.
+//! The possible values of events and terms, as literals.
 //!
-//! Sums over what many threads write have many values, of which few decide anything: those that are asked for, and those of which
-//! such a value is computed. Each of them has a literal; all others share one.
+//! A sum over the writes of many threads has many possible values, but only few of them matter: the values that the
+//! question asks for, and the values from which such a value is computed. Each of these has a literal of its own; all
+//! remaining values share one literal.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -14,25 +15,25 @@ use crate::{
     unfold::{EventKind, Node, Term},
 };
 
-/// What a value is, as far as it matters.
+/// A class of values that the search distinguishes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Class {
     /// This value.
     Is(Value),
-    /// One of those that do not matter.
+    /// Some value that does not matter.
     Other,
-    /// A value of which nothing is known but that it is none of those that matter.
+    /// An unknown value: it is only known not to be one of the values that matter.
     Any,
 }
 
-/// A literal for each class of values, of which exactly one holds.
+/// A literal for each class of values. Exactly one of them holds.
 pub(super) type Domain = Vec<(Class, Lit)>;
 
-/// The values that something may have.
+/// The possible values of a read or a term.
 #[derive(Clone, Default, PartialEq)]
 struct Values {
     known: FxHashSet<Value>,
-    /// Whether there may be others, and whether that is because there are so many.
+    /// Whether there may be further values, and whether that is because there are too many.
     any: bool,
     many: bool,
 }
@@ -53,21 +54,22 @@ impl Values {
     }
 }
 
-/// Of one thing, and of the combinations of values of which one is computed. What is beyond is not known.
+/// The maximum number of values of a read or term, and of combinations of input values of a node. Beyond these numbers,
+/// the values are unknown.
 const MAX_VALUES: usize = 256;
 const MAX_COMBINATIONS: usize = 1 << 14;
 
 /// A node of a thread's path.
 type PathNode = (usize, u32);
 
-/// What is looked at of one combination of paths.
+/// The reads and nodes of one combination of paths that the clauses cover.
 pub(super) struct Terms<'s, 'p> {
     c: &'s Combination<'p, Ptx>,
     rf: &'s [Vec<(usize, Lit)>],
-    /// What each read may return, and which of it matters.
+    /// The possible values of each read, and the values that matter.
     reads: Vec<Values>,
     matters: Vec<FxHashSet<Value>>,
-    /// The same of what is computed.
+    /// The same for the nodes that are computed.
     nodes: FxHashMap<PathNode, Values>,
     node_matters: FxHashMap<PathNode, FxHashSet<Value>>,
     /// The literals.
@@ -75,16 +77,17 @@ pub(super) struct Terms<'s, 'p> {
     node_domains: FxHashMap<PathNode, Domain>,
 }
 
-/// What a node is.
+/// The kind of a node.
 enum Shape {
-    /// What an event gives.
+    /// The value of an event.
     Event(usize),
     Copy(Term),
     Of([Term; 3]),
 }
 
 impl<'s, 'p> Terms<'s, 'p> {
-    /// The values of all reads that these terms depend on; those of `cycles` may be any, and those of `settled` are known.
+    /// Collects the possible values of all reads that the given terms depend on. A read of `cycles` may return any
+    /// value, and a read of `settled` returns a known value.
     pub(super) fn new(
         c: &'s Combination<'p, Ptx>,
         rf: &'s [Vec<(usize, Lit)>],
@@ -110,7 +113,7 @@ impl<'s, 'p> Terms<'s, 'p> {
             node_domains: FxHashMap::default(),
         };
         (needed & cycles).for_each(|read| terms.reads[read].any = true);
-        // What a branch compares for equality has one value.
+        // A read that a branch compares for equality has a single value.
         let settled: FxHashMap<usize, Value> = settled.iter().copied().collect();
         let settle = |reads: &mut Vec<Values>| {
             for (&read, &value) in &settled {
@@ -118,7 +121,7 @@ impl<'s, 'p> Terms<'s, 'p> {
             }
         };
         settle(&mut terms.reads);
-        // But in a cycle, no value passes through a write twice.
+        // Outside of cycles, no value passes through a write twice.
         let sources = needed.flat_map(|read| rf[read].iter().map(|&(write, _)| write)).collect::<Set>();
         let computed = sources.filter(|&write| !c.written_sources(write).is_empty()).count();
         for _ in 0..=computed {
@@ -145,7 +148,7 @@ impl<'s, 'p> Terms<'s, 'p> {
         terms
     }
 
-    /// Whether something may have a value that has no literal.
+    /// Whether a read or a node may have a value that has no literal.
     pub(super) fn are_open(&self) -> bool {
         self.reads.iter().chain(self.nodes.values()).any(|values| values.any)
     }
@@ -167,7 +170,7 @@ impl<'s, 'p> Terms<'s, 'p> {
         }
     }
 
-    /// The term that a write writes. `None` for what nobody knows.
+    /// The term that a write writes; `None` if it is unknown.
     fn written_term(&self, write: usize) -> Option<(usize, Term)> {
         match (self.c.skeleton.events[write].kind, self.c.written_term(write)) {
             (EventKind::Beyond { .. }, _) => None,
@@ -183,7 +186,7 @@ impl<'s, 'p> Terms<'s, 'p> {
         }
     }
 
-    /// What a term may give.
+    /// The possible values of a term.
     fn values(&mut self, thread: usize, term: Term) -> Values {
         let place = match term {
             Term::Constant(value) => return Values { known: FxHashSet::from_iter([value]), ..Values::default() },
@@ -215,7 +218,7 @@ impl<'s, 'p> Terms<'s, 'p> {
         found
     }
 
-    /// These values of a term matter, and so do those of which they are computed.
+    /// Marks values of a term as values that matter, with the values from which they are computed.
     pub(super) fn matter(&mut self, thread: usize, term: Term, values: impl IntoIterator<Item = Value>) {
         let mut open: Vec<(usize, Term, FxHashSet<Value>)> = vec![(thread, term, values.into_iter().collect())];
         while let Some((thread, term, values)) = open.pop() {
@@ -246,20 +249,21 @@ impl<'s, 'p> Terms<'s, 'p> {
         }
     }
 
-    /// These values of a read matter. What its sources write is what matters then.
+    /// Marks values of a read as values that matter. Returns the terms of its sources, for which the same values
+    /// matter.
     fn read_matters(&mut self, read: usize, values: FxHashSet<Value>) -> Vec<(usize, Term, FxHashSet<Value>)> {
         self.matters[read].extend(&values);
         let written = self.rf[read].iter().filter_map(|&(write, _)| self.written_term(write));
         written.map(|(thread, term)| (thread, term, values.clone())).collect()
     }
 
-    /// The known values of what a term may give.
+    /// The possible values of a term that are known.
     pub(super) fn possible(&mut self, thread: usize, term: Term) -> FxHashSet<Value> {
         self.values(thread, term).known
     }
 
-    /// Whether a condition holds matters: those of its values that are zero, or those that are not. Whether it holds for the
-    /// others.
+    /// Marks the values of a condition that decide its truth: its zero values, or its nonzero values. Returns whether
+    /// the condition holds for the values that are not marked.
     pub(super) fn truth_matters(&mut self, thread: usize, term: Term) -> bool {
         let (zero, others): (Vec<_>, Vec<_>) =
             self.values(thread, term).known.into_iter().partition(|&value| value == 0);
@@ -276,9 +280,10 @@ impl<'s, 'p> Terms<'s, 'p> {
         others_hold
     }
 
-    /// Connects what reads return with what their sources write. All that matters is known by then.
+    /// Connects the values of the reads with the values of their sources. By then, all values that matter must be
+    /// marked.
     pub(super) fn connect(&mut self, clauses: &mut Clauses) {
-        // What is written may depend on further reads.
+        // The value of a write may depend on further reads.
         let mut done = Set(0);
         loop {
             let open =
@@ -292,7 +297,7 @@ impl<'s, 'p> Terms<'s, 'p> {
         }
     }
 
-    /// Where a literal holds, the second gives what a write writes.
+    /// If the literal `chosen` holds, `to` has the value of the write.
     fn give(&mut self, clauses: &mut Clauses, chosen: Lit, write: usize, to: &Domain, many: bool) {
         let Some((thread, term)) = self.written_term(write) else { return };
         let written = self.term(clauses, thread, term);
@@ -304,7 +309,7 @@ impl<'s, 'p> Terms<'s, 'p> {
         }
     }
 
-    /// What a term gives.
+    /// The literals for the value of a term.
     pub(super) fn term(&mut self, clauses: &mut Clauses, thread: usize, term: Term) -> Domain {
         let place = match term {
             Term::Constant(value) => return vec![(Class::Is(value), clauses.constant(true))],
@@ -339,7 +344,7 @@ impl<'s, 'p> Terms<'s, 'p> {
         found
     }
 
-    /// What one of these writes writes, of which these values matter.
+    /// The literals for the value of one of several writes, for the values that matter.
     pub(super) fn one_of(
         &mut self,
         clauses: &mut Clauses,
@@ -368,19 +373,19 @@ fn domain(clauses: &mut Clauses, values: &Values, matters: &FxHashSet<Value>) ->
     classes.into_iter().zip(lits).collect()
 }
 
-/// The literal of what is not known.
+/// The literal of the unknown value.
 fn any(domain: &Domain) -> Option<Lit> {
     domain.iter().find_map(|&(class, lit)| (class == Class::Any).then_some(lit))
 }
 
-/// Under a condition, nothing is unknown but what comes of something unknown.
+/// Under a condition, the value is unknown only if one of the causes is unknown.
 fn any_of(clauses: &mut Clauses, condition: &[Lit], domain: &Domain, causes: &[Lit]) {
     if let Some(any) = any(domain) {
         clauses.imply_one(&[condition, &[any]].concat(), causes);
     }
 }
 
-/// The literals of a value: of one that is not among those that are known, there may be two.
+/// The literals of a value. A value without a literal of its own may have two: other and unknown.
 fn of_class(class: Class, domain: &Domain) -> Vec<Lit> {
     let lit = |class: Class| domain.iter().find(|(of, _)| *of == class).map(|&(_, lit)| lit);
     match (class, lit(class)) {
@@ -389,7 +394,7 @@ fn of_class(class: Class, domain: &Domain) -> Vec<Lit> {
     }
 }
 
-/// What a function gives.
+/// Relates the result of a function to its inputs.
 fn combine(
     clauses: &mut Clauses,
     inputs: &[Domain; 3],
@@ -405,7 +410,7 @@ fn combine(
         };
         let class = match of {
             [Class::Is(a), Class::Is(b), Class::Is(c)] => function([a, b, c]).map_or(Class::Any, Class::Is),
-            // Nothing is known of such a value, nor of what it gives together with others that were not looked at.
+            // The result is unknown if an input is unknown or was not among the enumerated values.
             _ if of.contains(&Class::Any) || many || of.iter().zip(known).any(strange) => return,
             _ => Class::Other,
         };
@@ -413,7 +418,8 @@ fn combine(
     });
 }
 
-/// Calls `each` with one of each of these, in all combinations; if there are too many, it says so.
+/// Calls `each` with every combination of one element of each list. Returns false, without a call, if there are too
+/// many combinations.
 fn for_each_combination<T: Copy>(of: &[Vec<T>; 3], mut each: impl FnMut([T; 3])) -> bool {
     let [a, b, c] = of;
     let few = a.len().saturating_mul(b.len()).saturating_mul(c.len()) <= MAX_COMBINATIONS;

@@ -1,4 +1,4 @@
-//! Values that depend on themselves, where only certain dependencies forbid that: the equations that hold of them.
+//! Values that depend on themselves, if only certain dependencies count: the equations that they satisfy.
 
 use super::state::{Search, Values};
 use crate::{
@@ -11,20 +11,20 @@ use crate::{
 pub(super) enum Solution {
     /// The values of all reads.
     Values(Box<Values>),
-    /// There are none, or they come out of thin air: any others would do as well.
+    /// There are none, or they come out of thin air: any other values would also be a solution.
     None,
-    /// That is not known.
+    /// Unknown.
     Unknown,
 }
 
 impl Search<'_, '_, '_> {
-    /// The values for which every read returns what its source writes, along these paths.
+    /// The values for which every read returns the value of its source, along these paths.
     pub(super) fn solve(&self, rf: &[u8; MAX_EVENTS]) -> Solution {
         let x = &self.c.skeleton;
         let mut values: Values = [None; MAX_EVENTS];
-        // Each event stands for itself, or for another with the same value.
+        // Each event has a representative with the same value.
         let mut same: [usize; MAX_EVENTS] = std::array::from_fn(|event| event);
-        // Each round settles another value, or is the last.
+        // Each iteration determines a further value, or is the last.
         for _ in 0..=2 * x.len() {
             let before = (values, same);
             for event in 0..x.len() {
@@ -82,7 +82,8 @@ impl Search<'_, '_, '_> {
         if open.is_empty() {
             return Solution::Values(Box::new(std::array::from_fn(|event| values[same[event]])));
         }
-        // What is a copy of itself, or grows by going round, and is held by nothing else, is out of thin air or nowhere.
+        // A value that is only a copy of itself, or that grows with every cycle, and that no constraint determines, is
+        // out of thin air or does not exist.
         let held = self.constraints.iter().any(|&(thread, term, _)| {
             let known = self.c.term(thread, term, &|event| values[same[event]]).is_some();
             !known && !(self.c.sources(thread, term) & open).is_empty() && !self.equates(thread, term)
@@ -91,13 +92,13 @@ impl Search<'_, '_, '_> {
         if !held && { open }.all(turns) { Solution::None } else { Solution::Unknown }
     }
 
-    /// The event of which a write writes the value.
+    /// The event whose value a write copies.
     fn copied(&self, write: usize) -> Option<usize> {
         let (thread, term) = self.c.written_term(write)?;
         self.c.copy(thread, term)
     }
 
-    /// Whether a constraint compares two events for equality, which is looked at already.
+    /// Whether a constraint compares two events for equality. Such constraints are handled already.
     fn equates(&self, thread: usize, term: Term) -> bool {
         self.c.paths[thread].comparison(term).is_some_and(|(cmp, a, b)| {
             let copies = self.c.copy(thread, a).is_some() && self.c.copy(thread, b).is_some();
@@ -105,7 +106,7 @@ impl Search<'_, '_, '_> {
         })
     }
 
-    /// Whether another value of what a write depends on is always another value of what it writes.
+    /// Whether different values of a write's source always give different written values.
     pub(super) fn turns(&self, write: usize) -> bool {
         let Some((thread, term)) = self.c.written_term(write) else { return false };
         let path = self.c.paths[thread];
@@ -120,7 +121,7 @@ impl Search<'_, '_, '_> {
     }
 }
 
-/// Two events have the same value.
+/// Records that two events have the same value.
 fn equate(same: &mut [usize; MAX_EVENTS], values: &mut Values, a: usize, b: usize) {
     let (from, to) = (same[a].max(same[b]), same[a].min(same[b]));
     values[to] = values[to].or(values[from]);

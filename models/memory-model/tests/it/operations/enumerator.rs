@@ -1,5 +1,6 @@
-//! Every execution of a program with asynchronous operations, one by one, by rules that are written once more: as edges of a graph
-//! of events, and for proxies as a walk through that graph that knows where the memory is seen.
+//! Every execution of a program with asynchronous operations, one by one, by an independent implementation of the
+//! rules: as edges of a graph of events, and for proxies as a walk through that graph that tracks the proxy through
+//! which memory is visible.
 
 use std::collections::BTreeSet;
 
@@ -17,7 +18,7 @@ use ptx_memory_model::{
     unfold::{Ending, EventKind, Path, unfold_all},
 };
 
-/// What is found of a program.
+/// The results for a program.
 #[derive(Default)]
 pub struct Found {
     pub states: BTreeSet<Vec<Value>>,
@@ -46,12 +47,12 @@ struct Graph<'g, 'p> {
     conventions: Conventions,
 }
 
-/// How strong an edge is.
+/// The strength of an edge.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Edge {
-    /// It orders what is executed.
+    /// It orders execution.
     Execution,
-    /// It orders memory, too.
+    /// It also orders memory.
     Memory,
 }
 
@@ -86,7 +87,7 @@ impl Graph<'_, '_> {
         self.conventions.readings.reading(of) == Reading::Lenient
     }
 
-    /// The one of an operation's events that is its start or its completion.
+    /// The start or the completion of an event's operation.
     fn of_operation(&self, event: usize, start: bool) -> usize {
         let x = &self.c.skeleton;
         let is = |other: &usize| match self.event(*other).kind {
@@ -129,7 +130,7 @@ impl Graph<'_, '_> {
         self.event(event).operation.is_none() && proxy(self.event(event)) == Proxy::Tensor
     }
 
-    /// The edge within one thread, from the event that is first in its list.
+    /// The edge within one thread, from the event that is first in the thread's list.
     fn edge(&self, a: usize, b: usize) -> Option<Edge> {
         use Ambiguity::{DeallocateAfterLoad, FenceAfterWait, FenceBesidesRelease, StartAfterEarlier};
         let x = &self.c.skeleton;
@@ -205,7 +206,8 @@ impl Graph<'_, '_> {
         }
     }
 
-    /// Whether a group that has the operation is complete at a wait: commits between them, less those that may be open.
+    /// Whether a group that has the operation is complete at a wait: there are more commits between them than groups
+    /// that may be pending.
     fn is_awaited(&self, operation: usize, wait: usize) -> bool {
         let EventKind::Step(Step::WaitGroup { pending, .. }) = kind(self.event(wait)) else { return false };
         let commit = EventKind::Step(Step::CommitGroup(Group::Bulk));
@@ -224,7 +226,7 @@ impl Graph<'_, '_> {
         (passes && (complete..later).any(is_wait)).then_some(Edge::Memory)
     }
 
-    /// Whether two tensor operations execute in the order in which they start.
+    /// Whether two tensor operations execute in the order of their starts.
     fn pair(&self, a: usize, b: usize) -> bool {
         use OperationKind::{Mma, Shift, TensorCopy};
         let x = &self.c.skeleton;
@@ -247,13 +249,13 @@ impl Graph<'_, '_> {
         }
     }
 
-    /// The edges within threads that are as strong as this.
+    /// The edges within threads that are at least this strong.
     fn edges(&self, weakest: Edge) -> Relation {
         let is = |edge: Edge| weakest == Edge::Execution || edge == Edge::Memory;
         Relation::from_fn(self.c.skeleton.len(), |a, b| self.edge(a, b).is_some_and(is))
     }
 
-    /// From arrivals to the waits that observe them, for every order in which the events at mbarriers may come.
+    /// From arrivals to the waits that observe them, for every possible order of the events at mbarriers.
     fn courses(&self) -> Vec<Relation> {
         let x = &self.c.skeleton;
         let is_use = |&event: &usize| {
@@ -280,13 +282,13 @@ impl Graph<'_, '_> {
         courses
     }
 
-    /// One course; nothing if some wait is in vain, or if there are more arrivals than a phase has.
+    /// One course; `None` if some wait never succeeds, or if there are more arrivals than a phase expects.
     fn course(&self, sequence: &[usize]) -> Option<Relation> {
         let x = &self.c.skeleton;
         let mut course = Relation::empty(x.len());
         let variables: BTreeSet<_> = sequence.iter().map(|&event| self.event(event).location).collect();
         for variable in variables {
-            // The initial value of the variable, of which there is an initial write.
+            // The initial write of the variable.
             let initial = x.inits.filter(|&init| x.events[init].location == variable).exactly_one().ok()?;
             let mut count = self.c.written(initial, &|_| None)? as i64;
             let (mut missing, mut bytes) = (count, 0);
@@ -301,7 +303,8 @@ impl Graph<'_, '_> {
                     EventKind::Step(Step::Mbarrier(MbarrierStep::ExpectTx { bytes })) => (0, i64::from(bytes)),
                     EventKind::Step(Step::Mbarrier(MbarrierStep::CompleteTx { bytes })) => (0, -i64::from(bytes)),
                     EventKind::Step(Step::Mbarrier(MbarrierStep::Wait { phase: Awaited::Parity(odd), .. })) => {
-                        // The phase before the current one has the parity: there are phases -1, 0, 1 and so on.
+                        // The phase before the current one must have the parity; the phases are numbered -1, 0, 1 and
+                        // so on.
                         let before = over.len() as i64 - 1;
                         if (before.rem_euclid(2) == 1) != odd {
                             return None;
@@ -331,7 +334,8 @@ impl Graph<'_, '_> {
         Some(course)
     }
 
-    /// What mbarriers add to memory: between arrivals that release and waits that acquire, or fences beside them.
+    /// The edges of memory order that mbarriers add: from arrivals that release, or fences before them, to waits that
+    /// acquire, or fences after them.
     fn synchronized(&self, course: &Relation) -> Relation {
         let x = &self.c.skeleton;
         let mut all = Relation::empty(x.len());
@@ -354,7 +358,7 @@ impl Graph<'_, '_> {
             let mut tails: Vec<usize> = fences.iter().copied().filter(|&f| x.po.contains(wait, f)).collect();
             heads.extend(releases.then_some(arrival));
             tails.extend(self.acquires(wait).then_some(wait));
-            // The fences of generated programs reach the cluster.
+            // The fences of generated programs have at least cluster scope.
             heads.iter().cartesian_product(&tails).for_each(|(&head, &tail)| all.insert(head, tail));
             let commit = matches!(arrives, EventKind::Step(Step::Signal(Signal::Commit(..))));
             if commit && self.lenient(Ambiguity::CommitReleases) {
@@ -364,8 +368,8 @@ impl Graph<'_, '_> {
         all
     }
 
-    /// Whether memory is seen on the way from one access to another, along edges: at each event, the memory is seen as the first
-    /// access has it, through the generic proxy, or through the async proxy again.
+    /// Whether memory order leads from one access to another along edges. At each event of the walk, memory is visible
+    /// as the first access has it, through the generic proxy, or through the async proxy again.
     fn walks(&self, edges: &Relation, a: usize, b: usize) -> bool {
         #[derive(Clone, Copy, PartialEq)]
         enum Seen {
@@ -401,7 +405,7 @@ impl Graph<'_, '_> {
             if seen == Seen::Generic && crosses(a) {
                 reached.push((event, Seen::Fenced));
             }
-            // Whoever enters another operation does not come out at its completion.
+            // A walk that enters another operation does not leave it at its completion.
             let starts = matches!(kind(self.event(event)), EventKind::Start(_));
             let into = |later: &usize| !starts || *later == b || !x.same_operation(event, *later);
             reached.extend(edges.row(event).filter(into).map(|later| (later, seen)));
@@ -421,10 +425,10 @@ impl Graph<'_, '_> {
         })
     }
 
-    /// What comes before what at one location, by memory alone or, in tensor memory, by execution.
+    /// The order of accesses to one location: by memory order alone or, in tensor memory, by execution order.
     fn preserved(&self, memory: &Relation, execution: &Relation) -> Relation {
         let x = &self.c.skeleton;
-        // An operation is behind what is before its start, and its completion is of itself alone.
+        // An operation is ordered after the events before its start, but its completion covers only its own accesses.
         let into = |a: usize, b: usize| matches!(kind(self.event(a)), EventKind::Start(_)) && x.same_operation(a, b);
         let entering = Relation::from_fn(x.len(), into);
         let outside = (*memory - entering).closure();

@@ -1,6 +1,6 @@
-//! Programs on which rules decide that no pattern of the manual needs.
+//! Programs for rules that no pattern of the manual needs.
 
-/// What each is about, and the test.
+/// The subject of each test, and the test.
 pub const PROGRAMS: [(&str, &str); 7] = [
     (
         "wgmma.fence stands between a write and the product that reads it",
@@ -35,7 +35,7 @@ exists (true)",
 exists (true)",
     ),
     (
-        "a commit that tracks nothing arrives behind what its thread waited for",
+        "a commit that tracks nothing arrives after the operations that its thread waited for",
         "PTX commit
 { .shared bar=1; .tensor d=2; P0:r0=7; }
  P0 | P1 ;

@@ -1,4 +1,4 @@
-"""In place of Triton: what of it the watch needs."""
+"""A fake of Triton with the parts that the watch needs."""
 
 from types import SimpleNamespace
 

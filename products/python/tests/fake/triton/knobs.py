@@ -1,4 +1,4 @@
-"""Where Triton keeps its listener."""
+"""The module in which Triton keeps its listener."""
 
 from types import SimpleNamespace
 
