@@ -29,7 +29,7 @@
 #[cfg(feature = "llvm")]
 mod backend;
 #[cfg(not(feature = "llvm"))]
-mod elsewhere;
+mod helper_client;
 #[cfg(all(feature = "llvm", feature = "analysis"))]
 mod judge;
 #[cfg(feature = "llvm")]
@@ -53,9 +53,9 @@ mod unoptimized;
 mod work;
 
 #[cfg(all(feature = "analysis", not(feature = "llvm")))]
-pub use self::elsewhere::judge;
+pub use self::helper_client::judge;
 #[cfg(not(feature = "llvm"))]
-pub use self::elsewhere::{Started, lower, out_of_memory, serve, start, unoptimized};
+pub use self::helper_client::{Started, lower, out_of_memory, serve, start, unoptimized};
 #[cfg(all(feature = "llvm", feature = "analysis"))]
 pub use self::judge::judge;
 pub use self::unoptimized::{Site, Unoptimized};
@@ -80,7 +80,7 @@ mod tests {
 
     /// The tests run in threads, and none of their programs calls `serve`.
     #[test]
-    fn what_cannot_be_used_is_an_error() {
+    fn an_unusable_helper_is_an_error() {
         let job = Job::new(Input::new("empty.ll", "define void @f() { ret void }"));
         check(lower(&job, |_| ()), "several threads, and a fork would have one; use a Helper");
         check(Helper::at("/nowhere").lower(&job, |_| ()), "cannot use '/nowhere' as a helper: No such file");

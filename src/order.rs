@@ -304,27 +304,31 @@ struct FunctionEffects {
 impl FunctionEffects {
     /// Judges a function. `lines` are the lines of the PTX.
     fn of(source: &Recognized, function: &Function, lines: &[&str]) -> Result<Self, TooLarge> {
-        let Recognized { blocks, named, beside, .. } = source;
+        let Recognized { blocks, named, other_instructions, .. } = source;
         let mut judged = judge_function(blocks, function)?;
-        let own: HashSet<&str> = beside.assembly.iter().flat_map(|text| accesses(text)).collect();
+        let own: HashSet<&str> = other_instructions.assembly.iter().flat_map(|text| accesses(text)).collect();
         let is_own = |extra: &Extra| {
             let line = (extra.line as usize).checked_sub(1).and_then(|index| lines.get(index));
             extra.kind != ExtraKind::Other && line.is_some_and(|line| accesses(line).all(|access| own.contains(access)))
         };
         judged.extras.retain(|extra| !is_own(extra));
-        let called = |is: fn(&Operation) -> bool| beside.called.iter().any(|op| is(&op.operation));
-        let (updates, stores) =
-            (called(|op| op.reads() && op.writes()) || beside.atomics, called(|op| matches!(op, Operation::Store(_))));
+        let called = |is: fn(&Operation) -> bool| other_instructions.called.iter().any(|op| is(&op.operation));
+        let (updates, stores) = (
+            called(|op| op.reads() && op.writes()) || other_instructions.atomics,
+            called(|op| matches!(op, Operation::Store(_))),
+        );
         // Whether an extra access may come from the source.
         let may_be_own = |extra: &Extra| match extra.kind {
             ExtraKind::Update => extra.in_loop || updates,
             ExtraKind::AtomicStore => extra.in_loop || stores,
-            ExtraKind::Other => beside.calls || !beside.assembly.is_empty(),
-            ExtraKind::Store => beside.writes && extra.of.is_none_or(|op| extra.in_loop || named[op].is_written),
+            ExtraKind::Other => other_instructions.calls || !other_instructions.assembly.is_empty(),
+            ExtraKind::Store => {
+                other_instructions.writes && extra.of.is_none_or(|op| extra.in_loop || named[op].is_written)
+            }
             _ => {
                 let asked = |op: usize| blocks.iter().flat_map(|block| &block.operations).nth(op);
                 let access = extra.of.and_then(asked).and_then(|op| op.operation.access());
-                extra.in_loop || beside.volatile || access.is_none_or(|access| !access.volatile)
+                extra.in_loop || other_instructions.volatile || access.is_none_or(|access| !access.volatile)
             }
         };
         judged.blame(|extra, _| !may_be_own(extra));

@@ -49,7 +49,7 @@ pub fn trials() -> Vec<Trial> {
         ("one large module", many::large_module),
         ("two outputs are two files", two_outputs),
         ("a stopped process leaves no file", no_end_leaves_anything),
-        ("an error names the end of a process and its step", who_ended_it),
+        ("an error names the end of a process and its step", ends_name_their_cause),
         ("the environment selects colors", colors),
         ("the target comes from flags, module, default", targets),
         ("errors on the first line have the right column", first_line),
@@ -67,7 +67,7 @@ pub fn trials() -> Vec<Trial> {
         ("optimization levels keep the atomics", optimization_levels),
         ("debug locations and metadata move to the call", metadata),
         ("no data moves across a call that orders", calls_order),
-        ("data moves across relaxed operations", relaxed_is_no_wall),
+        ("data moves across relaxed operations", relaxed_is_not_a_barrier),
         ("subtraction of floats adds the negation", negation),
         ("aligned 8 and 16 bits need no position in the word", word_aligned),
         ("modes of subnormals allow native f32 addition", subnormals),
@@ -251,7 +251,7 @@ fn damaged_bitcode() -> Result<(), Failed> {
 }
 
 /// The message names a signal, a crash, or a lack of memory or stack. None of these alone is reported as a bug of LLVM.
-fn who_ended_it() -> Result<(), Failed> {
+fn ends_name_their_cause() -> Result<(), Failed> {
     let folder = tempfile::tempdir()?;
     let cases = [
         ("KILL", "the process was stopped while ", "signal 9 (SIGKILL)"),
@@ -710,7 +710,7 @@ fn remarks() -> Result<(), Failed> {
 
 /// LLVM merges four loads into one vector load across a relaxed operation on other memory. The loads remain separate
 /// around an operation that orders, is volatile, or may access the same memory.
-fn relaxed_is_no_wall() -> Result<(), Failed> {
+fn relaxed_is_not_a_barrier() -> Result<(), Failed> {
     // The operation, its failure ordering, and an ordering that is not relaxed.
     let operations = [
         ("%x = load atomic i32, ptr addrspace(1) %c", "", "acquire"),

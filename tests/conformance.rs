@@ -15,7 +15,7 @@ use std::{
 
 use libtest_mimic::{Failed, Trial};
 use ptx_atomics_conformance::{Cell, Language};
-use ptx_atomics_reference::others;
+use ptx_atomics_reference::other_compilers;
 use ptx_lowering::Target;
 use pulldown_cmark::{Event, Options, Parser, Tag};
 use serde_json::Value;
@@ -182,10 +182,11 @@ fn reference() -> Result<(), Failed> {
         let (name, verdict) =
             (function["name"].as_str().ok_or("a name")?, function["verdict"].as_str().ok_or("a verdict")?);
         let cell = &cells[name];
-        if !others::is_shown(cell) {
+        if !other_compilers::is_shown(cell) {
             continue;
         }
-        let measured = others::find(LLC, "sm_90", cell).ok_or_else(|| format!("the reference lacks {name}"))?;
+        let measured =
+            other_compilers::find(LLC, "sm_90", cell).ok_or_else(|| format!("the reference lacks {name}"))?;
         if measured.verdict != verdict {
             return Err(format!("{name} is {verdict}, and in the reference {}", measured.verdict).into());
         }
@@ -213,7 +214,7 @@ fn opcodes(ptx: &str) -> BTreeMap<String, usize> {
 }
 
 /// The opcodes and counts in the reference.
-fn shown(measured: &others::Measured, cell: &Cell) -> BTreeMap<String, usize> {
+fn shown(measured: &other_compilers::Measured, cell: &Cell) -> BTreeMap<String, usize> {
     let level = if ["gpu", "cluster"].contains(&measured.scope) { "gl" } else { measured.scope };
     let words = [
         ("scope", measured.scope),

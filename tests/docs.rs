@@ -344,8 +344,8 @@ fn drawn() -> Result<(), Failed> {
     let scripts = ["scoreboard", "scoreboard_page.py", "scoreboard_reference.py", "scoreboard_sass.py", "sass.py"]
         .map(|name| format!("scripts/{name}"));
     let drawn = ["docs/scoreboard.md", "docs/scoreboard.svg"];
-    ["scripts", "docs"].iter().try_for_each(|folder| fs::create_dir(copy.path().join(folder)))?;
-    for name in scripts.iter().map(|name| &**name).chain(drawn) {
+    ["scripts", "docs/evidence"].iter().try_for_each(|folder| fs::create_dir_all(copy.path().join(folder)))?;
+    for name in scripts.iter().map(|name| &**name).chain(drawn).chain(["docs/evidence/scoreboard.md"]) {
         fs::copy(root().join(name), copy.path().join(name))?;
     }
     let output = Command::new(copy.path().join("scripts/scoreboard")).arg("--draw").output()?;

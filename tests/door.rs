@@ -168,7 +168,7 @@ fn without_headers() -> Result<(), Failed> {
     let Output { status, stderr, .. } = command.output()?;
     let said = String::from_utf8_lossy(&stderr);
     assert_eq!(status.code(), Some(127), "{said}");
-    assert!(said.starts_with("error: there are no headers of CUDA in ") && said.lines().count() == 1, "{said}");
+    assert!(said.starts_with("error: cannot find the headers of CUDA in ") && said.lines().count() == 1, "{said}");
     assert!(said.contains("python3 -m pip install nvidia-cuda-runtime "), "{said}");
     Ok(())
 }

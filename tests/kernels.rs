@@ -366,7 +366,7 @@ fn compiler_flags() -> Result<(), Failed> {
     fs::write(&ptx, MESSAGE)?;
     let output = litmus().arg(&ptx).args(WORDS).args(FLAGS).output()?;
     let said = String::from_utf8(output.stderr)?;
-    if output.status.code() != Some(2) || !said.contains("none of the files is compiled") {
+    if output.status.code() != Some(2) || !said.contains("no file is a source") {
         return Err(said.into());
     }
     Ok(())

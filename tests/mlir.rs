@@ -4,9 +4,9 @@ mod bad;
 mod command;
 mod dialect;
 mod equivalence;
-mod kept;
 mod launch;
 mod memref;
+mod native_ops;
 mod omp;
 mod pinned;
 mod plugin;
@@ -20,7 +20,7 @@ pub fn trials() -> Vec<Trial> {
         bad::trials(),
         command::trials(),
         equivalence::trials(),
-        kept::trials(),
+        native_ops::trials(),
         launch::trials(),
         memref::trials(),
         omp::trials(),

@@ -12,7 +12,7 @@ use ptx_atomics::{
     },
     lowering::{AtomicOp, Policy, Target, lower, ptx::Module},
 };
-use ptx_atomics_common::backend::{Asked, Backend, Plain};
+use ptx_atomics_common::backend::{Backend, OperationKey, StraightLine};
 use ptx_atomics_conformance::{Cell, Form, Language, backend};
 use testing::{one_of, root, trial};
 
@@ -85,8 +85,8 @@ fn others(cells: &[Cell], target: &Target, text: &str) -> Vec<String> {
     cells.iter().filter(|cell| !is_chosen(cell)).map(|cell| cell.name.clone()).collect()
 }
 
-fn chosen(op: &AtomicOp, target: &Target) -> Option<Plain> {
-    Plain::of(&lower(op, &Policy::default(), target).ok()?.sequence, op)
+fn chosen(op: &AtomicOp, target: &Target) -> Option<StraightLine> {
+    StraightLine::of(&lower(op, &Policy::default(), target).ok()?.sequence, op)
 }
 
 /// The PTX of each function is the chosen sequence, native or not, and many operations stay native.
@@ -109,7 +109,7 @@ fn prints(table: &'static Backend, target: &Target) -> Result<(), Failed> {
 fn mutants(table: &'static Backend, target: &Target) -> Result<(), Failed> {
     let mut claims = BTreeMap::new();
     for cell in backend::functions(target, table.version[0]) {
-        let (Some(asked), Some(chosen)) = (Asked::of(&cell.op), chosen(&cell.op, target)) else { continue };
+        let (Some(asked), Some(chosen)) = (OperationKey::of(&cell.op), chosen(&cell.op, target)) else { continue };
         if table.order(&asked, target) != Some(&chosen.order) {
             let kind = (cell.kind(), cell.rmw().map(<&str>::from), cell.llvm_type(), cell.ordering());
             claims.entry(kind).or_insert((cell, asked, chosen.order));

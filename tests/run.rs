@@ -300,7 +300,7 @@ fn seeds() -> Result<(), Failed> {
     };
     assert_eq!(once("3")?, once("3")?);
     check("race.ptx --schedule threads", 1, &[])?;
-    check("race.ptx --schedule x", 2, &["see --help"])?;
+    check("race.ptx --schedule x", 2, &["expected a name that --help lists"])?;
     check("sum.ptx --seeds 0", 2, &["0 is not in 1.."])?;
     check("sum.ptx --seeds 16", 0, &["16 seeds"]).map(drop)
 }

@@ -323,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_entry_does_not_lead_to_does_not_count() {
+    fn unreachable_blocks_do_not_count() {
         let check = |block: &str, in_order: &[usize], node: usize, previous: &[usize]| {
             let statements = crate::parse_block(block).expect(block);
             let flow = Flow::of_statements(&statements);

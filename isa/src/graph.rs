@@ -243,7 +243,7 @@ mod tests {
 
     /// Compares the results with the definitions, on every graph of four nodes.
     #[test]
-    fn dominators_and_components_are_what_they_are() {
+    fn dominators_and_components_match_their_definitions() {
         let mut graphs_with_both = 0;
         for next in graphs(4) {
             let count = next.len();

@@ -52,7 +52,7 @@ pub fn count(size: Dim3) -> u64 {
 }
 
 /// The shortest text of a size: `256`, `16,4`.
-pub fn shown(size: Dim3) -> String {
+pub fn format_size(size: Dim3) -> String {
     match size {
         [x, 1, 1] => x.to_string(),
         [x, y, 1] => format!("{x},{y}"),
@@ -85,9 +85,9 @@ impl LaunchSize {
     /// The names and values of the known sizes.
     pub fn named(self) -> impl Iterator<Item = (&'static str, String)> {
         let all = [
-            ("grid", self.grid.map(shown)),
-            ("block", self.block.map(shown)),
-            ("cluster", self.cluster.map(shown)),
+            ("grid", self.grid.map(format_size)),
+            ("block", self.block.map(format_size)),
+            ("cluster", self.cluster.map(format_size)),
             ("shared", self.shared.map(|bytes| bytes.to_string())),
         ];
         all.into_iter().filter_map(|(name, value)| Some((name, value?)))
@@ -139,7 +139,11 @@ impl FullSize {
         }
         match (head.required_threads, head.most_threads) {
             (Some(required), _) if required != block => {
-                wrong.push(format!("the block is {}, and .reqntid requires {}", shown(block), shown(required)));
+                wrong.push(format!(
+                    "the block is {}, and .reqntid requires {}",
+                    format_size(block),
+                    format_size(required)
+                ));
             }
             (_, Some(most)) if threads > most.into() => {
                 wrong.push(format!("the block has {threads} threads, and .maxntid admits {most}"));
@@ -155,12 +159,16 @@ impl FullSize {
         if let Some(required) = head.required_ctas.filter(|required| *required != cluster) {
             wrong.push(format!(
                 "the cluster is {}, and .reqnctapercluster requires {}",
-                shown(cluster),
-                shown(required)
+                format_size(cluster),
+                format_size(required)
             ));
         }
         if cluster.iter().zip(grid).any(|(cluster, grid)| *cluster > 0 && grid % cluster > 0) {
-            wrong.push(format!("the grid of {} is not a multiple of the cluster of {}", shown(grid), shown(cluster)));
+            wrong.push(format!(
+                "the grid of {} is not a multiple of the cluster of {}",
+                format_size(grid),
+                format_size(cluster)
+            ));
         }
         let all = fixed + u64::from(shared);
         if all > MOST_SHARED.into() {

@@ -73,7 +73,7 @@ pub use self::{
     launch::{Dim3, FullSize, LaunchSize},
     module::{Code, Function, Item, Jump, Line, Module, ModuleError, ModuleErrors, Other},
     parse::{ParseError, ParseErrors, parse_block},
-    places::{Places, SourceLine, own},
+    places::{Places, SourceLine, innermost_in_file},
     print::{Names, PtxNames},
     runtime::Runtime,
     special::{Axis, Special, SpecialScalar, SpecialVector},

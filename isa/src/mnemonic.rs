@@ -386,7 +386,7 @@ mod tests {
     }
 
     #[test]
-    fn the_words_say_what_orders() {
+    fn the_words_give_the_ordering() {
         check(
             "fence",
             |row| row.order == Some(Order::Fence),
@@ -423,7 +423,7 @@ mod tests {
     }
 
     #[test]
-    fn the_words_say_what_is_touched() {
+    fn the_words_give_the_accessed_memory() {
         check(
             "caches",
             |row| !row.memory.is_empty() && !row.accesses(),

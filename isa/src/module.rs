@@ -809,7 +809,7 @@ mod tests {
     }
 
     #[test]
-    fn what_compilers_write_around_functions() {
+    fn text_around_functions_is_read() {
         let text = format!(
             "//\n// Generated\n{HEAD}.file 1 \"a;b{{.cu\"\n.extern .func (.param .b32 r) vprintf\n(\n.param .b64 a\n)\n;\n\
              .global .align 4 .u32 table[2] = {{1, 2}};\n.weak .entry k()\n.maxntid 128, 1, 1\n{{\n.loc 1 2 3 // a.cu\n\
@@ -871,7 +871,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_damaged_costs_no_other_function() {
+    fn a_damaged_function_leaves_other_functions() {
         let check = |damaged: &str, lines: &[u32]| {
             let text = format!("{HEAD}.func f() {{\nret;\n}}\n.func g() {{\n{damaged}\n}}\n.func h() {{\nret;\n}}\n");
             let (module, errors) = Module::read_partly(&text);

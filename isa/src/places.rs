@@ -31,7 +31,7 @@ impl Display for SourceLine {
 
 /// The innermost place that is in the file of the outermost place. `places` is ordered from the innermost function
 /// outwards. For code inlined from a header or a library, this is a line of the caller's file.
-pub fn own(places: &[SourceLine]) -> Option<&SourceLine> {
+pub fn innermost_in_file(places: &[SourceLine]) -> Option<&SourceLine> {
     let file = &places.last()?.file;
     places.iter().find(|place| place.file == *file)
 }
@@ -227,7 +227,7 @@ mod tests {
         let text = ".file 1 \"a.cu\"\n.visible .entry a()\n{\n.loc 1 2 3\nret;\nret;\n}\n.visible .entry b()\n{\nret;\n.loc 1 7 0\nret;\n}\n";
         let module = format!(".version 8.0\n.target sm_90\n.address_size 64\n{text}").parse().expect("PTX");
         for (places, above) in [(Places::of(text), 0), (Places::of_module(&module), 3)] {
-            let shown = |line: u32| own(places.around(line + above)).map(ToString::to_string);
+            let shown = |line: u32| innermost_in_file(places.around(line + above)).map(ToString::to_string);
             let (first, last) = (Some("a.cu:2:3".to_owned()), Some("a.cu:7".to_owned()));
             assert_eq!([3, 4, 6, 10, 12].map(shown), [None, first.clone(), first, None, last]);
         }

@@ -7,9 +7,9 @@ mod asplos19;
 mod auto;
 mod barriers;
 mod carrier;
+mod external;
 mod nvidia;
 mod one_sided;
-mod others;
 mod row;
 mod strategy;
 
@@ -18,8 +18,8 @@ pub use self::{
     asplos19::PROVEN,
     barriers::barriers,
     carrier::Carrier,
+    external::{EXTERNAL_MAPPINGS, ExternalMapping},
     nvidia::ABI,
-    others::{OTHERS, Other},
     row::{Row, RowKind, RowName, Step},
     strategy::{Strategies, Strategy, UnknownStrategy},
 };

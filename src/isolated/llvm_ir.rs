@@ -151,11 +151,12 @@ pub fn machine(job: &Job, module: &Module<'_>, target: &Target) -> Result<Target
 
 /// The target from the settings, or from the module where the settings leave it open.
 fn target(settings: &Settings, module: &Module<'_>) -> Result<Target, Errors> {
-    let gpu = settings
-        .mcpu
-        .map_or_else(|| one(llvm::requested_gpus(module)?, "GPUs", "--mcpu", |sm| sm.name()), |sm| Ok(Some(sm)));
+    let gpu = settings.mcpu.map_or_else(
+        || single_value(llvm::requested_gpus(module)?, "GPUs", "--mcpu", |sm| sm.name()),
+        |sm| Ok(Some(sm)),
+    );
     let version = settings.mattr.map_or_else(
-        || one(llvm::requested_versions(module)?, "PTX versions", "--mattr", PtxVersion::feature),
+        || single_value(llvm::requested_versions(module)?, "PTX versions", "--mattr", PtxVersion::feature),
         |_| Ok(None),
     );
     match (gpu, version) {
@@ -167,7 +168,7 @@ fn target(settings: &Settings, module: &Module<'_>) -> Result<Target, Errors> {
 }
 
 /// The single value on which all functions agree.
-fn one<T: Copy, N: Display>(
+fn single_value<T: Copy, N: Display>(
     found: Vec<(T, String)>,
     what: &str,
     flag: &str,

@@ -94,7 +94,7 @@ pub enum Cause {
 
 static PARENT: OnceLock<PipeWriter> = OnceLock::new();
 
-fn tell(event: &Event, bytes: &[Vec<u8>]) {
+fn send_event(event: &Event, bytes: &[Vec<u8>]) {
     if let (Some(mut parent), Ok(mut line)) = (PARENT.get(), serde_json::to_vec(event)) {
         line.push(b'\n');
         // The parent may be gone; then the error is irrelevant.
@@ -104,22 +104,22 @@ fn tell(event: &Event, bytes: &[Vec<u8>]) {
 
 /// Reports the next stage to the parent.
 pub fn stage(stage: Stage) {
-    tell(&Event::Stage(stage), &[]);
+    send_event(&Event::Stage(stage), &[]);
 }
 
 /// Reports to the parent the functions that are being compiled.
 pub fn functions(functions: Functions) {
-    tell(&Event::Functions(functions), &[]);
+    send_event(&Event::Functions(functions), &[]);
 }
 
 /// Reports a warning to the parent.
 pub fn warn(text: &str) {
-    tell(&Event::Warning(text.to_owned()), &[]);
+    send_event(&Event::Warning(text.to_owned()), &[]);
 }
 
 /// Reports a reason to the parent, and ends the child.
 pub fn fatal(reason: &str) -> ! {
-    tell(&Event::Cause(Cause::Fatal(reason.to_owned())), &[]);
+    send_event(&Event::Cause(Cause::Fatal(reason.to_owned())), &[]);
     // SAFETY: `_exit` runs no code of the broken process.
     unsafe { libc::_exit(DIED) }
 }
@@ -177,7 +177,7 @@ impl<T: Serialize + DeserializeOwned> Child<T> {
                 let (value, bytes) = work();
                 let lengths = bytes.iter().map(|bytes| bytes.len() as u64).collect();
                 let value = serde_json::to_value(value).expect("the returned value has text as its keys");
-                tell(&Event::Returned(value, lengths), &bytes);
+                send_event(&Event::Returned(value, lengths), &bytes);
                 std::process::exit(0)
             }
             process => Ok(Self { process, events, returns: PhantomData }),
@@ -189,9 +189,9 @@ impl<T: Serialize + DeserializeOwned> Child<T> {
     /// # Errors
     /// If the system does not know the child.
     pub fn wait(self, warn: &mut dyn FnMut(&str)) -> io::Result<Result<Returned<T>, Death>> {
-        let mut told = Told::default();
-        told.listen(self.events, warn);
-        let Told { returned, mut death, memory } = told;
+        let mut report = ChildReport::default();
+        report.listen(self.events, warn);
+        let ChildReport { returned, mut death, memory } = report;
         let mut status = 0;
         // SAFETY: the process is a child of this one, and nothing else waits for it.
         while unsafe { libc::waitpid(self.process, &mut status, 0) } == -1 {
@@ -225,19 +225,19 @@ pub enum Quiet {
 }
 
 /// The reports of a child: its result, its last stage and cause of death, and whether an allocation failed.
-struct Told<T> {
+struct ChildReport<T> {
     returned: Option<Returned<T>>,
     death: Death,
     memory: bool,
 }
 
-impl<T> Default for Told<T> {
+impl<T> Default for ChildReport<T> {
     fn default() -> Self {
         Self { returned: None, death: Death::default(), memory: false }
     }
 }
 
-impl<T: DeserializeOwned> Told<T> {
+impl<T: DeserializeOwned> ChildReport<T> {
     fn listen(&mut self, events: PipeReader, warn: &mut dyn FnMut(&str)) {
         let mut events = BufReader::new(events);
         let mut line = Vec::new();
@@ -264,7 +264,7 @@ const STACK: usize = 128 << 20;
 
 /// Makes the child end with its parent, and report its cause of death.
 fn prepare(parent: u32) {
-    std::panic::set_hook(Box::new(|panic| tell(&Event::Cause(Cause::Panic(panic.to_string())), &[])));
+    std::panic::set_hook(Box::new(|panic| send_event(&Event::Cause(Cause::Panic(panic.to_string())), &[])));
     // SAFETY: the structures are zeroed or written by the system before they are read, and the handlers call only
     // functions that a signal handler may call.
     unsafe {

@@ -653,7 +653,7 @@ async fn placed(client: &Client) -> Result<(), Failed> {
     same(script(client, body, vec![]).await?, "typed", "the text typed during the placement of a thread")
 }
 
-/// Measures the time from the button to the drawing, and of the command for the same test, for docs/cost.md.
+/// Measures the time from the button to the drawing, and of the command for the same test, for docs/evidence/browser-time.md.
 async fn time(client: &Client) -> Result<(), Failed> {
     let first = script(client, "return form.dataset.took", vec![]).await?;
     let body = "const times = [];

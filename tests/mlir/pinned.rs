@@ -47,7 +47,7 @@ pub fn trials() -> Vec<Trial> {
     let inputs = files("inputs").into_iter().map(|input| case(stem(&input), input.clone(), read(&input), &TARGETS));
     let ops = files("nvvm").into_iter().map(|input| {
         let text = read(&input);
-        let target = super::kept::target_of(&text).expect("a target");
+        let target = super::native_ops::target_of(&text).expect("a target");
         let target = (target.0.to_owned(), target.1.to_owned());
         case(format!("nvvm.{}", stem(&input)), input, text, &[(&target.0, &target.1)])
     });
@@ -60,7 +60,7 @@ pub fn trials() -> Vec<Trial> {
     let trials = cases.into_iter().flat_map(|case| {
         let name = format!("pinned: {}", case.name);
         let accepted = format!("pinned: {} is accepted", case.name);
-        let (again, other) = (case.clone(), super::kept::other_llvm(&case.text));
+        let (again, other) = (case.clone(), super::native_ops::other_llvm(&case.text));
         let accepted = testing::trial(accepted, other.or(missing), move || again.accepted());
         [testing::trial(name, other, move || case.check()), accepted]
     });

@@ -9,7 +9,7 @@ use std::{collections::BTreeSet, fs, path::PathBuf, process::Command};
 use itertools::Itertools;
 use libtest_mimic::{Failed, Trial};
 
-use crate::mlir::kept::{other_llvm, target_of};
+use crate::mlir::native_ops::{other_llvm, target_of};
 use testing::{exists, llvm_version, ptx_atomics, root, success, tool};
 
 pub fn trials() -> Vec<Trial> {

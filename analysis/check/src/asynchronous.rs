@@ -32,7 +32,7 @@ pub fn answers(check: &Check<'_>, function: &Function, kernel: &Kernel) -> (Vec<
         None if is_run => Looked::NoLaunch,
         None => Looked::No,
     };
-    let shown = shown(&report.findings, found.as_ref());
+    let shown = pair_with_witnesses(&report.findings, found.as_ref());
     let mut witnesses: Vec<Witness> = shown.iter().filter_map(|(_, found)| found.map(witness)).collect();
     fitting::count(check, function, kernel.most, &mut witnesses, &stop);
     let mut witnesses = witnesses.into_iter();
@@ -60,7 +60,10 @@ pub fn answers(check: &Check<'_>, function: &Function, kernel: &Kernel) -> (Vec<
 }
 
 /// Each hazard with the most certain execution that shows it, followed by the hazards that only executions show.
-fn shown<'w>(hazards: &[Hazard], found: Option<&'w Witnesses>) -> Vec<(Hazard, Option<&'w ptx_hazards::Witness>)> {
+fn pair_with_witnesses<'w>(
+    hazards: &[Hazard],
+    found: Option<&'w Witnesses>,
+) -> Vec<(Hazard, Option<&'w ptx_hazards::Witness>)> {
     let surest = |number: usize| {
         let showing = found.into_iter().flat_map(|all| &all.found).filter(move |one| one.shows == Some(number));
         showing.min_by_key(|witness| witness.class)

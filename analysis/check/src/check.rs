@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use ptx_isa::{LaunchSize, Module, Stop};
-use ptx_memory_model::{kernel::shown, ptx::readings::Readings};
+use ptx_memory_model::{kernel::source_name, ptx::readings::Readings};
 
 use crate::{budget::Budget, order::Judged, question::Questions};
 
@@ -75,6 +75,6 @@ impl<'c> Check<'c> {
 
     /// Whether a kernel is selected: by a substring of its symbol, or of its name in the source.
     pub fn is_asked(&self, symbol: &str) -> bool {
-        self.kernel.is_none_or(|part| symbol.contains(part) || shown(symbol).contains(part))
+        self.kernel.is_none_or(|part| symbol.contains(part) || source_name(symbol).contains(part))
     }
 }

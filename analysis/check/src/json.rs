@@ -5,7 +5,7 @@ use ptx_atomics_common::{Diagnostic, Location};
 use ptx_execute::{Site as FaultSite, SourceLine};
 use ptx_hazards::Cause;
 use ptx_isa::Dim3;
-use ptx_memory_model::kernel::shown;
+use ptx_memory_model::kernel::source_name;
 use serde::Serialize;
 
 use crate::{
@@ -249,7 +249,7 @@ impl<'r> Kernel<'r> {
         Self {
             program,
             kernel: &report.kernel,
-            name: shown(&report.kernel),
+            name: source_name(&report.kernel),
             answers: report.answers.iter().map(answer).collect(),
             findings: views.iter().map(|view| JsonFinding::new(view, command)).collect(),
         }

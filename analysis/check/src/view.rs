@@ -4,8 +4,8 @@
 use itertools::Itertools;
 use ptx_atomics_common::Location;
 use ptx_hazards::Cause;
-use ptx_isa::{InstPlace, Places, own};
-use ptx_memory_model::kernel::shown;
+use ptx_isa::{InstPlace, Places, innermost_in_file};
+use ptx_memory_model::kernel::source_name;
 use ptx_races::remedy::{BARRIER, Change};
 
 use crate::{
@@ -93,7 +93,7 @@ impl<'d> Document<'d> {
             .filter(|first| Some(*first) != at);
         let first_place = first.and_then(|first| self.place(first));
         let beside = |at: InstPlace| match self.source(at) {
-            Some(source) => Some(source.place.beside(Some(&file))),
+            Some(source) => Some(source.place.text_relative_to(Some(&file))),
             None => match &self.lines {
                 Lines::Ptx { .. } if source.is_some() => Some(format!("on line {at} of the PTX")),
                 Lines::Ptx { .. } => Some(format!("on line {at}")),
@@ -105,7 +105,7 @@ impl<'d> Document<'d> {
             notes.extend(launch(witness));
         }
         notes.extend(source.as_ref().and_then(|source| source.inlined.clone()));
-        notes.extend(self.beside(at, first, source.is_some()));
+        notes.extend(self.hidden_location(at, first, source.is_some()));
         notes.extend(self.evidence(report, finding));
         if finding.operation.is_some() {
             notes.extend(finding.sites.iter().filter_map(|site| self.quoted(site.at.line)));
@@ -122,7 +122,7 @@ impl<'d> Document<'d> {
         };
         View {
             finding,
-            name: shown(&kernel),
+            name: source_name(&kernel),
             kernel,
             message: finding.message.placed(beside),
             file: file.clone(),
@@ -174,10 +174,10 @@ impl<'d> Document<'d> {
 
     /// The location that a view does not show: the PTX location if the source is shown, otherwise the location in a
     /// missing source file.
-    fn beside(&self, at: Option<InstPlace>, first: Option<InstPlace>, has_source: bool) -> Option<String> {
+    fn hidden_location(&self, at: Option<InstPlace>, first: Option<InstPlace>, has_source: bool) -> Option<String> {
         let (Lines::Ptx { places, .. }, at) = (&self.lines, at?) else { return None };
         if !has_source {
-            return own(places.around(at.line)).map(|source| format!("in the source: {source}"));
+            return innermost_in_file(places.around(at.line)).map(|source| format!("in the source: {source}"));
         }
         let first = first.map(|first| format!(", the first access on line {first}")).unwrap_or_default();
         Some(format!("{}:{at} is the PTX{first}", self.program))

@@ -176,8 +176,9 @@ fn seconds<'k>(graph: &EventGraph<'k>, point: Point) -> Vec<Token<'k>> {
     if matches!(event.kind, EventKind::Initialize { .. } | EventKind::Allocate { .. }) {
         seconds.clear();
     }
-    let other =
-        |access: Access, kind: TokenKind<'k>| Token::new(graph, point, access, kind, graph.known_at(point).to_vec());
+    let other = |access: Access, kind: TokenKind<'k>| {
+        Token::new(graph, point, access, kind, graph.conditions_at_event(point).to_vec())
+    };
     match &event.kind {
         EventKind::Deallocate(access) => {
             seconds.push(other(Access { writes: true, proxy: Proxy::Tensor, ..access.clone() }, TokenKind::Plain));

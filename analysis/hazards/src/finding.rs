@@ -156,8 +156,7 @@ pub enum Rule {
     /// A commit has the same group of CTAs as the operations that it commits.
     #[strum(message = "the same cta_group")]
     R9,
-    /// An mbarrier is initialized, visibly to all threads, before it is used; it is invalidated after the last wait for
-    /// it and before its memory is reused.
+    /// Threads use an mbarrier after its initialization is visible, and reuse its memory after its invalidation.
     #[strum(message = "fence.mbarrier_init")]
     R10,
     /// A tcgen05.fence accompanies each synchronization that orders tensor memory.
@@ -172,8 +171,7 @@ pub enum Rule {
     /// A grid that may start early waits for earlier grids before it accesses memory that they may access.
     #[strum(message = "griddepcontrol.wait")]
     R14,
-    /// A CTA has started before other CTAs of its cluster access its memory, and does not end before those accesses are
-    /// done.
+    /// A CTA starts before other CTAs of its cluster access its memory, and ends after these accesses.
     #[strum(message = "barrier.cluster")]
     R15,
     /// All threads that a barrier counts reach it.

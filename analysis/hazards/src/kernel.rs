@@ -29,7 +29,7 @@ pub struct Kernel {
     /// The objects that addresses are relative to.
     pub objects: Vec<Object>,
     /// The changes of values along edges to the blocks that compute them.
-    pub meetings: Vec<Meeting>,
+    pub edge_updates: Vec<EdgeUpdate>,
     /// The number of threads of a CTA, if the kernel specifies it.
     pub threads: Option<u32>,
     /// The largest number of threads of a CTA, if the kernel specifies it or the memory of its copies limits it.
@@ -170,7 +170,7 @@ pub const SIZES: [u32; 6] = [32, 64, 128, 256, 512, 1024];
 /// The change of a value along an edge: it becomes a constant, or another value (or its own value of the iteration
 /// before) plus a constant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Meeting {
+pub struct EdgeUpdate {
     /// The block before the edge.
     pub from: usize,
     /// The block after the edge.

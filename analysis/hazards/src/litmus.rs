@@ -62,8 +62,8 @@ pub fn litmus(kernel: &Kernel, finding: &Hazard, readings: Readings) -> Option<L
     let told = finding.path.iter().position(tells).map_or(0, |at| at + 1);
     for &(place, one) in &first {
         for &(other, two) in &second {
-            let known = graph.known_at(place);
-            let apart = graph.known_at(other).iter().any(|literal| graph.contradict(known, *literal));
+            let known = graph.conditions_at_event(place);
+            let apart = graph.conditions_at_event(other).iter().any(|literal| graph.contradict(known, *literal));
             let alone = (!apart).then_some([&finding.path[..], &[]]);
             let split = Some([&finding.path[..told], &finding.path[told..]]);
             let tests = [(alone, 1), (split, 2)].into_iter().filter_map(|(path, threads)| Some((path?, threads)));

@@ -248,13 +248,14 @@ impl Search<'_> {
         let astray = report.findings.iter().position(|finding| is_astray(finding.kind));
         let findings: Vec<Fault> = report.findings.into_iter().take(astray.unwrap_or(usize::MAX)).collect();
         // Copies that the check expects to overlap have the same address.
-        let is_too_large = findings.iter().any(|found| is_of_too_large_a_box(found) && self.shown(found).is_none());
+        let is_too_large =
+            findings.iter().any(|found| is_of_too_large_a_box(found) && self.find_shown_finding(found).is_none());
         let misused = findings.iter().position(|found| found.kind == FaultKind::Misuse);
         for (index, found) in findings.into_iter().enumerate() {
             if is_too_large && is_of_box(&found) {
                 continue;
             }
-            let shows = self.shown(&found);
+            let shows = self.find_shown_finding(&found);
             // An invented argument may cause a misuse, unless the check expects the misuse.
             let is_expected = shows.is_some() && is_use(found.kind);
             let class = if is_expected {
@@ -295,7 +296,7 @@ impl Search<'_> {
 
     /// The finding that an execution shows: a finding of the same kind that has the same two accesses in the same
     /// order, or a finding of a rule about them. One grid alone shows nothing about earlier grids.
-    fn shown(&self, found: &Fault) -> Option<usize> {
+    fn find_shown_finding(&self, found: &Fault) -> Option<usize> {
         let position = |says: &dyn Fn(&Hazard) -> bool| {
             let is_shown = |finding: &Hazard| finding.rule.is_some_and(|rule| is_of_rule(rule, finding, found));
             self.proposed.iter().position(|finding| is_shown(finding) && says(finding))

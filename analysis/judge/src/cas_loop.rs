@@ -115,7 +115,7 @@ const DEEPEST: usize = 4;
 /// The condition under which the `cas` at a node is retried. A path ends at the nodes of `leaves`, where the operation
 /// is over, and at the exit.
 pub fn retry(flow: &Flow<'_>, cas: usize, atom: &Atom, leaves: impl Fn(usize) -> bool) -> Retry {
-    let Some((paths, state)) = Paths::behind(flow, cas, atom) else { return Retry::Never };
+    let Some((paths, state)) = Paths::start_after_cas(flow, cas, atom) else { return Retry::Never };
     let skip = skip(flow, cas);
     let (mut retried, mut left_in_failure, mut again_in_success) = (false, false, false);
     let mut seen = HashSet::new();
@@ -159,7 +159,7 @@ pub enum Outcome {
 /// path on which no branch decides the outcome belongs to both.
 pub fn always_behind(flow: &Flow<'_>, cas: usize, outcome: Outcome, visit: impl Fn(usize) -> Visit) -> bool {
     let on_all_paths = || flow.always(cas, Direction::Forward, &visit);
-    let Some((paths, state)) = flow.cas(cas).and_then(|atom| Paths::behind(flow, cas, atom)) else {
+    let Some((paths, state)) = flow.cas(cas).and_then(|atom| Paths::start_after_cas(flow, cas, atom)) else {
         return on_all_paths();
     };
     let mut seen = HashSet::new();
@@ -342,7 +342,7 @@ impl AbstractValue {
 impl<'f, 'p> Paths<'f, 'p> {
     /// The interpreter, and the state in which a `cas` has just found its value; `None` if no straight line leads
     /// there.
-    fn behind(flow: &'f Flow<'p>, cas: usize, atom: &'p Atom) -> Option<(Self, AbstractState)> {
+    fn start_after_cas(flow: &'f Flow<'p>, cas: usize, atom: &'p Atom) -> Option<(Self, AbstractState)> {
         let mut paths = Self { flow, atom, relevant: relevant(flow, atom), expected: None };
         let start = block_start(flow, cas);
         let mut state = AbstractState { node: start, registers: BTreeMap::new(), equal: 0, failed: false };

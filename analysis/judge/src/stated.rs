@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_keeps_what_it_states() {
+    fn a_text_keeps_its_statements() {
         let bodies = [
             "fence.sc.sys; atom.acquire.gpu.global.add.u32 %r1, [%rd1], 1; fence.acquire.cta;",
             "ld.relaxed.sys.global.b32 %r1, [%rd1]; @%p1 bra $A; st.release.gpu.global.b8 [%rd2], %r1; $A: membar.gl; ret;",

@@ -4,11 +4,11 @@
 //! the model; [`check`] compares the final states of both. [`programs`] generates the programs. If the optimizer is
 //! enabled, [`optimize`] first transforms the source program.
 
-pub mod beside;
 pub mod check;
 pub mod conditions;
 pub mod cycles;
 pub mod host;
+pub mod host_threads;
 pub mod mix;
 pub mod mutants;
 mod numbers;

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use itertools::Itertools;
-use ptx_lowering::{AtomicOp, Policy, PtxVersion, Strategy, Target, abi::OTHERS};
+use ptx_lowering::{AtomicOp, Policy, PtxVersion, Strategy, Target, abi::EXTERNAL_MAPPINGS};
 use ptx_memory_model::{
     outcome::Limits,
     program::Program,
@@ -30,14 +30,14 @@ pub fn strategies() -> impl Iterator<Item = &'static str> {
 
 /// The names of all mappings: the project's strategies, then third-party mappings.
 pub fn names() -> Vec<&'static str> {
-    strategies().chain(OTHERS.iter().map(|other| other.name)).collect()
+    strategies().chain(EXTERNAL_MAPPINGS.iter().map(|other| other.name)).collect()
 }
 
 /// The mapping with this name.
 pub fn mapping(name: &str) -> Option<Mapping<'static>> {
     let target = Target::new(TARGET.0.parse().ok()?, Some(TARGET.1)).ok()?;
     let access = EXPANSIONS[0].access();
-    if let Some(other) = OTHERS.iter().find(|other| other.name == name) {
+    if let Some(other) = EXTERNAL_MAPPINGS.iter().find(|other| other.name == name) {
         return Some(Mapping::other(other, target, access));
     }
     let strategy: Strategy = name.parse().ok()?;

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use ptx_lowering::{
     A, Access, AtomicOp, B, C, D, Operation, Ordering, Policy, RmwOp, Sequence, SyncScope, Target, Type, Unsupported,
-    abi::{Other, RowKind, Step},
+    abi::{ExternalMapping, RowKind, Step},
     by_steps, lower,
     ptx::{self as asm, Instruction as Asm},
 };
@@ -59,7 +59,7 @@ impl<'l> Mapping<'l> {
     }
 
     /// A third-party mapping, with its rows unchanged.
-    pub fn other(other: &'static Other, target: Target, access: Access) -> Self {
+    pub fn other(other: &'static ExternalMapping, target: Target, access: Access) -> Self {
         let lower = move |op: &AtomicOp, read: bool| {
             let steps = steps(other, op).ok_or_else(|| NoProgram::NoRow {
                 mapping: other.name,
@@ -115,7 +115,7 @@ impl<'l> Mapping<'l> {
 }
 
 /// The steps of a mapping's row for an operation.
-fn steps(other: &Other, op: &AtomicOp) -> Option<&'static [Step]> {
+fn steps(other: &ExternalMapping, op: &AtomicOp) -> Option<&'static [Step]> {
     let SyncScope::Threads(scope) = op.scope else { return None };
     let (kind, ordering) = match op.operation {
         Operation::Fence => (RowKind::Fence, op.ordering),

@@ -98,8 +98,12 @@ impl Border {
     /// The border of a function. For a kernel, the accesses of its grid all lie between launch and end. Other kernels
     /// and the host are in wider scopes only, and may access memory before the launch and after the end.
     pub fn of(function: &Function, options: &Options) -> Self {
-        let grid = if options.met(Condition::OneGrid, options.one_grid) { ALL } else { GRID };
-        if options.met(Condition::Kernel, function.kernel) { Self { alone: true, grid } } else { Self::UNKNOWN }
+        let grid = if options.is_met_or_assumed(Condition::OneGrid, options.one_grid) { ALL } else { GRID };
+        if options.is_met_or_assumed(Condition::Kernel, function.kernel) {
+            Self { alone: true, grid }
+        } else {
+            Self::UNKNOWN
+        }
     }
 }
 
@@ -146,19 +150,19 @@ impl<'o> Facts<'o> {
         Self { side: Side::After, carriers: Carriers::default(), adjacent, released: false, options }
     }
 
-    fn met(&self, condition: Condition, is_met: bool) -> bool {
-        self.options.met(condition, is_met)
+    fn is_met_or_assumed(&self, condition: Condition, is_met: bool) -> bool {
+        self.options.is_met_or_assumed(condition, is_met)
     }
 
     /// Records an access on this side.
     fn access(&mut self) {
-        if !self.met(Condition::NoAccessBetween, false) {
+        if !self.is_met_or_assumed(Condition::NoAccessBetween, false) {
             self.adjacent = Adjacent::default();
         }
     }
 
     fn fence(&mut self, fence: &Atomic) {
-        let scope = if self.met(Condition::FenceScope, false) { ALL } else { level::of(fence) };
+        let scope = if self.is_met_or_assumed(Condition::FenceScope, false) { ALL } else { level::of(fence) };
         let (acquires, releases) = (fence.acquires(), fence.releases());
         let (orders, counts) = match self.side {
             Side::Before => (acquires, releases),
@@ -168,16 +172,16 @@ impl<'o> Facts<'o> {
             self.carriers.order(scope);
         }
         // A later release passes on acquired values, so an acquire must not move after the release; and vice versa.
-        if orders && !self.met(Condition::NoOtherHalfBetween, false) {
+        if orders && !self.is_met_or_assumed(Condition::NoOtherHalfBetween, false) {
             self.adjacent.one_sided = 0;
         }
         if counts {
             self.adjacent.one_sided = self.adjacent.one_sided.max(scope);
         }
         let seq_cst = fence.op.ordering == Ordering::SeqCst;
-        if seq_cst || fence.op.ordering == Ordering::AcqRel && self.met(Condition::SeqCstStays, false) {
+        if seq_cst || fence.op.ordering == Ordering::AcqRel && self.is_met_or_assumed(Condition::SeqCstStays, false) {
             self.adjacent.seq_cst = self.adjacent.seq_cst.max(scope);
-        } else if !self.met(Condition::NoOtherHalfBetween, false) {
+        } else if !self.is_met_or_assumed(Condition::NoOtherHalfBetween, false) {
             self.adjacent.seq_cst = 0;
         }
         self.released |= releases;
@@ -190,7 +194,7 @@ impl<'o> Facts<'o> {
             Side::Before => (operation.reads(), always_acquires(atomic), Condition::NoReadBetween),
             Side::After => (operation.writes(), atomic.releases(), Condition::NoWriteBetween),
         };
-        if carries && !self.met(between, false) {
+        if carries && !self.is_met_or_assumed(between, false) {
             self.carriers.add(if ordered { level::of(atomic) } else { 0 }, level::carried(atomic));
         }
     }
@@ -206,7 +210,7 @@ fn always_acquires(atomic: &Atomic) -> bool {
 
 impl Fact for Facts<'_> {
     fn join(&mut self, other: &Self) {
-        let every_path = !self.met(Condition::EveryPath, false);
+        let every_path = !self.is_met_or_assumed(Condition::EveryPath, false);
         self.carriers.join(&other.carriers, every_path);
         self.adjacent.join(&other.adjacent, every_path);
         self.released |= other.released;

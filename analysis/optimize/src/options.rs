@@ -190,7 +190,7 @@ impl Options {
     }
 
     /// Whether a condition holds, or is assumed to hold.
-    pub(crate) fn met(&self, condition: Condition, is_met: bool) -> bool {
+    pub(crate) fn is_met_or_assumed(&self, condition: Condition, is_met: bool) -> bool {
         is_met || self.without == Some(condition)
     }
 }

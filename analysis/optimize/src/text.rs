@@ -126,7 +126,7 @@ pub fn rewrite(text: &str, options: &Options) -> Result<Rewritten, Error> {
     let mut parts = Vec::new();
     for (number, function) in functions() {
         let fed = feed::feed(&library, function, reach.within(function));
-        parts.extend(one(text, number, function, fed, &target, options, &mut labels));
+        parts.extend(optimize_function(text, number, function, fed, &target, options, &mut labels));
     }
     if let Some(budget) = options.least {
         find_least(&mut parts, &optimizing(options, options.rewrites, &target), budget);
@@ -181,7 +181,7 @@ impl Part<'_> {
 }
 
 /// Optimizes a function; `None` if no edits produce the result of the optimizer.
-fn one<'m>(
+fn optimize_function<'m>(
     text: &str,
     number: usize,
     function: &'m Function,
@@ -214,7 +214,7 @@ fn one<'m>(
         }
     }
     let (before, after) = (before.iter().sum(), weights.iter().sum());
-    let said = said(function, &fed, remarks, &polled).collect();
+    let said = list_remarks(function, &fed, remarks, &polled).collect();
     let weight = (before > 0).then(|| Weight { function: function.name.clone(), before, after, least: None });
     Some(Part { number, function, fed, graph, edits, said, weight })
 }
@@ -247,7 +247,7 @@ fn find_least(parts: &mut [Part<'_>], options: &optimize::Options, mut budget: B
     }
 }
 
-fn said<'a>(
+fn list_remarks<'a>(
     function: &'a Function,
     fed: &'a Fed<'_>,
     remarks: Vec<Remark>,

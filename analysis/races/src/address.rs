@@ -186,7 +186,7 @@ pub fn local_of(terms: &Terms, flat: &Flat, address: Term) -> Option<(Symbol, Op
 
 /// An address that an access may have, with the condition under which the access has it.
 #[derive(Clone, Debug)]
-pub struct Place {
+pub struct PossibleAddress {
     /// The conditions under which the access has this address.
     pub holds: Vec<Term>,
     pub base: Base,
@@ -200,13 +200,13 @@ pub struct Place {
 const PLACES: usize = 8;
 
 /// The addresses that an access may have, where the address depends on conditions.
-pub fn places(terms: &mut Terms, flat: &Flat, address: Term) -> Vec<Place> {
+pub fn places(terms: &mut Terms, flat: &Flat, address: Term) -> Vec<PossibleAddress> {
     let mut done = Vec::new();
     let mut open = vec![(Vec::new(), address)];
     while let Some((holds, address)) = open.pop() {
         if let Some(own) = Beginning::of(terms, flat, address) {
             let (base, offset, owner) = (own.base, own.offset(terms), own.mapped.map(|(_, rank)| rank));
-            done.push(Place { holds, base, offset, owner });
+            done.push(PossibleAddress { holds, base, offset, owner });
             continue;
         }
         // The address contains a choice of pointers.
@@ -226,7 +226,7 @@ pub fn places(terms: &mut Terms, flat: &Flat, address: Term) -> Vec<Place> {
                     open.push((holds, address));
                 }
             }
-            _ => done.push(Place { holds, base: Base::Unknown, offset: address, owner: None }),
+            _ => done.push(PossibleAddress { holds, base: Base::Unknown, offset: address, owner: None }),
         }
     }
     done

@@ -157,7 +157,7 @@ pub fn check_kernel(module: &Module, library: &Library<'_>, kernel: &Function, o
         obstacles.iter().filter(|own| own.class == Class::Race).map(|own| own.pair).collect();
     obstacles.retain(|finding| finding.class != Class::SameValue || !racy.contains(&finding.pair));
     obstacles.sort_by_key(|finding| (finding.class, finding.pair));
-    mend(module, kernel, (&mut flat, sizes), options, &proof, &mut obstacles);
+    add_remedies(module, kernel, (&mut flat, sizes), options, &proof, &mut obstacles);
     let has = |class: Class| obstacles.iter().any(|finding| finding.class == class);
     let verdict = match () {
         // A guessed number of threads may differ from the number that the kernel runs with.
@@ -207,7 +207,7 @@ fn barriers(flat: &Flat) -> Vec<InstPlace> {
 }
 
 /// Adds remedies to the races that executions showed. Only a proof confirms a remedy.
-fn mend(
+fn add_remedies(
     module: &Module,
     kernel: &Function,
     (flat, sizes): (&mut Flat, Sizes),

@@ -12,7 +12,7 @@ use crate::{
     assumption::Assumption,
     doubts::{Doubt, Doubts},
     question::{is_of_cta, may_begin_with_zero},
-    threads::{Copy, PAIR, Threads},
+    threads::{PAIR, ThreadCopy, Threads},
 };
 use ptx_solver::{
     solve::Answer,
@@ -84,7 +84,7 @@ fn is_arrival(threads: &mut Threads<'_, '_>, add: usize) -> Option<bool> {
         threads.questions.ask(conditions) == Answer::Never
     };
     let (cta, same) = (threads.same(SpecialVector::Ctaid, one, other), threads.same_instance(add, one, other));
-    let meet = threads.meet((add, one), (add, other));
+    let meet = threads.same_address((add, one), (add, other));
     let [again, elsewhere] = [same, meet].map(|term| threads.questions.eval.terms.not(term));
     Some(is_never(threads, &[cta, again]) && is_never(threads, &[elsewhere]))
 }
@@ -114,7 +114,7 @@ pub fn is_counted(doubts: &mut Doubts<'_, '_, '_>, counters: &[Counter], holds: 
     doubts.threads.scope = Scope::Gpu;
     let [one, other] = [0, 1].map(|at| (accesses[at], PAIR[at]));
     let is_done = counters.iter().any(|counter| {
-        let mut is_before = |first: (usize, Copy), second: (usize, Copy)| {
+        let mut is_before = |first: (usize, ThreadCopy), second: (usize, ThreadCopy)| {
             doubts.threads.keep_pair();
             is_released(doubts.threads, holds, first, counter.add)
                 && (is_last(doubts, *counter, holds, second) || has_seen_all(doubts, *counter, holds, second))
@@ -130,7 +130,7 @@ pub fn is_counted(doubts: &mut Doubts<'_, '_, '_>, counters: &[Counter], holds: 
 }
 
 /// Whether the CTA of a thread arrives after an access and thereby releases it. The arrival may be the access itself.
-fn is_released(threads: &mut Threads<'_, '_>, holds: &[Term], first: (usize, Copy), add: usize) -> bool {
+fn is_released(threads: &mut Threads<'_, '_>, holds: &[Term], first: (usize, ThreadCopy), add: usize) -> bool {
     if first.0 == add {
         return true;
     }
@@ -145,7 +145,12 @@ fn is_released(threads: &mut Threads<'_, '_>, holds: &[Term], first: (usize, Cop
 
 /// Whether an access follows the arrival of its CTA as the last one. The access is by the thread that arrived, or
 /// depends on a value that this thread wrote to shared memory.
-fn is_last(doubts: &mut Doubts<'_, '_, '_>, counter: Counter, holds: &[Term], (access, copy): (usize, Copy)) -> bool {
+fn is_last(
+    doubts: &mut Doubts<'_, '_, '_>,
+    counter: Counter,
+    holds: &[Term],
+    (access, copy): (usize, ThreadCopy),
+) -> bool {
     let add = counter.add;
     let step = doubts.threads.all[access].touch.step;
     doubts.begin();
@@ -187,7 +192,7 @@ fn is_last(doubts: &mut Doubts<'_, '_, '_>, counter: Counter, holds: &[Term], (a
 }
 
 /// The condition that a thread has arrived as the last one.
-fn came_last(threads: &mut Threads<'_, '_>, add: usize, copy: Copy) -> Term {
+fn came_last(threads: &mut Threads<'_, '_>, add: usize, copy: ThreadCopy) -> Term {
     let done = threads.does(add, copy);
     let Some(loaded) = threads.loaded(add, copy) else { return threads.questions.eval.terms.truth(false) };
     let last = last(threads, loaded);
@@ -197,7 +202,12 @@ fn came_last(threads: &mut Threads<'_, '_>, add: usize, copy: Copy) -> Term {
 }
 
 /// Whether an access follows a load that has read the number of CTAs from a counter that is never reset.
-fn has_seen_all(doubts: &mut Doubts<'_, '_, '_>, counter: Counter, holds: &[Term], second: (usize, Copy)) -> bool {
+fn has_seen_all(
+    doubts: &mut Doubts<'_, '_, '_>,
+    counter: Counter,
+    holds: &[Term],
+    second: (usize, ThreadCopy),
+) -> bool {
     if counter.is_reset {
         return false;
     }

@@ -5,7 +5,7 @@ use rustc_hash::FxHashSet;
 
 use crate::{
     question::{is_of_cta, may_begin_with_zero},
-    threads::{Copy, Threads},
+    threads::{ThreadCopy, Threads},
 };
 use ptx_solver::{solve::Answer, term::Term};
 
@@ -20,7 +20,7 @@ const SMALL: u64 = 1 << 16;
 pub struct Doubt {
     pub holds: Vec<Term>,
     /// The threads that the case adds to the question.
-    pub copies: Vec<Copy>,
+    pub copies: Vec<ThreadCopy>,
 }
 
 /// An operation that gives each thread a different value.
@@ -61,7 +61,7 @@ impl<'t, 'q, 'f> Doubts<'t, 'q, 'f> {
     }
 
     /// Whether no choice of one doubt from each row is consistent with the known conditions.
-    pub fn is_impossible(&mut self, holds: &[Term], copies: &[Copy], rows: &[Vec<Doubt>]) -> bool {
+    pub fn is_impossible(&mut self, holds: &[Term], copies: &[ThreadCopy], rows: &[Vec<Doubt>]) -> bool {
         if self.threads.questions.count > self.most {
             return false;
         }
@@ -73,7 +73,7 @@ impl<'t, 'q, 'f> Doubts<'t, 'q, 'f> {
         let Some((first, rest)) = rows.split_first() else { return false };
         first.iter().all(|doubt| {
             let holds: Vec<Term> = holds.iter().chain(&doubt.holds).copied().collect();
-            let copies: Vec<Copy> = copies.iter().chain(&doubt.copies).copied().collect();
+            let copies: Vec<ThreadCopy> = copies.iter().chain(&doubt.copies).copied().collect();
             self.is_impossible(&holds, &copies, rest)
         })
     }
@@ -81,7 +81,7 @@ impl<'t, 'q, 'f> Doubts<'t, 'q, 'f> {
     /// The conditions under which a load has read the initial value of memory. That value is zero, except in shared
     /// memory and in a variable with an initializer, where it is arbitrary. If the first thread of the CTA has written
     /// the memory before a barrier, the initial value cannot be read any more.
-    fn initial(&mut self, load: (usize, Copy)) -> Doubt {
+    fn initial(&mut self, load: (usize, ThreadCopy)) -> Doubt {
         let flat = self.threads.flat();
         let is_of_cta = is_of_cta(flat, &self.threads.all[load.0]);
         let is_zero = !is_of_cta && may_begin_with_zero(flat, &self.threads.all[load.0]);
@@ -94,10 +94,10 @@ impl<'t, 'q, 'f> Doubts<'t, 'q, 'f> {
         for store in 0..self.threads.all.len() {
             let (own, read) = (&self.threads.all[store], &self.threads.all[load.0]);
             let is_such = is_of_cta && own.access.writes && own.touch.bytes == read.touch.bytes;
-            if !is_such || !self.threads.is_behind(store, load.0) {
+            if !is_such || !self.threads.is_after_barrier(store, load.0) {
                 continue;
             }
-            let meetings = self.threads.questions.meetings(own, read);
+            let meetings = self.threads.questions.address_pairs(own, read);
             let Some((first, known)) = self.threads.first_of_cta(store, load) else { continue };
             let done = self.threads.does(store, first);
             for meeting in meetings {
@@ -121,8 +121,8 @@ impl<'t, 'q, 'f> Doubts<'t, 'q, 'f> {
     /// write.
     pub fn writers(
         &mut self,
-        load: (usize, Copy),
-        is_right: &mut dyn FnMut(&mut Self, (usize, Copy)) -> Term,
+        load: (usize, ThreadCopy),
+        is_right: &mut dyn FnMut(&mut Self, (usize, ThreadCopy)) -> Term,
     ) -> Vec<Doubt> {
         let mut all = vec![self.initial(load)];
         for store in 0..self.threads.all.len() {
@@ -131,7 +131,7 @@ impl<'t, 'q, 'f> Doubts<'t, 'q, 'f> {
                 continue;
             }
             let bytes = [own.touch.bytes, seen.touch.bytes];
-            for meeting in self.threads.questions.meetings(own, seen) {
+            for meeting in self.threads.questions.address_pairs(own, seen) {
                 let new = self.threads.add();
                 let mut holds = self.threads.holds(store, new);
                 holds.extend(self.threads.all_of(&meeting.holds[0], new));
@@ -153,7 +153,7 @@ impl<'t, 'q, 'f> Doubts<'t, 'q, 'f> {
     }
 
     /// The condition that a store has written the value that a load has read.
-    fn written(&mut self, (store, writer): (usize, Copy), (load, copy): (usize, Copy)) -> Vec<Term> {
+    fn written(&mut self, (store, writer): (usize, ThreadCopy), (load, copy): (usize, ThreadCopy)) -> Vec<Term> {
         let (own, seen) = (&self.threads.all[store].touch, &self.threads.all[load].touch);
         let expected = own.expected.zip(own.loaded);
         let stored = own.stored.zip(seen.loaded).filter(|_| own.bytes == seen.bytes);
@@ -169,14 +169,14 @@ impl<'t, 'q, 'f> Doubts<'t, 'q, 'f> {
     }
 
     /// The facts about some threads that follow from tokens.
-    fn facts(&mut self, copies: &[Copy]) -> Vec<Term> {
+    fn facts(&mut self, copies: &[ThreadCopy]) -> Vec<Term> {
         let mut all = Vec::new();
         for (at, token) in self.tokens.clone() {
             for (index, one) in copies.iter().enumerate() {
                 for other in &copies[index + 1..] {
                     let pair = [*one, *other];
                     let mut both: Vec<Term> = pair.map(|copy| self.threads.does(at, copy)).into();
-                    both.push(self.threads.meet((at, *one), (at, *other)));
+                    both.push(self.threads.same_address((at, *one), (at, *other)));
                     let values = pair.map(|copy| self.threads.loaded(at, copy));
                     let [Some(a), Some(b)] = values else { continue };
                     match token {
@@ -223,7 +223,7 @@ impl<'t, 'q, 'f> Doubts<'t, 'q, 'f> {
         if token == Token::Ticket && bytes[0] == bytes[1] && self.adds(store) {
             return true;
         }
-        self.threads.questions.meetings(own, other).into_iter().all(|meeting| {
+        self.threads.questions.address_pairs(own, other).into_iter().all(|meeting| {
             self.threads.keep(0);
             let copies = [self.threads.add(), self.threads.add()];
             let mut holds = Vec::new();

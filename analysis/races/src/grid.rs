@@ -10,9 +10,9 @@ use std::collections::BTreeSet;
 use ptx_isa::{AtomOp, Scope, SpecialVector};
 
 use crate::{
-    question::{Own, Questions, is_of_cta},
+    question::{LocatedAccess, Questions, is_of_cta},
     state::State,
-    threads::{Copy, PAIR, Threads},
+    threads::{PAIR, ThreadCopy, Threads},
 };
 use ptx_solver::{
     solve::Answer,
@@ -24,7 +24,7 @@ use ptx_solver::{
 pub fn arrival(threads: &mut Threads<'_, '_>, barrier: Option<usize>, state: &State) -> Option<usize> {
     threads.scope = Scope::Gpu;
     threads.keep_pair();
-    let writes = |own: &Own| own.access.writes;
+    let writes = |own: &LocatedAccess| own.access.writes;
     let adds: Vec<usize> = (0..threads.all.len()).filter(|at| writes(&threads.all[*at])).collect();
     let polls: Vec<usize> = (0..threads.all.len()).filter(|at| !writes(&threads.all[*at])).collect();
     let ([add], [poll]) = (&adds[..], &polls[..]) else { return None };
@@ -72,7 +72,7 @@ fn adds_one_bit(threads: &mut Threads<'_, '_>, add: usize) -> Option<bool> {
     let mut both = threads.holds(add, one);
     both.extend(threads.holds(add, other));
     let (cta, thread) = (threads.same(SpecialVector::Ctaid, one, other), threads.same(SpecialVector::Tid, one, other));
-    let meet = threads.meet((add, one), (add, other));
+    let meet = threads.same_address((add, one), (add, other));
     let terms = &mut threads.questions.eval.terms;
     let (apart, elsewhere) = (terms.not(thread), terms.not(meet));
     let again = both.iter().copied().chain([cta, apart]).collect();
@@ -81,12 +81,12 @@ fn adds_one_bit(threads: &mut Threads<'_, '_>, add: usize) -> Option<bool> {
 }
 
 /// The condition that a thread belongs to the CTA whose indices are zero.
-fn first_cta(threads: &mut Threads<'_, '_>, copy: Copy) -> Term {
+fn first_cta(threads: &mut Threads<'_, '_>, copy: ThreadCopy) -> Term {
     is_zero(threads, SpecialVector::Ctaid, copy)
 }
 
 /// The condition that all three indices are zero.
-fn is_zero(threads: &mut Threads<'_, '_>, vector: SpecialVector, copy: Copy) -> Term {
+fn is_zero(threads: &mut Threads<'_, '_>, vector: SpecialVector, copy: ThreadCopy) -> Term {
     let mut all = threads.questions.eval.terms.truth(true);
     for element in vector.elements() {
         let index = threads.questions.eval.special(element);
@@ -104,7 +104,7 @@ fn is_zero(threads: &mut Threads<'_, '_>, vector: SpecialVector, copy: Copy) -> 
 fn waits(threads: &mut Threads<'_, '_>, [add, poll]: [usize; 2], state: &State) -> Option<bool> {
     let copy = PAIR[0];
     let done = [add, poll].map(|at| threads.does(at, copy));
-    let same = threads.meet((add, copy), (poll, copy));
+    let same = threads.same_address((add, copy), (poll, copy));
     let (before, now) = (threads.loaded(add, copy)?, threads.loaded(poll, copy)?);
     let terms = &mut threads.questions.eval.terms;
     let changed = terms.binary(Binary::Xor, before, now);
@@ -119,11 +119,11 @@ fn waits(threads: &mut Threads<'_, '_>, [add, poll]: [usize; 2], state: &State) 
 }
 
 /// Whether only the arrivals at barriers of the grid write the counters of these barriers.
-pub fn is_alone(questions: &mut Questions<'_>, all: &[Own], adds: &BTreeSet<usize>) -> bool {
-    let counters: Vec<&Own> = all.iter().filter(|own| adds.contains(&own.touch.step)).collect();
+pub fn is_alone(questions: &mut Questions<'_>, all: &[LocatedAccess], adds: &BTreeSet<usize>) -> bool {
+    let counters: Vec<&LocatedAccess> = all.iter().filter(|own| adds.contains(&own.touch.step)).collect();
     let others = all.iter().filter(|own| own.access.writes && !adds.contains(&own.touch.step));
     others
         .collect::<Vec<_>>()
         .into_iter()
-        .all(|other| counters.iter().all(|counter| questions.meetings(counter, other).is_empty()))
+        .all(|other| counters.iter().all(|counter| questions.address_pairs(counter, other).is_empty()))
 }

@@ -8,7 +8,7 @@
 
 use ptx_isa::{AtomOp, Scope};
 
-use crate::threads::{Copy, PAIR, Threads};
+use crate::threads::{PAIR, ThreadCopy, Threads};
 use ptx_solver::{solve::Answer, term::Term};
 
 /// Whether the two threads of [`PAIR`] perform these accesses under the same lock. The threads satisfy the given
@@ -37,7 +37,7 @@ pub fn is_locked(threads: &mut Threads<'_, '_>, holds: &[Term], accesses: [usize
 }
 
 /// For an atomic that may acquire a lock: the condition that it has done so in a thread.
-fn free(threads: &mut Threads<'_, '_>, at: usize, copy: Copy) -> Option<Term> {
+fn free(threads: &mut Threads<'_, '_>, at: usize, copy: ThreadCopy) -> Option<Term> {
     let touch = &threads.all[at].touch;
     let (loaded, stored) = (touch.loaded?, touch.stored?);
     let free = match threads.all[at].access.op? {
@@ -69,8 +69,8 @@ fn holder(
     threads: &mut Threads<'_, '_>,
     holds: &[Term],
     take: usize,
-    access: (usize, Copy),
-) -> Option<(Copy, Vec<Term>)> {
+    access: (usize, ThreadCopy),
+) -> Option<(ThreadCopy, Vec<Term>)> {
     let [from, to] = [take, access.0].map(|at| threads.all[at].touch.step);
     // No store releases the lock before the access.
     if take == access.0 || may_be_given(threads, take, [from, to]) {
@@ -90,7 +90,7 @@ fn may_be_given(threads: &Threads<'_, '_>, take: usize, [from, to]: [usize; 2]) 
 }
 
 /// Whether a thread that satisfies the given conditions has acquired a lock.
-fn has_taken(threads: &mut Threads<'_, '_>, holds: &[Term], take: usize, copy: Copy) -> bool {
+fn has_taken(threads: &mut Threads<'_, '_>, holds: &[Term], take: usize, copy: ThreadCopy) -> bool {
     let Some(free) = free(threads, take, copy) else { return false };
     let done = threads.does(take, copy);
     let terms = &mut threads.questions.eval.terms;
@@ -101,9 +101,9 @@ fn has_taken(threads: &mut Threads<'_, '_>, holds: &[Term], take: usize, copy: C
 }
 
 /// Whether two different threads have acquired the same lock.
-fn is_same(threads: &mut Threads<'_, '_>, holds: &[Term], takes: [(usize, Copy); 2]) -> bool {
+fn is_same(threads: &mut Threads<'_, '_>, holds: &[Term], takes: [(usize, ThreadCopy); 2]) -> bool {
     let values = takes.map(|(take, _)| free_value(threads, take));
-    let (same, thread) = (threads.meet(takes[0], takes[1]), threads.same_thread(takes[0].1, takes[1].1));
+    let (same, thread) = (threads.same_address(takes[0], takes[1]), threads.same_thread(takes[0].1, takes[1].1));
     let terms = &mut threads.questions.eval.terms;
     let elsewhere = terms.not(same);
     let apart = terms.or(elsewhere, thread);
@@ -143,7 +143,7 @@ fn gives_back(threads: &mut Threads<'_, '_>, take: usize, store: usize, under: &
         || !threads.releases(from, store)
         || !under.iter().all(|(access, is_of_all)| {
             threads.releases(threads.all[*access].touch.step, store)
-                && (!is_of_all || threads.releases_of_all(store) && threads.is_behind(*access, store))
+                && (!is_of_all || threads.releases_of_all(store) && threads.is_after_barrier(*access, store))
         })
     {
         return false;
@@ -156,7 +156,7 @@ fn gives_back(threads: &mut Threads<'_, '_>, take: usize, store: usize, under: &
     if !has_taken(threads, &holds, take, copy) {
         return false;
     }
-    let same = threads.meet((take, copy), (store, copy));
+    let same = threads.same_address((take, copy), (store, copy));
     let apart = threads.questions.eval.terms.not(same);
     let conditions = holds.into_iter().chain([apart]).collect();
     threads.questions.ask(conditions) == Answer::Never

@@ -17,8 +17,8 @@ use rustc_hash::FxHashMap;
 use crate::{
     chunks::Chunks,
     question::Questions,
-    threads::{Copy, PAIR, Threads},
-    walked::{Meeting, Target},
+    threads::{PAIR, ThreadCopy, Threads},
+    walked::{BarrierArrival, Target},
 };
 use ptx_solver::{solve::Answer, term::Term};
 
@@ -29,13 +29,13 @@ const WARP: usize = 32;
 #[derive(Clone, Debug)]
 pub struct Named {
     id: i64,
-    places: Vec<Place>,
+    places: Vec<ArrivalSite>,
 }
 
 /// A site at which threads arrive at a barrier.
 #[derive(Clone, Debug)]
-struct Place {
-    meeting: Meeting,
+struct ArrivalSite {
+    meeting: BarrierArrival,
     waits: bool,
     /// The warps that may arrive at the site.
     warps: BTreeSet<u64>,
@@ -63,12 +63,12 @@ impl Named {
     }
 
     /// The number of earlier arrivals of a thread at the barrier.
-    fn count(&self, threads: &mut Threads<'_, '_>, meeting: &Meeting, copy: Copy) -> Term {
+    fn count(&self, threads: &mut Threads<'_, '_>, meeting: &BarrierArrival, copy: ThreadCopy) -> Term {
         count(threads, &meeting.arrivals, self.id, copy)
     }
 }
 
-fn count(threads: &mut Threads<'_, '_>, arrivals: &[(i64, Term)], id: i64, copy: Copy) -> Term {
+fn count(threads: &mut Threads<'_, '_>, arrivals: &[(i64, Term)], id: i64, copy: ThreadCopy) -> Term {
     let found = arrivals.iter().find(|(own, _)| *own == id).map(|(_, term)| *term);
     match found {
         Some(term) => threads.of(term, copy),
@@ -99,9 +99,9 @@ pub fn id(barrier: &Barrier) -> Option<i64> {
 
 /// The barriers that exactly their count of threads use, each thread once each time; and the steps of all other
 /// barriers. `whole` are the steps of barriers for all threads of a CTA.
-pub fn named(threads: &mut Threads<'_, '_>, all: &[Meeting], whole: &[usize]) -> (Vec<Named>, Vec<usize>) {
+pub fn named(threads: &mut Threads<'_, '_>, all: &[BarrierArrival], whole: &[usize]) -> (Vec<Named>, Vec<usize>) {
     let flat = threads.flat();
-    let mut of: BTreeMap<i64, Vec<&Meeting>> = BTreeMap::new();
+    let mut of: BTreeMap<i64, Vec<&BarrierArrival>> = BTreeMap::new();
     let mut left = Vec::new();
     for meeting in all {
         match barrier(flat, meeting.step).and_then(id) {
@@ -133,9 +133,9 @@ pub fn named(threads: &mut Threads<'_, '_>, all: &[Meeting], whole: &[usize]) ->
 
 /// The sites of a barrier, if its count is exactly the number of threads that use it, whole warps at each site, alike
 /// in every CTA.
-fn places(questions: &mut Questions<'_>, meetings: &[&Meeting]) -> Option<Vec<Place>> {
+fn places(questions: &mut Questions<'_>, meetings: &[&BarrierArrival]) -> Option<Vec<ArrivalSite>> {
     let flat = questions.eval.flat;
-    let count = |meeting: &&Meeting| match barrier(flat, meeting.step)?.threads {
+    let count = |meeting: &&BarrierArrival| match barrier(flat, meeting.step)?.threads {
         Some(Operand::Constant(count)) => Some(count),
         _ => None,
     };
@@ -162,20 +162,20 @@ fn places(questions: &mut Questions<'_>, meetings: &[&Meeting]) -> Option<Vec<Pl
         }
         let warps = who.chunks(WARP).enumerate().filter(|(_, warp)| warp[0]).map(|(number, _)| number as u64).collect();
         let waits = barrier(flat, meeting.step).is_some_and(|barrier| barrier.waits);
-        places.push(Place { meeting: (*meeting).clone(), waits, warps });
+        places.push(ArrivalSite { meeting: (*meeting).clone(), waits, warps });
     }
     let come = places.iter().flat_map(|place| &place.warps).unique().count() * WARP;
     (i64::try_from(come) == Ok(wanted)).then_some(places)
 }
 
 /// The number of a thread's warp in its CTA.
-fn warp(threads: &mut Threads<'_, '_>, copy: Copy) -> Term {
+fn warp(threads: &mut Threads<'_, '_>, copy: ThreadCopy) -> Term {
     let warp = threads.questions.eval.warp();
     threads.of(warp, copy)
 }
 
 /// The condition that a thread belongs to one of these warps.
-fn is_of(threads: &mut Threads<'_, '_>, warps: &BTreeSet<u64>, copy: Copy) -> Term {
+fn is_of(threads: &mut Threads<'_, '_>, warps: &BTreeSet<u64>, copy: ThreadCopy) -> Term {
     let own = warp(threads, copy);
     let terms = &mut threads.questions.eval.terms;
     warps.iter().fold(terms.truth(false), |any, number| {
@@ -296,13 +296,13 @@ fn is_open_again(threads: &mut Threads<'_, '_>, all: &[Named], at: usize) -> boo
         let others = all.iter().filter(|other| other.id != own.id && place.warps.is_subset(&other.waiting()));
         others.into_iter().any(|other| {
             let between = own.waiting().intersection(&other.warps()).next().copied();
-            between.is_some_and(|warp| is_behind(threads, [own, other], place, warp))
+            between.is_some_and(|warp| has_waited_between(threads, [own, other], place, warp))
         })
     })
 }
 
 /// Whether a thread that has already arrived at the barrier may reach a site.
-fn comes_again(threads: &mut Threads<'_, '_>, own: &Named, place: &Place) -> bool {
+fn comes_again(threads: &mut Threads<'_, '_>, own: &Named, place: &ArrivalSite) -> bool {
     let mut conditions = both(threads, [&place.meeting.holds, &Chunks::default()]);
     let before = own.count(threads, &place.meeting, PAIR[0]);
     let terms = &mut threads.questions.eval.terms;
@@ -313,7 +313,12 @@ fn comes_again(threads: &mut Threads<'_, '_>, own: &Named, place: &Place) -> boo
 
 /// Whether a thread that reaches a site of the first barrier again has waited at the second barrier since, which a
 /// given warp reaches only after its own wait at the first barrier.
-fn is_behind(threads: &mut Threads<'_, '_>, [own, other]: [&Named; 2], place: &Place, between: u64) -> bool {
+fn has_waited_between(
+    threads: &mut Threads<'_, '_>,
+    [own, other]: [&Named; 2],
+    place: &ArrivalSite,
+    between: u64,
+) -> bool {
     other.places.iter().filter(|by| by.warps.contains(&between)).all(|by| {
         let mut conditions = both(threads, [&place.meeting.holds, &by.meeting.holds]);
         conditions.push(is_of(threads, &[between].into(), PAIR[1]));
@@ -336,7 +341,12 @@ fn is_behind(threads: &mut Threads<'_, '_>, [own, other]: [&Named; 2], place: &P
 
 /// Whether named barriers order the accesses of the two threads of [`PAIR`]. The threads belong to one CTA and satisfy
 /// the given conditions.
-pub fn is_met(threads: &mut Threads<'_, '_>, all: &[Named], holds: &[Term], accesses: [usize; 2]) -> bool {
+pub fn is_ordered_by_named_barrier(
+    threads: &mut Threads<'_, '_>,
+    all: &[Named],
+    holds: &[Term],
+    accesses: [usize; 2],
+) -> bool {
     let mut conditions = holds.to_vec();
     for own in all {
         let counts = PAIR.map(|copy| {

@@ -7,7 +7,7 @@ use crate::{
     count::{Counter, counters, is_counted},
     doubts::Doubts,
     lock::is_locked,
-    named::{Named, is_met},
+    named::{Named, is_ordered_by_named_barrier},
     publish::is_published,
     threads::{PAIR, Threads},
 };
@@ -33,7 +33,7 @@ impl<'t, 'q, 'f> Orders<'t, 'q, 'f> {
         let Self { doubts, counters, named } = self;
         let [one, other] = accesses.map(|at| &doubts.threads.all[at]);
         let bytes = [one.touch.bytes, other.touch.bytes];
-        doubts.threads.questions.meetings(one, other).into_iter().all(|meeting| {
+        doubts.threads.questions.address_pairs(one, other).into_iter().all(|meeting| {
             let threads = &mut *doubts.threads;
             threads.scope = if is_across { Scope::Gpu } else { Scope::Cta };
             threads.keep_pair();
@@ -44,7 +44,7 @@ impl<'t, 'q, 'f> Orders<'t, 'q, 'f> {
             }
             let addresses = PAIR.map(|copy| threads.of(meeting.addresses[copy], copy));
             holds.push(threads.questions.overlap(addresses, bytes));
-            !is_across && is_met(threads, named, &holds, accesses)
+            !is_across && is_ordered_by_named_barrier(threads, named, &holds, accesses)
                 || is_locked(threads, &holds, accesses)
                 || is_published(doubts, &holds, accesses)
                 || is_across && is_counted(doubts, counters, &holds, accesses)

@@ -19,13 +19,13 @@ impl Paths<'_> {
     /// Whether a path leads from the end of one step to another step, without an edge to a block in `cut` and without a
     /// step at which `stops` holds.
     pub fn reaches(&self, from: usize, to: usize, cut: &[usize], stops: &dyn Fn(usize) -> bool) -> bool {
-        self.is_met(from, cut, stops, &|step| step == to)
+        self.reaches_first(from, cut, stops, &|step| step == to)
     }
 
     /// Whether a path leads from the end of a step to a barrier, without a step at which `stops` holds.
     pub fn reaches_barrier(&self, from: usize, stops: &dyn Fn(usize) -> bool) -> bool {
         let is_barrier = |step: usize| self.barriers().any(|(_, barrier)| barrier == step);
-        self.is_met(from, &[], stops, &is_barrier)
+        self.reaches_first(from, &[], stops, &is_barrier)
     }
 
     /// The blocks that are barriers, and their steps.
@@ -36,12 +36,12 @@ impl Paths<'_> {
         })
     }
 
-    fn is_met(
+    fn reaches_first(
         &self,
         from: usize,
         cut: &[usize],
         stops: &dyn Fn(usize) -> bool,
-        is_met: &dyn Fn(usize) -> bool,
+        is_target: &dyn Fn(usize) -> bool,
     ) -> bool {
         let own =
             self.barriers().find(|(_, step)| *step == from).map(|(block, _)| block).or_else(|| self.block_of(from));
@@ -56,9 +56,9 @@ impl Paths<'_> {
                 _ => None,
             };
             let mut steps = (start.max(block.steps.start)..block.steps.end).chain(barrier);
-            let first = steps.find(|step| is_met(*step) || stops(*step));
+            let first = steps.find(|step| is_target(*step) || stops(*step));
             match first {
-                Some(step) if is_met(step) => return true,
+                Some(step) if is_target(step) => return true,
                 Some(_) => continue,
                 None => {}
             }

@@ -31,12 +31,12 @@ use crate::{
     named::{self, Named},
     order::Orders,
     paths::Paths,
-    question::{Own, Questions, is_of_cta, space_of},
+    question::{LocatedAccess, Questions, is_of_cta, space_of},
     state::{Slot, State},
     threads::Threads,
     two::{Pair, Two},
     walk::{Known, Walk, lanes},
-    walked::{Arrival, Meeting, Target, Touch, Walked},
+    walked::{AccessEvent, Arrival, BarrierArrival, Target, Walked},
 };
 use ptx_solver::{solve::Answer, term::Term};
 
@@ -178,7 +178,7 @@ fn is_of_warp(barrier: &Barrier) -> bool {
 }
 
 impl<'p> Prover<'p> {
-    fn known(&self, constant: FxHashSet<Base>, stable: FxHashSet<usize>) -> Known<'p> {
+    fn share_knowledge(&self, constant: FxHashSet<Base>, stable: FxHashSet<usize>) -> Known<'p> {
         // The facts about blocks do not change: the walks of a proof share them.
         let (shared, mixed) = (self.shared.clone(), self.mixed.clone());
         let level = self.pair_of_region().common();
@@ -206,7 +206,7 @@ impl<'p> Prover<'p> {
         let mut start = State::new(self.questions.eval.flat.registers.len());
         let zero = self.questions.eval.terms.constant(0, 64);
         self.counted.iter().for_each(|id| start.set(Slot::Arrivals(*id), zero));
-        let known = self.known(FxHashSet::default(), FxHashSet::default());
+        let known = self.share_knowledge(FxHashSet::default(), FxHashSet::default());
         let whole = self.walk(&known, self.order, None, 0, start.clone());
         let known = self.learned(whole);
         let whole = self.walk(&known, self.order, None, 0, start.clone());
@@ -218,7 +218,7 @@ impl<'p> Prover<'p> {
         }
         self.together(&whole.together);
         let arrivals: Vec<_> = whole.arrivals.clone();
-        let all = self.own(whole.touches);
+        let all = self.locate_accesses(whole.touches);
         self.regions(&known, start, &arrivals, &all);
         self.read_only(&all);
         if self.questions.eval.flat.steps.iter().any(|step| lanes(&step.action).is_some()) {
@@ -234,27 +234,28 @@ impl<'p> Prover<'p> {
         if grid::is_alone(&mut self.questions, &all, &adds) {
             self.proof.grid = self.adds.iter().filter(|(_, adds)| adds.is_some()).map(|(step, _)| *step).collect();
         }
-        let named = self.named(&whole.meetings, &arrivals);
-        let (of_cta, all): (Vec<Own>, Vec<Own>) = all.into_iter().partition(|own| self.is_of_cta(own));
+        let named = self.named(&whole.barrier_arrivals, &arrivals);
+        let (of_cta, all): (Vec<LocatedAccess>, Vec<LocatedAccess>) =
+            all.into_iter().partition(|own| self.is_of_cta(own));
         if self.questions.eval.sizes.grid != [Some(1); 3] && self.level != Level::Warp {
             let pair = if self.level == Level::OtherClusters { Pair::OtherClusters } else { Pair::Grid };
             self.pairs(&all, pair);
         }
         if self.means == Means::Values {
-            let all: Vec<Own> = all.into_iter().chain(of_cta).collect();
+            let all: Vec<LocatedAccess> = all.into_iter().chain(of_cta).collect();
             self.values(&all, &arrivals, named);
         }
     }
 
     /// Whether no thread of another CTA can access the memory of an access.
-    fn is_of_cta(&self, own: &Own) -> bool {
+    fn is_of_cta(&self, own: &LocatedAccess) -> bool {
         let flat = self.questions.eval.flat;
         is_of_cta(flat, own) && !cluster::is_shared_by_all(flat)
     }
 
     /// The named barriers whose count of threads matches the threads that use them. Any other named barrier leaves the
     /// kernel open.
-    fn named(&mut self, meetings: &[Meeting], arrivals: &[Arrival]) -> Vec<Named> {
+    fn named(&mut self, meetings: &[BarrierArrival], arrivals: &[Arrival]) -> Vec<Named> {
         let ends = self.blocks.iter().filter_map(|block| match block.end {
             End::Barrier(step, _) => Some(step),
             _ => None,
@@ -270,7 +271,7 @@ impl<'p> Prover<'p> {
     }
 
     /// Removes the pairs that orderings other than barriers order.
-    fn values(&mut self, all: &[Own], arrivals: &[Arrival], named: Vec<Named>) {
+    fn values(&mut self, all: &[LocatedAccess], arrivals: &[Arrival], named: Vec<Named>) {
         let paths = Paths { blocks: self.blocks };
         let mut threads = Threads::new(&mut self.questions, paths, &self.shared, all, arrivals);
         let within = self.proof.unproved.iter().filter(|unproved| !unproved.is_across);
@@ -292,7 +293,7 @@ impl<'p> Prover<'p> {
     /// The bases that no access writes, and the loads that are stable between two barriers. The walk that finds them
     /// assumes neither.
     fn learned(&mut self, whole: Walked) -> Known<'p> {
-        let owns = self.own(whole.touches);
+        let owns = self.locate_accesses(whole.touches);
         type Accessed = (Base, Option<Space>, bool);
         let mut bases: BTreeMap<usize, FxHashSet<Accessed>> = BTreeMap::new();
         for own in &owns {
@@ -337,12 +338,12 @@ impl<'p> Prover<'p> {
         }
         let stable = bases.iter().filter(|(step, all)| !unstable.contains(step) && all.iter().all(|one| !one.2));
         let stable = stable.map(|(step, _)| *step).collect();
-        self.known(constant, stable)
+        self.share_knowledge(constant, stable)
     }
 
     /// Analyses the intervals between barriers: the accesses of two threads of a CTA in each interval, and the barriers
     /// at which the interval ends.
-    fn regions(&mut self, known: &Known<'_>, start: State, arrivals: &[Arrival], whole: &[Own]) {
+    fn regions(&mut self, known: &Known<'_>, start: State, arrivals: &[Arrival], whole: &[LocatedAccess]) {
         let blocks = self.blocks;
         let starts = arrivals.iter().filter_map(|arrival| match arrival.target {
             Target::Barrier(block) => Some((Some(block), blocks[block].next()[0], arrival.state.clone())),
@@ -376,7 +377,7 @@ impl<'p> Prover<'p> {
             }
             let walked = self.walk(known, &order, from, start, state);
             self.divergence(&walked.arrivals);
-            let mut all = self.own(walked.touches);
+            let mut all = self.locate_accesses(walked.touches);
             self.exited(&all, &walked.arrivals, whole);
             let pair = self.pair_of_region();
             if pair != Pair::Cta {
@@ -390,7 +391,7 @@ impl<'p> Prover<'p> {
     }
 
     /// Determines whether the code between two barriers of the CTA is a barrier of the grid.
-    fn grid_barrier(&mut self, from: Option<usize>, all: &[Own], arrivals: &[Arrival]) {
+    fn grid_barrier(&mut self, from: Option<usize>, all: &[LocatedAccess], arrivals: &[Arrival]) {
         let step_of = |block: usize| match self.blocks[block].end {
             End::Barrier(step, _) => Some(step),
             _ => None,
@@ -424,12 +425,12 @@ impl<'p> Prover<'p> {
         }
     }
 
-    fn own(&mut self, touches: Vec<Touch>) -> Vec<Own> {
+    fn locate_accesses(&mut self, touches: Vec<AccessEvent>) -> Vec<LocatedAccess> {
         let flat = self.questions.eval.flat;
-        let own = |touch: Touch| {
+        let own = |touch: AccessEvent| {
             let Action::Access(access) = &flat.steps[touch.step].action else { return None };
             let places = places(&mut self.questions.eval.terms, flat, touch.address);
-            Some(Own { touch, places, access: access.clone() })
+            Some(LocatedAccess { touch, places, access: access.clone() })
         };
         touches.into_iter().filter_map(own).collect()
     }
@@ -496,7 +497,7 @@ impl<'p> Prover<'p> {
     }
 
     /// Checks each two accesses, the first by one thread and the second by the other.
-    fn pairs(&mut self, all: &[Own], pair: Pair) {
+    fn pairs(&mut self, all: &[LocatedAccess], pair: Pair) {
         let mut two = self.two(pair);
         if pair == Pair::Cta && self.level == Level::Apart {
             let same = two.same_warp(&mut self.questions.eval);
@@ -508,7 +509,7 @@ impl<'p> Prover<'p> {
 
     /// Checks the accesses of a thread in a region in which it may exit against the accesses of the other threads.
     /// These include accesses after barriers that no longer wait for the exited thread, because an exit orders nothing.
-    fn exited(&mut self, region: &[Own], arrivals: &[Arrival], all: &[Own]) {
+    fn exited(&mut self, region: &[LocatedAccess], arrivals: &[Arrival], all: &[LocatedAccess]) {
         let barriers = arrivals.iter().filter_map(|own| match own.target {
             Target::Barrier(block) => Some(self.blocks[block].next()[0]),
             Target::End => None,
@@ -532,7 +533,7 @@ impl<'p> Prover<'p> {
     }
 
     /// Checks memory that the kernel declares read-only but also writes: no ordering permits that.
-    fn read_only(&mut self, all: &[Own]) {
+    fn read_only(&mut self, all: &[LocatedAccess]) {
         let mut two = self.two(self.pair_of_region());
         let read_only = all.iter().filter(|own| own.access.is_read_only).collect_vec();
         let written = all.iter().filter(|own| own.access.writes).collect_vec();
@@ -540,13 +541,13 @@ impl<'p> Prover<'p> {
     }
 
     /// Checks accesses of two threads; the first thread ends where `ended` holds.
-    fn pair(&mut self, two: &mut Two, one: &Own, other: &Own, ended: &[Term]) -> Option<Unproved> {
+    fn pair(&mut self, two: &mut Two, one: &LocatedAccess, other: &LocatedAccess, ended: &[Term]) -> Option<Unproved> {
         let writes = [one, other].map(|own| own.access.writes);
         if !may_race(one, other, two.pair.scope()) {
             return None;
         }
         let mut failed: Option<Unproved> = None;
-        for meeting in self.questions.meetings(one, other) {
+        for meeting in self.questions.address_pairs(one, other) {
             let Some(same) =
                 meeting.owners.map_or(Some(Vec::new()), |owners| two.same_owner(&mut self.questions.eval, owners))
             else {

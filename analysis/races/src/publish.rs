@@ -12,7 +12,7 @@ use ptx_isa::Scope;
 use crate::{
     assumption::Assumption,
     doubts::{Doubt, Doubts},
-    threads::{Copy, PAIR},
+    threads::{PAIR, ThreadCopy},
 };
 use ptx_solver::{solve::Answer, term::Term};
 
@@ -50,7 +50,11 @@ pub fn is_published(doubts: &mut Doubts<'_, '_, '_>, holds: &[Term], accesses: [
 
 /// For each acquire before the second access: the conditions under which the acquire has observed a write other than a
 /// release after the first access.
-fn by_value(doubts: &mut Doubts<'_, '_, '_>, first: (usize, Copy), second: (usize, Copy)) -> Vec<Vec<Doubt>> {
+fn by_value(
+    doubts: &mut Doubts<'_, '_, '_>,
+    first: (usize, ThreadCopy),
+    second: (usize, ThreadCopy),
+) -> Vec<Vec<Doubt>> {
     let mut rows = Vec::new();
     for load in 0..doubts.threads.all.len() {
         if doubts.threads.questions.is_spent() {
@@ -76,8 +80,8 @@ fn by_value(doubts: &mut Doubts<'_, '_, '_>, first: (usize, Copy), second: (usiz
 fn by_chain(
     doubts: &mut Doubts<'_, '_, '_>,
     holds: &[Term],
-    first: (usize, Copy),
-    second: (usize, Copy),
+    first: (usize, ThreadCopy),
+    second: (usize, ThreadCopy),
 ) -> Vec<Vec<Doubt>> {
     let mut rows = Vec::new();
     for load in 0..doubts.threads.all.len() {
@@ -93,7 +97,7 @@ fn by_chain(
             let copies = vec![one, other];
             let [before, value] = [one, other].map(|copy| doubts.threads.of(loaded, copy));
             let done = [one, other].map(|copy| doubts.threads.does(load, copy));
-            let same = doubts.threads.meet((load, one), (load, other));
+            let same = doubts.threads.same_address((load, one), (load, other));
             let terms = &mut doubts.threads.questions.eval.terms;
             let more_seen = terms.less(false, before, value);
             let known: Vec<Term> = known.into_iter().chain(more).collect();
@@ -114,14 +118,19 @@ fn by_chain(
 
 /// Whether each thread that has observed a larger value than the first thread follows a release of the first thread's
 /// accesses. The proof is by induction over the observed value.
-fn grows(doubts: &mut Doubts<'_, '_, '_>, first: (usize, Copy), load: usize, (one, known): (Copy, &[Term])) -> bool {
+fn grows(
+    doubts: &mut Doubts<'_, '_, '_>,
+    first: (usize, ThreadCopy),
+    load: usize,
+    (one, known): (ThreadCopy, &[Term]),
+) -> bool {
     let Some(loaded) = doubts.threads.all[load].touch.loaded else { return false };
     let seen = doubts.threads.add();
     let mut holds = doubts.threads.holds(first.0, first.1);
     holds.extend(known);
     holds.extend(doubts.threads.holds(load, one));
     holds.extend(doubts.threads.holds(load, seen));
-    holds.push(doubts.threads.meet((load, one), (load, seen)));
+    holds.push(doubts.threads.same_address((load, one), (load, seen)));
     let [before, value] = [one, seen].map(|copy| doubts.threads.of(loaded, copy));
     holds.push(doubts.threads.questions.eval.terms.less(false, before, value));
     let row = doubts.writers((load, seen), &mut |own, writer| {
@@ -136,9 +145,9 @@ fn grows(doubts: &mut Doubts<'_, '_, '_>, first: (usize, Copy), load: usize, (on
 /// followed.
 fn link(
     doubts: &mut Doubts<'_, '_, '_>,
-    seen: (usize, Copy),
+    seen: (usize, ThreadCopy),
     [before, value]: [Term; 2],
-    (store, writer): (usize, Copy),
+    (store, writer): (usize, ThreadCopy),
 ) -> Term {
     let load = seen.0;
     let steps = [load, store].map(|at| doubts.threads.all[at].touch.step);
@@ -150,7 +159,7 @@ fn link(
         return doubts.threads.questions.eval.terms.truth(false);
     };
     let done = doubts.threads.does(load, writer);
-    let same = doubts.threads.meet((load, writer), seen);
+    let same = doubts.threads.same_address((load, writer), seen);
     let terms = &mut doubts.threads.questions.eval.terms;
     let all = [done, same, terms.less(false, before, own), terms.less(false, own, value)];
     terms.all(all)

@@ -9,11 +9,11 @@ use ptx_isa::{
 };
 
 use crate::{
-    address::{Base, Place},
+    address::{Base, PossibleAddress},
     assumption::Assumption,
     budget::ProofBudget,
     eval::Eval,
-    walked::Touch,
+    walked::AccessEvent,
 };
 use ptx_solver::{
     lemma,
@@ -22,14 +22,14 @@ use ptx_solver::{
 };
 
 /// An access of a walk, with its possible addresses and its instruction.
-pub struct Own {
-    pub touch: Touch,
-    pub places: Vec<Place>,
+pub struct LocatedAccess {
+    pub touch: AccessEvent,
+    pub places: Vec<PossibleAddress>,
     pub access: Access,
 }
 
 /// Addresses of two accesses that may be equal.
-pub struct Meeting {
+pub struct AddressPair {
     /// The conditions under which each access has its address.
     pub holds: [Vec<Term>; 2],
     /// Both addresses, or both offsets from a common base.
@@ -94,7 +94,7 @@ impl Questions<'_> {
     }
 
     /// The ways in which two accesses may access the same memory, by the bases of their addresses.
-    pub fn meetings(&mut self, one: &Own, other: &Own) -> Vec<Meeting> {
+    pub fn address_pairs(&mut self, one: &LocatedAccess, other: &LocatedAccess) -> Vec<AddressPair> {
         let spaces = [one, other].map(|own| space_of(self.eval.flat, own));
         // The space of an instruction takes precedence over the space of a base: a generic pointer may point to shared
         // memory.
@@ -121,7 +121,7 @@ impl Questions<'_> {
             let is_shared = !is_whole && self.is_of_cta(a.base);
             let owners = is_shared.then_some([a.owner, b.owner]);
             let addresses = if is_whole { [one.touch.address, other.touch.address] } else { [a.offset, b.offset] };
-            all.push(Meeting { holds: [a.holds.clone(), b.holds.clone()], addresses, owners });
+            all.push(AddressPair { holds: [a.holds.clone(), b.holds.clone()], addresses, owners });
         }
         all
     }
@@ -158,11 +158,11 @@ impl Questions<'_> {
 }
 
 /// The state space of an access, as far as it is known.
-pub fn space_of(flat: &Flat, own: &Own) -> Option<Space> {
+pub fn space_of(flat: &Flat, own: &LocatedAccess) -> Option<Space> {
     let of = |space: Space| if space.is_shared() { Space::Shared } else { space };
     let named = own.access.space.map(of);
     named.or_else(|| {
-        let of_base = |place: &Place| match place.base {
+        let of_base = |place: &PossibleAddress| match place.base {
             Base::Variable(symbol) => flat.symbols[symbol].variable.space.map(of),
             // A pointer that is passed to a kernel points to global memory.
             Base::Parameter(..) | Base::Environment => Some(Space::Global),
@@ -173,13 +173,13 @@ pub fn space_of(flat: &Flat, own: &Own) -> Option<Space> {
 }
 
 /// Whether an access is to shared memory, which only threads of one CTA or of one cluster can access.
-pub fn is_of_cta(flat: &Flat, own: &Own) -> bool {
+pub fn is_of_cta(flat: &Flat, own: &LocatedAccess) -> bool {
     space_of(flat, own) == Some(Space::Shared)
 }
 
 /// Whether an access is to memory that is zero when the kernel begins, unless the host writes a different value there.
 /// Variables with a nonzero initializer are excluded.
-pub fn may_begin_with_zero(flat: &Flat, own: &Own) -> bool {
+pub fn may_begin_with_zero(flat: &Flat, own: &LocatedAccess) -> bool {
     let is_zero = |initial: &Initial| matches!(initial, Initial::Number(0));
     own.places.iter().all(|place| match place.base {
         Base::Variable(symbol) => flat.symbols[symbol].variable.initial.iter().all(is_zero),

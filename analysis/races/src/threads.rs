@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 
 use crate::{
     paths::Paths,
-    question::{Own, Questions, is_of_cta},
+    question::{LocatedAccess, Questions, is_of_cta},
     walked::{Arrival, Target},
 };
 use ptx_solver::{
@@ -17,10 +17,10 @@ use ptx_solver::{
 };
 
 /// A thread of a question: a renamed copy of all terms.
-pub type Copy = usize;
+pub type ThreadCopy = usize;
 
 /// The two threads that may race.
-pub const PAIR: [Copy; 2] = [0, 1];
+pub const PAIR: [ThreadCopy; 2] = [0, 1];
 
 /// The accesses of a kernel, and copies of threads that perform them.
 pub struct Threads<'q, 'f> {
@@ -29,13 +29,13 @@ pub struct Threads<'q, 'f> {
     /// For each block, the headers of the loops that all threads of a CTA iterate together.
     pub shared: &'q [Vec<usize>],
     /// All accesses of a thread.
-    pub all: &'q [Own],
+    pub all: &'q [LocatedAccess],
     /// The arrivals of a thread at barriers.
     pub arrivals: &'q [Arrival],
     /// The narrowest scope that reaches all threads of a question.
     pub scope: Scope,
     /// The first thread of the CTA of each copy, at one of the arrivals.
-    firsts: FxHashMap<(Copy, usize), Copy>,
+    firsts: FxHashMap<(ThreadCopy, usize), ThreadCopy>,
     /// The renamed terms of each copy.
     renamed: Vec<FxHashMap<Term, Term>>,
 }
@@ -52,7 +52,7 @@ impl<'q, 'f> Threads<'q, 'f> {
         questions: &'q mut Questions<'f>,
         paths: Paths<'q>,
         shared: &'q [Vec<usize>],
-        all: &'q [Own],
+        all: &'q [LocatedAccess],
         arrivals: &'q [Arrival],
     ) -> Self {
         Self {
@@ -84,48 +84,48 @@ impl<'q, 'f> Threads<'q, 'f> {
     }
 
     /// Adds a thread.
-    pub fn add(&mut self) -> Copy {
+    pub fn add(&mut self) -> ThreadCopy {
         self.renamed.push(FxHashMap::default());
         self.renamed.len() - 1
     }
 
     /// A term of a thread.
-    pub fn of(&mut self, term: Term, copy: Copy) -> Term {
+    pub fn of(&mut self, term: Term, copy: ThreadCopy) -> Term {
         self.questions.eval.terms.of_thread(term, copy as u32 + 1, Shared::Grid, &mut self.renamed[copy])
     }
 
     /// Several terms of a thread.
-    pub fn all_of<'t>(&mut self, terms: impl IntoIterator<Item = &'t Term>, copy: Copy) -> Vec<Term> {
+    pub fn all_of<'t>(&mut self, terms: impl IntoIterator<Item = &'t Term>, copy: ThreadCopy) -> Vec<Term> {
         terms.into_iter().map(|term| self.of(*term, copy)).collect()
     }
 
     /// The conditions that hold of every thread.
-    pub fn sizes(&mut self, copy: Copy) -> Vec<Term> {
+    pub fn sizes(&mut self, copy: ThreadCopy) -> Vec<Term> {
         let all = self.questions.eval.holds();
         self.all_of(&all, copy)
     }
 
     /// The conditions on a thread that performs an access.
-    pub fn holds(&mut self, at: usize, copy: Copy) -> Vec<Term> {
+    pub fn holds(&mut self, at: usize, copy: ThreadCopy) -> Vec<Term> {
         let mut all = self.sizes(copy);
         all.extend(self.all_of(&self.all[at].touch.holds, copy));
         all
     }
 
     /// The condition that a thread performs an access.
-    pub fn does(&mut self, at: usize, copy: Copy) -> Term {
+    pub fn does(&mut self, at: usize, copy: ThreadCopy) -> Term {
         let all = self.all_of(&self.all[at].touch.holds, copy);
         self.questions.eval.terms.all(all)
     }
 
     /// The value that an access has read in a thread.
-    pub fn loaded(&mut self, at: usize, copy: Copy) -> Option<Term> {
+    pub fn loaded(&mut self, at: usize, copy: ThreadCopy) -> Option<Term> {
         let loaded = self.all[at].touch.loaded?;
         Some(self.of(loaded, copy))
     }
 
     /// The condition that two threads have the same index, such as `ctaid`.
-    pub fn same(&mut self, vector: SpecialVector, one: Copy, other: Copy) -> Term {
+    pub fn same(&mut self, vector: SpecialVector, one: ThreadCopy, other: ThreadCopy) -> Term {
         let mut all = self.questions.eval.terms.truth(true);
         for element in vector.elements() {
             let index = self.questions.eval.special(element);
@@ -137,13 +137,13 @@ impl<'q, 'f> Threads<'q, 'f> {
     }
 
     /// The condition that two copies are the same thread.
-    pub fn same_thread(&mut self, one: Copy, other: Copy) -> Term {
+    pub fn same_thread(&mut self, one: ThreadCopy, other: ThreadCopy) -> Term {
         let (cta, thread) = (self.same(SpecialVector::Ctaid, one, other), self.same(SpecialVector::Tid, one, other));
         self.questions.eval.terms.and(cta, thread)
     }
 
     /// The condition that two copies perform an access as the same thread, in the same iterations of all loops.
-    pub fn same_instance(&mut self, at: usize, one: Copy, other: Copy) -> Term {
+    pub fn same_instance(&mut self, at: usize, one: ThreadCopy, other: ThreadCopy) -> Term {
         let mut same = self.same_thread(one, other);
         for (_, round) in &self.all[at].touch.around {
             let [a, b] = [one, other].map(|copy| self.of(*round, copy));
@@ -154,7 +154,7 @@ impl<'q, 'f> Threads<'q, 'f> {
     }
 
     /// The condition that two accesses, each of a given thread, have the same address.
-    pub fn meet(&mut self, one: (usize, Copy), other: (usize, Copy)) -> Term {
+    pub fn same_address(&mut self, one: (usize, ThreadCopy), other: (usize, ThreadCopy)) -> Term {
         let [a, b] = [one, other].map(|(at, copy)| self.of(self.all[at].touch.address, copy));
         self.questions.eval.terms.equal(a, b)
     }
@@ -164,7 +164,7 @@ impl<'q, 'f> Threads<'q, 'f> {
         let pair = [one, other];
         let [a, b] = pair.map(|at| &self.all[at]);
         let bytes = [a.touch.bytes, b.touch.bytes];
-        self.questions.meetings(a, b).into_iter().all(|meeting| {
+        self.questions.address_pairs(a, b).into_iter().all(|meeting| {
             let copies = [self.add(), self.add()];
             let mut holds = Vec::new();
             for index in 0..2 {
@@ -241,7 +241,7 @@ impl<'q, 'f> Threads<'q, 'f> {
 
     /// The condition that a thread has performed an access, and that a later store releases it. The store is by the
     /// same thread, or by another thread of its CTA after a barrier.
-    pub fn released(&mut self, (one, copy): (usize, Copy), (store, other): (usize, Copy)) -> Term {
+    pub fn released(&mut self, (one, copy): (usize, ThreadCopy), (store, other): (usize, ThreadCopy)) -> Term {
         let mut all = self.questions.eval.terms.truth(false);
         if self.releases(self.step(one), store) {
             let thread = self.same_thread(copy, other);
@@ -262,7 +262,7 @@ impl<'q, 'f> Threads<'q, 'f> {
     }
 
     /// The condition that a barrier separates an access of one thread from a later access of another thread of the CTA.
-    pub fn behind_barrier(&mut self, one: (usize, Copy), other: (usize, Copy)) -> Term {
+    pub fn behind_barrier(&mut self, one: (usize, ThreadCopy), other: (usize, ThreadCopy)) -> Term {
         let cut = self.common(one.0, other.0);
         let steps = [one.0, other.0].map(|at| self.step(at));
         let is_together = steps.iter().all(|step| {
@@ -279,7 +279,7 @@ impl<'q, 'f> Threads<'q, 'f> {
     }
 
     /// Whether a barrier always separates an access of each thread of a CTA from a later access of every thread.
-    pub fn is_behind(&mut self, one: usize, other: usize) -> bool {
+    pub fn is_after_barrier(&mut self, one: usize, other: usize) -> bool {
         let behind = self.behind_barrier((one, PAIR[0]), (other, PAIR[1]));
         self.questions.eval.terms.value(behind) == Some(1)
     }
@@ -287,13 +287,18 @@ impl<'q, 'f> Threads<'q, 'f> {
     /// The threads whose load may precede an access, with the facts about each thread. A candidate is the same thread,
     /// or the first thread of its CTA if a barrier separates load and access. If `is_acquired`, an acquire must order
     /// the access, or the barrier, after the load.
-    pub fn holders(&mut self, load: usize, access: (usize, Copy), is_acquired: bool) -> Vec<(Copy, Vec<Term>)> {
+    pub fn holders(
+        &mut self,
+        load: usize,
+        access: (usize, ThreadCopy),
+        is_acquired: bool,
+    ) -> Vec<(ThreadCopy, Vec<Term>)> {
         let step = self.step(access.0);
         let mut all = Vec::new();
         if load != access.0 && self.precedes(load, access.0) && (!is_acquired || self.acquires(load, step)) {
             all.push((access.1, Vec::new()));
         }
-        if self.is_behind(load, access.0) && (!is_acquired || self.acquires_for_all(load)) {
+        if self.is_after_barrier(load, access.0) && (!is_acquired || self.acquires_for_all(load)) {
             all.extend(self.first_of_cta(load, access));
         }
         all
@@ -301,7 +306,7 @@ impl<'q, 'f> Threads<'q, 'f> {
 
     /// The condition that an access is more than `rounds` iterations of the common loops after another access, or in
     /// the same iteration if `is_last`.
-    fn after(&mut self, one: (usize, Copy), other: (usize, Copy), rounds: u64, is_last: bool) -> Term {
+    fn after(&mut self, one: (usize, ThreadCopy), other: (usize, ThreadCopy), rounds: u64, is_last: bool) -> Term {
         let common = self.common(one.0, other.0).len();
         let mut after = self.questions.eval.terms.truth(is_last);
         for depth in (0..common).rev() {
@@ -318,7 +323,11 @@ impl<'q, 'f> Threads<'q, 'f> {
 
     /// The facts about the first thread of another thread's CTA once the other thread has passed a barrier that both
     /// pass: the first thread has performed the load before the barrier.
-    pub fn first_of_cta(&mut self, load: usize, (behind, copy): (usize, Copy)) -> Option<(Copy, Vec<Term>)> {
+    pub fn first_of_cta(
+        &mut self,
+        load: usize,
+        (behind, copy): (usize, ThreadCopy),
+    ) -> Option<(ThreadCopy, Vec<Term>)> {
         let (from, to) = (self.step(load), self.step(behind));
         let is_between = |block: usize| {
             let barrier = self.paths.barriers().find(|(own, _)| *own == block).map(|(_, step)| step);

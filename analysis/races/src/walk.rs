@@ -18,7 +18,7 @@ use crate::{
     graph::{Block, End, Order},
     named::id,
     state::{Slot, State},
-    walked::{Arrival, Meeting, Open, Rounds, Target, Together, Touch, Walked},
+    walked::{AccessEvent, Arrival, BarrierArrival, Open, Rounds, Target, Together, Walked},
 };
 use ptx_solver::term::{LeafName, Shared, Term};
 
@@ -363,7 +363,7 @@ impl<'w, 'f> Walk<'w, 'f> {
             Action::Access(access) => self.access(node, at, state, guard, access),
             Action::Barrier(barrier) => {
                 if !barrier.warp {
-                    self.meet(at, state, guard, barrier);
+                    self.arrive_at_barrier(at, state, guard, barrier);
                 }
                 self.barrier(node, at, state, barrier, count)
             }
@@ -426,11 +426,11 @@ impl<'w, 'f> Walk<'w, 'f> {
     }
 
     /// Arrives at a barrier of the CTA.
-    fn meet(&mut self, at: usize, state: &mut State, guard: Option<Term>, barrier: &Barrier) {
+    fn arrive_at_barrier(&mut self, at: usize, state: &mut State, guard: Option<Term>, barrier: &Barrier) {
         if self.records {
             let mut holds = state.holds.clone();
             holds.extend(guard);
-            self.walked.meetings.push(Meeting { step: at, holds, arrivals: state.arrivals() });
+            self.walked.barrier_arrivals.push(BarrierArrival { step: at, holds, arrivals: state.arrivals() });
         }
         let Some(slot) = self.known.counted(barrier) else { return };
         let terms = &mut self.eval.terms;
@@ -609,7 +609,17 @@ impl<'w, 'f> Walk<'w, 'f> {
             holds.extend(guard);
             let (Values { stored, loaded, expected }, around) = (values, self.rounds.clone());
             let arrivals = state.arrivals();
-            self.walked.touches.push(Touch { step, holds, address, bytes, stored, loaded, expected, around, arrivals });
+            self.walked.touches.push(AccessEvent {
+                step,
+                holds,
+                address,
+                bytes,
+                stored,
+                loaded,
+                expected,
+                around,
+                arrivals,
+            });
         }
     }
 

@@ -6,7 +6,7 @@ use ptx_solver::term::Term;
 
 /// An access of one thread.
 #[derive(Clone, Debug)]
-pub struct Touch {
+pub struct AccessEvent {
     /// The step of the access.
     pub step: usize,
     /// The conditions under which the access happens, each of one bit.
@@ -40,7 +40,7 @@ pub struct Arrival {
 
 /// The arrival of a thread at a barrier that need not be for all threads of the CTA.
 #[derive(Clone, Debug)]
-pub struct Meeting {
+pub struct BarrierArrival {
     /// The step of the barrier.
     pub step: usize,
     /// The conditions under which the thread arrives.
@@ -76,11 +76,11 @@ pub type Open = (InstPlace, String);
 #[derive(Debug, Default)]
 pub struct Walked {
     /// The accesses of memory that other threads may access, too.
-    pub touches: Vec<Touch>,
+    pub touches: Vec<AccessEvent>,
     /// The arrivals of the thread at barriers and at its end.
     pub arrivals: Vec<Arrival>,
     /// The arrivals at CTA barriers at which the walk does not end.
-    pub meetings: Vec<Meeting>,
+    pub barrier_arrivals: Vec<BarrierArrival>,
     /// The arrivals at instructions that synchronize several lanes of a warp.
     pub together: Vec<Together>,
     /// Whether the thread reads a texture.

@@ -1,7 +1,7 @@
 //! Third-party kernels that are labelled racy, divergent or free. The project does not contain them; without their
 //! archive the test is skipped. By default a part of them is proved;
 //! `RACES=all cargo test -p ptx-races --test labelled -- --nocapture` checks all of them, with executions, and prints
-//! the table of docs/races.md. `RACES=O0` does the same with the code that was compiled without optimization.
+//! the table of docs/evidence/races-labelled.md. `RACES=O0` does the same with the code that was compiled without optimization.
 
 use std::{
     collections::BTreeMap,

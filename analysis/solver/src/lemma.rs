@@ -121,10 +121,10 @@ impl Products {
                 match terms.node(index) {
                     Node::Sum(constant, _) if *constant == ones(bits) => {
                         let index = terms.sum(1, &[(1, index)], bits);
-                        let product = self.known(terms, index, size);
+                        let product = self.product_term(terms, index, size);
                         Some(terms.sub(product, size))
                     }
-                    _ => Some(self.known(terms, index, size)),
+                    _ => Some(self.product_term(terms, index, size)),
                 }
             }
         }
@@ -157,14 +157,14 @@ impl Products {
         }
         let (at, other, rows, index, size, factor) = found?;
         let index = terms.sum(rows, &[(1, done[&index])], bits);
-        let product = self.known(terms, index, done[&size]);
+        let product = self.product_term(terms, index, done[&size]);
         let rest = parts.iter().enumerate().filter(|(own, _)| *own != at && *own != other);
         let rest = rest.map(|(_, (factor, of))| (*factor, done[of]));
         let parts: Vec<(u64, Term)> = rest.chain([(factor, product)]).collect();
         Some(terms.sum(constant, &parts, bits))
     }
 
-    fn known(&mut self, terms: &mut Terms, index: Term, size: Term) -> Term {
+    fn product_term(&mut self, terms: &mut Terms, index: Term, size: Term) -> Term {
         if let Some(known) = self.0.iter().find(|known| known.index == index && known.size == size) {
             return known.product;
         }

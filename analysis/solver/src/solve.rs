@@ -93,12 +93,12 @@ impl Bits<'_, '_> {
         if holds { self.truth } else { !self.truth }
     }
 
-    fn known(&self, lit: Lit) -> Option<bool> {
+    fn constant_truth(&self, lit: Lit) -> Option<bool> {
         (lit.var() == self.truth.var()).then_some(lit == self.truth)
     }
 
     fn and(&mut self, a: Lit, b: Lit) -> Lit {
-        match (self.known(a), self.known(b)) {
+        match (self.constant_truth(a), self.constant_truth(b)) {
             (Some(false), _) | (_, Some(false)) => return !self.truth,
             (Some(true), _) => return b,
             (_, Some(true)) => return a,
@@ -118,7 +118,7 @@ impl Bits<'_, '_> {
     }
 
     fn xor(&mut self, a: Lit, b: Lit) -> Lit {
-        match (self.known(a), self.known(b)) {
+        match (self.constant_truth(a), self.constant_truth(b)) {
             (Some(x), _) => return if x { !b } else { b },
             (_, Some(y)) => return if y { !a } else { a },
             _ if a == b => return !self.truth,
@@ -134,7 +134,7 @@ impl Bits<'_, '_> {
     }
 
     fn choose(&mut self, condition: Lit, a: Lit, b: Lit) -> Lit {
-        match self.known(condition) {
+        match self.constant_truth(condition) {
             Some(true) => return a,
             Some(false) => return b,
             None if a == b => return a,
@@ -158,7 +158,7 @@ impl Bits<'_, '_> {
     /// The sum of three bits, and the carry. Redundant clauses between sum and carry help the solver (Eén and
     /// Sörensson, 2006).
     fn full(&mut self, a: Lit, b: Lit, c: Lit) -> (Lit, Lit) {
-        let is_simple = [a, b, c].iter().any(|lit| self.known(*lit).is_some())
+        let is_simple = [a, b, c].iter().any(|lit| self.constant_truth(*lit).is_some())
             || [(a, b), (a, c), (b, c)].iter().any(|(x, y)| x.var() == y.var());
         if is_simple {
             let either = self.xor(a, b);
@@ -219,7 +219,7 @@ impl Bits<'_, '_> {
     fn product(&mut self, a: &[Lit], b: &[Lit]) -> Vec<Lit> {
         let mut sum = self.number(0, a.len() as u32);
         for (bit, by) in b.iter().enumerate() {
-            if self.known(*by) == Some(false) {
+            if self.constant_truth(*by) == Some(false) {
                 continue;
             }
             let part: Vec<Lit> = self.shifted(a, bit).into_iter().map(|lit| self.and(lit, *by)).collect();

@@ -7,7 +7,7 @@ mod code;
 pub mod data;
 pub mod generated;
 mod operations;
-pub mod others;
+pub mod other_compilers;
 mod overview;
 mod rows;
 mod section;

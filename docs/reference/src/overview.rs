@@ -146,8 +146,7 @@ pub fn operations_by_family() -> String {
     lines.join("\n") + "\n"
 }
 
-/// The instruction of an operation, or the instruction that its loop repeats, without its type; `none` if there is no
-/// code.
+/// The instruction of an operation, or the instruction that its loop repeats, without its type; `none` without code.
 fn how(operation: Operation, target: &Target) -> String {
     let op = AtomicOp { operation, ordering: Ordering::Relaxed, scope: SyncScope::Threads(Scope::Gpu) };
     let Lowered { code: Ok(Code { access, .. }), .. } = lowered(&op, Strategy::Recommended, target) else {

@@ -13,7 +13,7 @@ use strum::IntoEnumIterator;
 use crate::{
     code::{Code, Lowered, lowered, standing_for},
     operations::name,
-    others,
+    other_compilers,
     rows::{Column, Coordinates, Grid, Row, by_place, places, places_of, rows},
     targets::{target_names, targets},
 };
@@ -76,7 +76,7 @@ pub fn section(operation: Operation) -> Section {
                 (true, false) => format!("{names}, in local memory"),
             };
             let explorer = if is_local { String::new() } else { explorer(&operation, orderings[0]) };
-            let others = others::table(&operation, &orderings, &spaces);
+            let others = other_compilers::table(&operation, &orderings, &spaces);
             Table { orderings, spaces: spaces.clone(), head, abi, own, others, explorer }
         }));
     }

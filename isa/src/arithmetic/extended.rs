@@ -138,7 +138,7 @@ impl Extended {
                 alu(AluOp::Prmt, Type::B32, &[*a, *b, mode.picks()[(c & 3) as usize].into()])?
             }
             (Self::Dot { a, b, pair }, [x, y, sum]) => dot(a, b, pair, [*x, *y, *sum]),
-            (Self::Fns, [word, base, offset]) => found(*word as u32, *base as u32, *offset as i32).into(),
+            (Self::Fns, [word, base, offset]) => find_nth_set(*word as u32, *base as u32, *offset as i32).into(),
             _ => return None,
         };
         Some(([result, 0], None))
@@ -206,7 +206,7 @@ fn dot(a: bool, b: bool, pair: Option<u32>, [x, y, sum]: [u128; 3]) -> u128 {
 }
 
 /// `fns`, as in the manual's pseudocode.
-fn found(word: u32, base: u32, offset: i32) -> u32 {
+fn find_nth_set(word: u32, base: u32, offset: i32) -> u32 {
     let is_set = |at: u32| at < 32 && word >> at & 1 == 1;
     let found = match offset {
         0 => Some(base).filter(|at| is_set(*at)),

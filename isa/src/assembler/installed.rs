@@ -68,9 +68,9 @@ impl Assembler {
     /// If the program does not run, or is not a ptxas.
     pub fn of(program: impl Into<PathBuf>) -> Result<Self, Error> {
         let program = program.into();
-        let release = said(&program, |command| command.arg("--version"))?;
+        let release = read_output(&program, |command| command.arg("--version"))?;
         let release = release_of(&release).ok_or_else(|| Error::Unknown(program.clone(), "its release"))?;
-        let gpus = gpus_of(&said(&program, |command| command.arg("--help"))?);
+        let gpus = gpus_of(&read_output(&program, |command| command.arg("--help"))?);
         if gpus.is_empty() {
             return Err(Error::Unknown(program, "its GPUs"));
         }
@@ -80,7 +80,7 @@ impl Assembler {
         std::fs::write(&path, ".version 99.9\n.target sm_90\n")
             .map_err(|reason| Error::Run { program: program.clone(), reason })?;
         let newest = gpus.last().cloned().unwrap_or_default();
-        let asked = said(&program, |command| {
+        let asked = read_output(&program, |command| {
             command.args(["-arch", &newest, "-c", "-o"]).arg(folder.path().join("out.cubin")).arg(&path)
         })?;
         let ptx = ptx_of(&asked).ok_or_else(|| Error::Unknown(program.clone(), "its version of PTX"))?;
@@ -90,7 +90,7 @@ impl Assembler {
     /// Every installed assembler: the programs listed in the environment variable [`VARIABLE`], or else one program of
     /// each release in [`PLACES`](crate::assembler::PLACES). Older releases come first. A file that is not a ptxas is
     /// left out.
-    pub fn found() -> &'static [Self] {
+    pub fn find_installed() -> &'static [Self] {
         static FOUND: LazyLock<Vec<Assembler>> = LazyLock::new(|| {
             let programs = match env::var_os(VARIABLE) {
                 Some(named) => env::split_paths(&named).filter(|path| !path.as_os_str().is_empty()).collect(),
@@ -166,7 +166,7 @@ impl Assembler {
 }
 
 /// The output of a program, whether it fails or not.
-fn said(program: &Path, arguments: impl Fn(&mut Command) -> &mut Command) -> Result<String, Error> {
+fn read_output(program: &Path, arguments: impl Fn(&mut Command) -> &mut Command) -> Result<String, Error> {
     let mut command = Command::new(program);
     let done = arguments(&mut command).stdin(Stdio::null()).output();
     Ok(text(&done.map_err(|reason| Error::Run { program: program.to_owned(), reason })?))
@@ -197,7 +197,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_ptxas_says() {
+    fn messages_of_ptxas() {
         let version =
             "ptxas: NVIDIA (R) Ptx optimizing assembler\nCuda compilation tools, release 12.9, V12.9.86\nBuild\n";
         assert_eq!(release_of(version), Some((12, 9)));
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_ptxas_is_an_error() {
+    fn a_program_that_is_not_ptxas_is_an_error() {
         let check = |program: &str, words: &str| {
             let error = Assembler::of(program).expect_err(program).to_string();
             assert!(error.contains(words), "{error}");

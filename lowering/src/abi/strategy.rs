@@ -178,7 +178,7 @@ mod tests {
 
     /// The target of `check` has no one-sided fences; only `auto` depends on the carrier of the ordering.
     #[test]
-    fn auto_splits_what_a_leader_would_order() {
+    fn auto_splits_operations_that_a_leader_would_order() {
         let target = Target::new("sm_90".parse().expect("sm_90"), "ptx86".parse().ok()).expect("sm_90");
         for strategy in Strategy::iter() {
             let choose = |carrier| Strategies::from(strategy).choose(RowKind::Rmw, Ordering::AcqRel, carrier, &target);

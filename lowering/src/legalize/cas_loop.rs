@@ -96,7 +96,7 @@ mod tests {
 
     /// If PTX has the operation natively, a loop computes the same value.
     #[test]
-    fn a_loop_computes_what_the_native_operation_does() {
+    fn a_loop_computes_the_result_of_the_native_operation() {
         let values =
             [0, 1, 2, 7, 0x3F80_0000, 0x7FFF_FFFF, 0x8000_0000, 0xFFFF_FFFF, 0x3FF0 << 48, i64::MAX as u64, 1 << 63];
         let steps = [Step::Atom(AtomSem::Relaxed)];

@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_measured_is_none() {
+    fn unmeasured_cells_are_empty() {
         check("ld.relaxed.gpu.const.b32 %d, [%a];", Family::Sm90, None);
         check("atom.relaxed.gpu.global.add.noftz.f32 %d, [%a], %b;", Family::Sm100a, None);
         check("atom.relaxed.gpu.global.add.u32 %d, [%a], %b;", Family::Sm50, None);

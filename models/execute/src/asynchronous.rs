@@ -19,10 +19,10 @@ mod wgmma;
 
 use ptx_isa::{Family, Role, Space};
 
-use crate::in_flight::{Begun, Chain, Key, Line, ROUNDS, TRIAL_ROUNDS, What, resolve};
+use crate::in_flight::{Begun, Chain, Effect, Key, Line, ROUNDS, TRIAL_ROUNDS, resolve};
 use crate::{
     access::Lane,
-    clock::{Agent, Clock, Epoch, INDEX_BITS, Meeting},
+    clock::{Agent, Clock, Epoch, INDEX_BITS, JoinedPasts},
     code::{Given, Operation, Source},
     machine::{Cta, Machine},
     memory::Region,
@@ -44,11 +44,11 @@ impl Machine<'_> {
     }
 
     fn finish_operation(&mut self, cta: &mut Cta, op: Begun) {
-        match op.what {
-            What::Move(ref of) => self.finish_move(cta, &op, of),
-            What::Tensor(ref of) => self.finish_tensor(cta, of),
-            What::Commit(ref keys, agent, epoch) => self.finish_commit(cta, &op, keys, agent, epoch),
-            What::Cancel(ref places) => self.finish_cancel(cta, &op, places),
+        match op.effect {
+            Effect::Move(ref of) => self.finish_move(cta, &op, of),
+            Effect::Tensor(ref of) => self.finish_tensor(cta, of),
+            Effect::Commit(ref keys, agent, epoch) => self.finish_commit(cta, &op, keys, agent, epoch),
+            Effect::Cancel(ref places) => self.finish_cancel(cta, &op, places),
         }
     }
 
@@ -145,15 +145,15 @@ impl Machine<'_> {
 
     /// The clock of an operation that lanes start together.
     fn joined(&self, cta: &Cta, warp: &Warp, lanes: Lanes) -> Clock {
-        let mut meeting = Meeting::default();
-        Self::threads(warp, lanes).for_each(|(_, thread)| meeting.join(&cta.order[thread as usize].clock));
-        Clock::of(meeting.past())
+        let mut joined = JoinedPasts::default();
+        Self::threads(warp, lanes).for_each(|(_, thread)| joined.join(&cta.order[thread as usize].clock));
+        Clock::of(joined.past())
     }
 
     /// Puts an operation in flight.
-    fn launch_operation(&mut self, cta: &mut Cta, at: Lane, line: Option<Line>, what: What) {
+    fn launch_operation(&mut self, cta: &mut Cta, at: Lane, line: Option<Line>, effect: Effect) {
         let start = self.start_clock(cta, at.thread);
-        let op = Begun { cta: cta.index, thread: at.thread, pc: at.pc, start, line, what };
+        let op = Begun { cta: cta.index, thread: at.thread, pc: at.pc, start, line, effect };
         self.in_flight.queue.push_back(op);
     }
 

@@ -133,7 +133,7 @@ impl Machine<'_> {
                 round.iter().find(|(_, other)| *other != pc).map(|&(others, at)| (warp, lanes, pc, others, at))
             });
             if let Some((w, lanes, pc, others, at)) = apart {
-                let who = crate::fault::Who { cta: cta.index, thread: thread(w, others) };
+                let who = crate::fault::ThreadId { cta: cta.index, thread: thread(w, others) };
                 let message = format!("threads of one warp arrive at barrier {id} by different instructions");
                 let help = Some(Remedy::SameBarrier);
                 self.find(cta, FaultKind::DivergentBarrier, thread(w, lanes), pc, Some((at, who)), None, message, help);

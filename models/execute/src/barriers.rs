@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use ptx_isa::Reduction;
 
 use crate::{
-    clock::Meeting,
+    clock::JoinedPasts,
     code::{Pc, Reg},
     warp::Lanes,
 };
@@ -17,7 +17,7 @@ pub struct Barrier {
     pub arrived: Vec<(usize, Lanes, Pc)>,
     /// The number of threads for which it waits, if the instruction gives it.
     pub threads: Option<u32>,
-    pub past: Meeting,
+    pub past: JoinedPasts,
     /// The reduction of the predicates so far, and its destinations: the warp, lanes, base and register.
     pub holds: u32,
     pub results: Vec<(usize, Lanes, u32, Reg, Reduction)>,

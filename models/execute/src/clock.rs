@@ -373,13 +373,13 @@ impl Clock {
 
 /// The joined pasts of many clocks.
 #[derive(Clone, Debug, Default)]
-pub struct Meeting {
+pub struct JoinedPasts {
     past: Past,
     /// The past that was joined last. Threads often share their pasts.
     last: Option<Past>,
 }
 
-impl Meeting {
+impl JoinedPasts {
     /// Adds a clock.
     pub fn join(&mut self, clock: &Clock) {
         let is_last = |last: &Past| last.is_shared_with(&clock.past);

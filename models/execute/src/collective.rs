@@ -12,7 +12,7 @@ use ptx_isa::{
 
 use crate::{
     access::low_bits,
-    clock::Meeting,
+    clock::JoinedPasts,
     code::{Collective, Column, LANES, Reg, Source},
     exec::position,
     machine::{Cta, Machine},
@@ -31,10 +31,10 @@ impl Machine<'_> {
         mask: Option<Source>,
         results: &[Option<Reg>],
     ) {
-        let Some(group) = self.meet(cta, warp, index, mask, matches!(of, Collective::Barrier)) else { return };
+        let Some(group) = self.arrived_group(cta, warp, index, mask, matches!(of, Collective::Barrier)) else { return };
         let (lanes, base) = (group.lanes, group.base);
         match of {
-            Collective::Barrier => self.meet_lanes(cta, warp, lanes),
+            Collective::Barrier => self.synchronize_lanes(cta, warp, lanes),
             Collective::Of(Vote(how), [source, ..]) => {
                 let mut column = [0; LANES];
                 self.column(cta, warp, base, *source, &mut column);
@@ -116,7 +116,7 @@ impl Machine<'_> {
 
     /// The group that executes a collective instruction now, if all lanes of the mask have arrived. Without a mask it
     /// is the lanes of the group.
-    pub fn meet(
+    pub fn arrived_group(
         &mut self,
         cta: &mut Cta,
         warp: &mut Warp,
@@ -136,7 +136,7 @@ impl Machine<'_> {
             // Lanes with another mask execute the instruction separately.
             warp.split(index, lanes, group.pc, Wait::Ready);
             let at = position(warp, first);
-            return self.meet(cta, warp, at, Some(mask), is_barrier);
+            return self.arrived_group(cta, warp, at, Some(mask), is_barrier);
         }
         if let Some(lane) = each(lanes).find(|lane| own >> lane & 1 == 0) {
             let thread = warp.first + lane as u32;
@@ -148,7 +148,7 @@ impl Machine<'_> {
         if wanted & !lanes == 0 || lanes & !warp.gathered == 0 {
             warp.gathered &= !lanes;
             if self.options.lenient {
-                self.meet_lanes(cta, warp, group.lanes);
+                self.synchronize_lanes(cta, warp, group.lanes);
             }
             return Some(group);
         }
@@ -176,25 +176,25 @@ impl Machine<'_> {
                 other.pc += u32::from(is_barrier);
             }
             match is_barrier {
-                true => self.meet_lanes(cta, warp, there),
+                true => self.synchronize_lanes(cta, warp, there),
                 false => warp.gathered |= there,
             }
         }
     }
 
     /// Orders the earlier events of each of the lanes before the later events of all of them.
-    fn meet_lanes(&mut self, cta: &mut Cta, warp: &Warp, lanes: Lanes) {
+    fn synchronize_lanes(&mut self, cta: &mut Cta, warp: &Warp, lanes: Lanes) {
         if !self.options.races {
             return;
         }
-        let mut meeting = Meeting::default();
+        let mut joined = JoinedPasts::default();
         let first = warp.first as usize;
         for lane in each(lanes) {
             let clock = &mut cta.order[first + lane].clock;
-            meeting.join(clock);
+            joined.join(clock);
             clock.advance();
         }
-        let past = meeting.past();
+        let past = joined.past();
         each(lanes).for_each(|lane| cta.order[first + lane].clock.become_(&past));
     }
 }

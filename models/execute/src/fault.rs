@@ -1,6 +1,6 @@
 //! The collection of findings, which reports each pair of sites once.
 
-use ptx_isa::{Dim3, own};
+use ptx_isa::{Dim3, innermost_in_file};
 use rustc_hash::FxHashMap;
 
 use crate::{
@@ -10,7 +10,7 @@ use crate::{
 
 /// A thread of a grid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Who {
+pub struct ThreadId {
     /// The CTA's number.
     pub cta: u32,
     /// The index in the CTA.
@@ -58,11 +58,11 @@ pub fn place(index: u32, sizes: Dim3) -> Dim3 {
 }
 
 /// The site of an instruction of a thread.
-pub fn site(program: &Program, pc: Pc, who: Who, block: Dim3, cta: Dim3) -> Site {
+pub fn site(program: &Program, pc: Pc, who: ThreadId, block: Dim3, cta: Dim3) -> Site {
     let step = program.steps.get(pc as usize);
     let at = step.map(|step| step.at).unwrap_or_default();
     let kind = step.map_or(SiteKind::Other, |step| step.kind);
-    let source = own(program.places.around(at.line)).cloned();
+    let source = innermost_in_file(program.places.around(at.line)).cloned();
     let instruction = program.mnemonics.get(&at).cloned().unwrap_or_default();
     Site { at, source, kind, instruction, thread: place(who.thread, block), cta }
 }

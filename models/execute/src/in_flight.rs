@@ -238,11 +238,11 @@ pub struct Begun {
     /// The clock at its start.
     pub start: Clock,
     pub line: Option<Line>,
-    pub what: What,
+    pub effect: Effect,
 }
 
 /// The effect of an operation.
-pub enum What {
+pub enum Effect {
     /// A copy or a reduction of bytes.
     Move(Box<Move>),
     /// A product of the tensor cores, or a copy to or shift of tensor memory.

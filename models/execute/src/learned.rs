@@ -13,7 +13,7 @@ pub struct Learned {
     /// By step, whether it was executed.
     pub covered: Vec<bool>,
     /// The events of mbarriers, in their order.
-    pub told: Vec<Told>,
+    pub mbarrier_events: Vec<MbarrierEvent>,
     /// The missing tensor maps: the place, and the number of dimensions.
     pub maps: Vec<(Region, usize)>,
     /// Places in shared memory from which copies to a tensor read, each with the place of the tensor map.
@@ -28,7 +28,7 @@ pub struct Learned {
 
 /// An event of an mbarrier.
 #[derive(Clone, Copy, Debug)]
-pub enum Told {
+pub enum MbarrierEvent {
     /// The mbarrier expects this number of bytes.
     Expects(Key, u64),
     /// A copy of `bytes` bytes has begun, to a place in shared memory, through a tensor map if it copies a tensor.
@@ -48,9 +48,9 @@ impl Learned {
     }
 
     /// Records an event of an mbarrier.
-    pub fn tell(&mut self, told: Told) {
-        if self.told.len() < EVENTS {
-            self.told.push(told);
+    pub fn record_event(&mut self, event: MbarrierEvent) {
+        if self.mbarrier_events.len() < EVENTS {
+            self.mbarrier_events.push(event);
         }
     }
 

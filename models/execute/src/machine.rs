@@ -7,10 +7,10 @@ use rustc_hash::FxHashMap;
 
 use crate::{
     barriers::Barriers,
-    clock::{Agent, Clock, INDEX_BITS, Meeting, Past, cta_of, index_of},
+    clock::{Agent, Clock, INDEX_BITS, JoinedPasts, Past, cta_of, index_of},
     code::{Op, Pc, Program},
     earlier::{Earlier, Grid},
-    fault::{Faults, Who, site},
+    fault::{Faults, ThreadId, site},
     history::History,
     in_flight::{Async, InFlight, Mbarrier},
     launch::{Launch, Options, Progress, Schedule},
@@ -70,7 +70,7 @@ fn arrives(wait: Wait) -> bool {
 pub struct Cluster {
     /// The number of threads that have arrived in this phase, and the joined pasts of their clocks.
     pub arrived: u32,
-    pub past: crate::clock::Meeting,
+    pub past: crate::clock::JoinedPasts,
     /// The number of completed phases of the barrier, and by phase, the past of the threads that arrived in it.
     pub phase: u32,
     pub done: Vec<crate::clock::Past>,
@@ -99,7 +99,7 @@ pub struct Machine<'r> {
     /// grids.
     earlier: Vec<Grid>,
     pub grid: Grid,
-    seen: Meeting,
+    seen: JoinedPasts,
     /// The past that `griddepcontrol.wait` acquires.
     pub end: Past,
     pub ctas: Vec<Option<Box<Cta>>>,
@@ -134,7 +134,7 @@ pub struct Machine<'r> {
     /// The CTAs that `clusterlaunchcontrol` has taken.
     pub cancelled: u32,
     /// The number of allocations that the kernel has made.
-    pub heap: u32,
+    pub allocation_count: u32,
     /// The address of the workspace in which a cooperative grid synchronizes.
     pub workspace: u64,
     /// Whether this is a trial run, which executes only the first instructions.
@@ -190,7 +190,7 @@ impl<'r> Machine<'r> {
             global,
             parameters,
             earlier,
-            seen: Meeting::default(),
+            seen: JoinedPasts::default(),
             end,
             ctas: (0..total).map(|_| None).collect(),
             clusters: FxHashMap::default(),
@@ -214,7 +214,7 @@ impl<'r> Machine<'r> {
             races: Races::new(),
             owners,
             cancelled: 0,
-            heap: 0,
+            allocation_count: 0,
             workspace: 0,
             is_trial: false,
             is_stale: options.stale && options.races && threads <= MOST_STALE,
@@ -466,7 +466,7 @@ impl<'r> Machine<'r> {
                 cta.order.iter().for_each(|thread| self.seen.join(&thread.clock));
             }
             self.running.retain(|other| *other != index);
-            self.admit_behind();
+            self.admit_if_few_run();
         }
         // Other CTAs of the cluster may still use its shared memory.
         if !is_over || self.cluster > 1 {
@@ -481,7 +481,7 @@ impl<'r> Machine<'r> {
         }
     }
 
-    fn admit_behind(&mut self) {
+    fn admit_if_few_run(&mut self) {
         let warps = self.warps_of_cta() as usize;
         if self.running.len() * warps < RESIDENT / 2 && self.running.len() < 32 {
             self.admit();
@@ -589,7 +589,7 @@ impl<'r> Machine<'r> {
         kind: FaultKind,
         thread: u32,
         pc: Pc,
-        other: Option<(Pc, Who)>,
+        other: Option<(Pc, ThreadId)>,
         place: Option<String>,
         message: String,
         help: Option<Remedy>,
@@ -605,7 +605,7 @@ impl<'r> Machine<'r> {
         kind: FaultKind,
         thread: u32,
         pc: Pc,
-        other: Option<(Pc, Who)>,
+        other: Option<(Pc, ThreadId)>,
         place: Option<String>,
         message: String,
         help: Option<Remedy>,
@@ -615,7 +615,7 @@ impl<'r> Machine<'r> {
         if !self.findings.wants(kind, pc, second, self.options.findings) {
             return;
         }
-        let who = Who { cta: cta.index, thread };
+        let who = ThreadId { cta: cta.index, thread };
         let finding = Fault {
             kind,
             site: site(self.program, pc, who, self.launch.size.block, cta.id),
@@ -629,10 +629,10 @@ impl<'r> Machine<'r> {
     }
 
     /// The CTA and the thread that performed an access.
-    pub fn who(&self, agent: Agent) -> Who {
+    pub fn thread_id(&self, agent: Agent) -> ThreadId {
         let thread = index_of(agent) as u32;
         let thread = self.owners.get(&agent).copied().unwrap_or(thread);
-        Who { cta: cta_of(agent), thread }
+        ThreadId { cta: cta_of(agent), thread }
     }
 
     /// Whether another race of these two instructions is wanted.
@@ -685,7 +685,7 @@ impl<'r> Machine<'r> {
         let other = self.site_of(earlier);
         let finding = Fault {
             kind,
-            site: site(self.program, pc, Who { cta: cta.index, thread }, self.launch.size.block, cta.id),
+            site: site(self.program, pc, ThreadId { cta: cta.index, thread }, self.launch.size.block, cta.id),
             other,
             place: Some(place),
             message,
@@ -705,7 +705,7 @@ impl<'r> Machine<'r> {
     /// The site of an access, which may belong to an earlier grid.
     fn site_of(&self, access: Record) -> Option<Site> {
         let grid = self.earlier_grid(access.agent).map_or(&self.grid, |(_, grid)| grid);
-        let (who, pc) = (self.who(access.agent), access.info.step());
+        let (who, pc) = (self.thread_id(access.agent), access.info.step());
         let program = self.programs.get(&grid.launch.kernel)?;
         Some(site(program, pc, who, grid.launch.size.block, grid.place(who.cta)))
     }

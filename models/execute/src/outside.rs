@@ -34,8 +34,8 @@ impl Machine<'_> {
                 for lane in each(group.lanes) {
                     let bytes = self.argument(cta, warp, group.base, lane, of, 0);
                     let address = if bytes <= 1 << 28 {
-                        self.heap += 1;
-                        let name = format!("allocation {}", self.heap);
+                        self.allocation_count += 1;
+                        let name = format!("allocation {}", self.allocation_count);
                         let bound = Self::bound(self.launch.threads());
                         let piece = self.global.allocate(&name, Contents::Uninitialized(bytes), 0, bound);
                         Global::address(piece)
@@ -138,14 +138,14 @@ impl Machine<'_> {
             let value = self.peek(cta, warp, lane, at, size).map_or(0, |bytes| number(&bytes) as u64);
             at += size;
             let string = if conversion == 's' { self.string(cta, warp, lane, value) } else { String::new() };
-            text.push_str(&shown(&spec, conversion, value, is_long, &string));
+            text.push_str(&format_c_value(&spec, conversion, value, is_long, &string));
         }
         text
     }
 }
 
 /// A value as C prints it, by its flags, width, precision and conversion.
-fn shown(spec: &str, conversion: char, value: u64, is_long: bool, string: &str) -> String {
+fn format_c_value(spec: &str, conversion: char, value: u64, is_long: bool, string: &str) -> String {
     let flags: String = spec.chars().take_while(|letter| "-+ #0".contains(*letter)).collect();
     let mut numbers = spec[flags.len()..].trim_end_matches(['h', 'l', 'L', 'z', 'j', 't']).split('.');
     let width: usize = numbers.next().and_then(|width| width.parse().ok()).unwrap_or(0).min(4096);

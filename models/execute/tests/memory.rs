@@ -1,6 +1,6 @@
 //! The memory that the machine uses for each accessed byte of a kernel, with and without race detection.
 //!
-//! `cargo test --release -p ptx-execute --test memory` prints the table of `docs/cost.md`; in a debug build the buffers
+//! `cargo test --release -p ptx-execute --test memory` prints the table of `docs/evidence/executor-memory.md`; in a debug build the buffers
 //! are smaller.
 
 use std::{

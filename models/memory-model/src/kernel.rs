@@ -26,7 +26,7 @@ use ptx_isa::{
 
 pub use self::{
     line::{Line, SourceLine},
-    names::shown,
+    names::source_name,
     words::Test,
 };
 use self::{
@@ -113,7 +113,7 @@ pub fn compile(
                 // The arguments of a later thread may refer to shared memory of this thread's CTA.
                 let named = thread::named(&flat, index, thread.place, &mut objects);
                 started.push((thread.place, flat, arguments, named));
-                functions.push(shown(&function.name));
+                functions.push(source_name(&function.name));
             }
             Err(found) => errors.extend(found),
         }
@@ -227,7 +227,7 @@ fn start<'m>(
         [one] => one,
         [] => {
             let known = module.functions().filter(|function| function.body.is_some());
-            let known: Vec<String> = known.map(|function| format!("`{}`", shown(&function.name))).collect();
+            let known: Vec<String> = known.map(|function| format!("`{}`", source_name(&function.name))).collect();
             return Err(vec![
                 at.error(format!("the module has no function `{name}`; its functions are {}", known.join(", "))),
             ]);

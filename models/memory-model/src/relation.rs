@@ -11,7 +11,7 @@ pub struct Set(pub u64);
 
 impl Set {
     /// The set of one event.
-    pub fn one(event: usize) -> Self {
+    pub fn singleton(event: usize) -> Self {
         Self(1 << event)
     }
 
@@ -49,7 +49,7 @@ impl Iterator for Set {
 
 impl FromIterator<usize> for Set {
     fn from_iter<I: IntoIterator<Item = usize>>(events: I) -> Self {
-        events.into_iter().fold(Self::default(), |set, event| set | Self::one(event))
+        events.into_iter().fold(Self::default(), |set, event| set | Self::singleton(event))
     }
 }
 
@@ -131,7 +131,7 @@ impl Relation {
 
     /// Removes a pair.
     pub fn remove(&mut self, a: usize, b: usize) {
-        self.rows[a] = self.rows[a] - Set::one(b);
+        self.rows[a] = self.rows[a] - Set::singleton(b);
     }
 
     /// Adds a pair.
@@ -256,7 +256,7 @@ impl Relation {
         if self.contains(a, b) {
             return;
         }
-        let row = self.rows[b] | Set::one(b);
+        let row = self.rows[b] | Set::singleton(b);
         for event in 0..self.len {
             if event == a || self.rows[event].contains(a) {
                 self.rows[event] = self.rows[event] | row;

@@ -50,7 +50,7 @@ pub(crate) fn certain<L: Language>(
 fn injective<L: Language>(path: &Path<L>, term: Term) -> Set {
     let Term::Node(node) = term else { return Set(0) };
     match path.nodes[node as usize] {
-        Node::Event(event) => Set::one(event),
+        Node::Event(event) => Set::singleton(event),
         Node::Computed(computation, ty, [a, ..]) if computation.is_injective(ty) => {
             if path.bits(a) <= ty.bits() {
                 injective(path, a)

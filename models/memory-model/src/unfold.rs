@@ -16,7 +16,7 @@ use self::{
     address::Settled,
     beyond::tell_beyond,
     rounds::{Round, held, may_idle},
-    state::{State, one},
+    state::{State, event_set},
     thread::{Held, Unfold, Unfolded},
     written::{Depends, Sources},
 };
@@ -393,7 +393,7 @@ impl<'p, L: Language> Unfold<'p, L> {
                 if let Some(d) = *d {
                     state.sources.set(d, state.sources.expected(index, span, base, expected));
                 }
-                depends = depends | one(index) | state.reads(b);
+                depends = depends | event_set(index) | state.reads(b);
                 let expected = state.compute(Computation::MOV, *ty, [b; 3]);
                 old = state.node(Node::Expected(index, expected), state.reads(old) | state.reads(expected));
                 state.compute(Computation::MOV, *ty, [c; 3])
@@ -402,9 +402,9 @@ impl<'p, L: Language> Unfold<'p, L> {
         };
         depends = depends | state.reads(value);
         let computed = match op {
-            RmwOp::Atom(AtomOp::Cas) => Depends { on: Set(0), picked: one(index) },
+            RmwOp::Atom(AtomOp::Cas) => Depends { on: Set(0), picked: event_set(index) },
             RmwOp::Atom(AtomOp::Exch) => Depends::default(),
-            _ => Depends { on: one(index), picked: Set(0) },
+            _ => Depends { on: event_set(index), picked: Set(0) },
         };
         state.sources.write(span, operands | computed);
         let write = PathEvent { written, ..PathEvent::new(EventKind::Write(*access), pc) };

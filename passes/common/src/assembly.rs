@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn instructions_say_what_assembly_does() {
+    fn instructions_give_the_effects_of_assembly() {
         check("", "qs");
         check("{ .reg .pred p; setp.ne.b32 p, $1, 0; @p mov.u32 $0, 1; }", "qs");
         check("ld.global.u32 $0, [$1];", "s");
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_unknown_may_do_anything() {
+    fn unknown_assembly_may_have_any_effect() {
         check("frobnicate.shared.b32 $0;", "a");
         check("mov.u32 $0, 0; @$1 frobnicate;", "a");
         check("bar.sync 0; frobnicate;", "a");
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_declared() {
+    fn undeclared_effects() {
         let check = |text: &str, declared: Declared, expected: Option<&str>| {
             let said = hidden(text, declared);
             let said = said.as_deref().map(|said| said.split(" and a compiler").next().unwrap_or_default());

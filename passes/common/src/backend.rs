@@ -7,14 +7,14 @@
 //! of f32 is left out, because LLVM 23 prints it by the function's setting for subnormals. Operations on 128 bits are
 //! left out, because LLVM's registers for them have names that a variable may have.
 
-mod plain;
+mod straight_line;
 mod table;
 
 use ptx_lowering::{AtomicOp, Policy, Sequence, Target, lower};
 
 pub use self::{
-    plain::Plain,
-    table::{Asked, Backend, BackendError, Measured},
+    straight_line::StraightLine,
+    table::{Backend, BackendError, Measured, OperationKey},
 };
 
 /// The tables, by version of LLVM.
@@ -42,9 +42,9 @@ impl Backend {
     pub fn prints(&self, op: &AtomicOp, sequence: &Sequence, target: &Target) -> bool {
         // The tables hold only the semantics and fences around an access. The access itself is the same in all of them,
         // and in every mapping except this one.
-        let usual = || Plain::of(&lower(op, &Policy::default(), target).ok()?.sequence, op);
-        Plain::of(sequence, op).is_some_and(|ours| {
-            let order = Asked::of(op).and_then(|asked| self.order(&asked, target));
+        let usual = || StraightLine::of(&lower(op, &Policy::default(), target).ok()?.sequence, op);
+        StraightLine::of(sequence, op).is_some_and(|ours| {
+            let order = OperationKey::of(op).and_then(|asked| self.order(&asked, target));
             order == Some(&ours.order) && usual().is_some_and(|usual| usual.access == ours.access)
         })
     }

@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn names_say_what_functions_do() {
+    fn names_give_the_effects_of_functions() {
         check("g", None, false);
         check("free", None, true);
         check("freedom", None, false);

@@ -58,7 +58,7 @@ pub enum Condition {
     OneThread,
     /// For addresses in loops.
     #[strum(message = "the address is not computed in the loop")]
-    SameRound,
+    SameIteration,
     /// For addresses.
     #[strum(message = "the addresses have the same constant offset")]
     SameOffset,

@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pointer_with_too_many_behind_it_is_not_resolved() {
+    fn a_pointer_with_too_many_sources_is_not_resolved() {
         let chain = |length: u32| (0..length).map(|pointer| [pointer + 1]).collect::<Vec<_>>();
         for (length, expected) in [(63, Memory::of_space(Space::Local)), (64, Memory { unresolved: true, ..GENERIC })] {
             let chain = chain(length);

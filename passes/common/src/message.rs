@@ -32,7 +32,7 @@ impl fmt::Display for Location {
 impl Location {
     /// The text for the location in a message about `file`: the line alone, or the whole location if it is in another
     /// file.
-    pub fn beside(&self, file: Option<&str>) -> String {
+    pub fn text_relative_to(&self, file: Option<&str>) -> String {
         if file == Some(self.file.as_str()) { format!("on line {}", self.line) } else { format!("at {self}") }
     }
 }
@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn no_error_is_no_line() {
+    fn no_error_prints_nothing() {
         assert_eq!(Errors::new().to_string(), "");
         assert_eq!(Errors::new().or(1), Ok(1));
     }

@@ -92,7 +92,7 @@ impl Options {
 
     /// Whether a condition holds, or is assumed by [`Self::without`].
     #[doc(hidden)]
-    pub fn met(&self, condition: Condition, is_met: bool) -> bool {
+    pub fn is_met_or_assumed(&self, condition: Condition, is_met: bool) -> bool {
         is_met || self.without == Some(condition)
     }
 }

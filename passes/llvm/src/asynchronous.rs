@@ -7,8 +7,8 @@
 
 mod insert;
 mod listing;
-mod mend;
 mod place;
+mod repair;
 #[cfg(test)]
 mod tests;
 
@@ -22,9 +22,9 @@ use ptx_hazards::Position;
 
 pub use self::{
     listing::Listing,
-    mend::{Checked, Subject, check as check_subject, found},
+    repair::{Checked, Subject, check as check_subject, find_hazards},
 };
-use self::{mend::Find, place::Places};
+use self::{place::Places, repair::Find};
 use crate::value::{Value, debug_location, declared, inline_assembly, instructions, name};
 
 /// The PTX of a module before LLVM's optimizer, with the origin of each line.
@@ -55,7 +55,7 @@ pub struct Hidden {
 /// # Errors
 /// The findings, if the options deny them.
 pub fn asynchronous(module: &Module<'_>, input: &Input, options: &Options) -> Result<Checked, Errors> {
-    with(module, input, options, &mend::found)
+    with(module, input, options, &repair::find_hazards)
 }
 
 /// Whether a module has asynchronous operations.
@@ -106,7 +106,7 @@ fn with(module: &Module<'_>, input: &Input, options: &Options, find: Find<'_>) -
         return Ok(Checked::default());
     }
     let subject = LlvmIr { module, options, places: Places::of(module, input) };
-    mend::check(&subject, options.asynchronous, options.remarks, find)
+    repair::check(&subject, options.asynchronous, options.remarks, find)
 }
 
 /// The location in the source program of each instruction of a module, in order.

@@ -23,10 +23,10 @@ pub const INACCESSIBLE: u64 = 0b1100;
 /// The kind of event that a call is for the optimizer; `None` if it accesses no memory that another thread accesses,
 /// and orders no access.
 pub fn kind(call: InstructionValue<'_>, options: &Options) -> Option<EventKind> {
-    let barrier = || (!options.met(Condition::NoBarrier, false)).then_some(EventKind::Barrier);
+    let barrier = || (!options.is_met_or_assumed(Condition::NoBarrier, false)).then_some(EventKind::Barrier);
     if let Some(text) = inline_assembly(call) {
         let quiet = effects(call, None) == Some(0) || assembly::is_quiet(&text);
-        return match options.met(Condition::QuietAssembly, quiet) {
+        return match options.is_met_or_assumed(Condition::QuietAssembly, quiet) {
             true => None,
             false if assembly::is_barrier(&text) => barrier(),
             false => Some(EventKind::Unknown("inline assembly".into())),
@@ -39,9 +39,9 @@ pub fn kind(call: InstructionValue<'_>, options: &Options) -> Option<EventKind> 
     if effects == Some(0) {
         return None;
     }
-    let is_known = options.met(Condition::KnownFunction, false);
+    let is_known = options.is_met_or_assumed(Condition::KnownFunction, false);
     let unknown = || (!is_known).then(|| EventKind::Unknown(format!("the call to `{name}`")));
-    let has_body = !options.met(Condition::NoBody, !has_body(callee));
+    let has_body = !options.is_met_or_assumed(Condition::NoBody, !has_body(callee));
     let Some(declared) = Declared::new(&name, has_body) else { return unknown() };
     let of_llvm = name.starts_with("llvm.") && !name.starts_with(OF_NVIDIA);
     let of_llvm = of_llvm && !is_volatile(call, &name);

@@ -44,7 +44,6 @@
 #![warn(missing_docs)]
 
 mod asynchronous;
-mod beside;
 mod call;
 mod cuda;
 mod effects;
@@ -52,12 +51,13 @@ mod embed;
 mod emit;
 mod fatal;
 mod instruction;
-mod kept;
 mod lower;
 mod machine;
 mod memory;
 mod module_flag;
+mod native;
 mod optimize;
+mod other_instructions;
 mod recognize;
 mod require;
 mod scoped;
@@ -74,18 +74,18 @@ use ptx_atomics_link as _;
 pub use self::{
     asynchronous::{
         Checked, Hidden, Lines as AsynchronousLines, Listing, Subject, asynchronous, check_subject, debug_locations,
-        found, has_asynchronous, is_checked, lines as asynchronous_lines, set_checked,
+        find_hazards, has_asynchronous, is_checked, lines as asynchronous_lines, set_checked,
     },
-    beside::Beside,
     cuda::relax_cuda,
     effects::{begin, end},
     emit::{RESOLVE, bitcode, discard_names, ir, prepare, ptx, strip_debug_info},
     fatal::{Handlers, install_handlers},
-    kept::Kept,
     lower::{check, lower, optimize},
     machine::{data_layout, machine, requested_gpus, requested_versions, require_nvptx64},
     memory::show_global_pointers,
     module_flag::settings_of,
+    native::NativeOperations,
+    other_instructions::OtherInstructions,
     recognize::{Named, Recognized, operations, ptx_name},
     scoped::{expand, has_markers},
     selection::{has_requirements, require_selectable},

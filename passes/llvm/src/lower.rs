@@ -5,7 +5,7 @@ use ptx_atomics_common::{Errors, Input, Options, Remark};
 use ptx_optimize::Rewrites;
 
 use crate::{
-    Kept, embed, optimize as rewrites,
+    NativeOperations, embed, optimize as rewrites,
     recognize::{self, Lines, Planned},
     selection::require_selectable,
     source,
@@ -13,12 +13,12 @@ use crate::{
 
 /// Lowers every atomic and fence of the module, in place, after [`optimize`]. If the options request remarks, there is
 /// one for each operation. If they request verification, the operations that stayed LLVM's own can be
-/// [verified](Kept::verify).
+/// [verified](NativeOperations::verify).
 ///
 /// # Errors
 /// Every operation in the module that has no lowering, and the errors of [`require_selectable`]. The module is then
 /// unchanged.
-pub fn lower(module: &Module<'_>, input: &Input, options: &Options) -> Result<(Vec<Remark>, Kept), Errors> {
+pub fn lower(module: &Module<'_>, input: &Input, options: &Options) -> Result<(Vec<Remark>, NativeOperations), Errors> {
     let mut remarks = optimize(module, input, options)?;
     let planned = plan(module, input, options)?;
     let reported = if options.remarks { &planned[..] } else { &[] };
@@ -26,7 +26,7 @@ pub fn lower(module: &Module<'_>, input: &Input, options: &Options) -> Result<(V
     if planned.iter().any(|plan| plan.native.is_none()) {
         embed::spell_symbols_plainly(module);
     }
-    let kept = if options.verify_native { Kept::of(&planned) } else { Kept::default() };
+    let kept = if options.verify_native { NativeOperations::of(&planned) } else { NativeOperations::default() };
     let embedder = embed::Embedder::new(&module.get_context());
     planned.iter().for_each(|plan| embedder.embed(plan));
     if input.keep_lines {

@@ -31,10 +31,10 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use strum::IntoEnumIterator;
 
 use crate::{
-    beside::{Beside, Summary, has_atomics_alone},
     cuda,
     instruction::{Instruction, MAY_SKIP_WRITE, control_flow},
     memory::memory_of,
+    other_instructions::{OtherInstructions, Summary, has_atomics_alone},
     source::Numbering,
     value::{Value, ValueType, callee, debug_location, instructions, name, sync_scope_id},
     version,
@@ -146,7 +146,7 @@ pub struct Recognized {
     /// The descriptions of the operations in the blocks, in the same order.
     pub named: Vec<Named>,
     /// The instructions of the function other than its atomics.
-    pub beside: Beside,
+    pub other_instructions: OtherInstructions,
 }
 
 /// The description of an operation for messages.
@@ -209,7 +209,10 @@ pub fn operations(module: &Module<'_>, input: &Input, options: &Options) -> Resu
             blocks.push(BasicBlock { operations, next });
         }
         let beside = summary.own.clone();
-        functions.push((called, Recognized { function: name(&function), visible, blocks, named, beside }));
+        functions.push((
+            called,
+            Recognized { function: name(&function), visible, blocks, named, other_instructions: beside },
+        ));
     }
     let operations: FxHashMap<String, Vec<AtomicOp>> = functions
         .iter()
@@ -220,8 +223,8 @@ pub fn operations(module: &Module<'_>, input: &Input, options: &Options) -> Resu
         .collect();
     let with_called = |(called, mut found): (Vec<FunctionValue<'_>>, Recognized)| {
         for callee in called {
-            let Beside { assembly, writes, volatile, atomics, calls, .. } = &summaries[&callee].own;
-            let beside = &mut found.beside;
+            let OtherInstructions { assembly, writes, volatile, atomics, calls, .. } = &summaries[&callee].own;
+            let beside = &mut found.other_instructions;
             beside.assembly.extend_from_slice(assembly);
             beside.writes |= writes;
             beside.volatile |= volatile;

@@ -8,7 +8,7 @@ use melior::ir::{Module, OperationRef, attribute::AttributeLike, operation::Oper
 use mlir_sys::*;
 use ptx_atomics_common::{Diagnostic, Errors, Input, Location, Options, assembly, callee};
 use ptx_atomics_llvm::{
-    Checked, Listing, Subject, check_subject, debug_locations, found,
+    Checked, Listing, Subject, check_subject, debug_locations, find_hazards,
     inkwell::{context::Context as LlvmContext, module::Module as LlvmModule},
 };
 use ptx_hazards::Position;
@@ -50,7 +50,7 @@ pub fn asynchronous(
     .transpose()?
     {
         let subject = Mlir { root, wanted, index, llvm, options: &options };
-        if let Some(checked) = errors.keep(check_subject(&subject, asynchronous, remarks, &found)) {
+        if let Some(checked) = errors.keep(check_subject(&subject, asynchronous, remarks, &find_hazards)) {
             all.warnings.extend(checked.warnings);
             all.remarks.extend(checked.remarks);
         }

@@ -9,7 +9,7 @@ use crate::{
     diagnostic::error_at,
     embed, emit,
     ir::{self, Op},
-    kept, memref, optimize,
+    memref, native_ops, optimize,
     plan::Planned,
     recognize, spirv,
     vocabulary::is_atomic,
@@ -114,7 +114,7 @@ fn expand_all(root: Op<'_, '_>, planned: &[Planned<'_, '_>]) {
         }
     }
     let device = device_ops(root).into_iter().flat_map(ir::all);
-    device.filter(|op| kept::needs_guard(*op)).for_each(kept::guard);
+    device.filter(|op| native_ops::needs_guard(*op)).for_each(native_ops::guard);
 }
 
 #[cfg(test)]

@@ -131,7 +131,7 @@ mod tests {
     const WIDE: &str = "atom.acq_rel.cluster.shared.add.u32";
 
     #[test]
-    fn scopes_follow_from_what_a_kernel_does() {
+    fn scopes_follow_from_the_accesses_of_a_kernel() {
         // An access that follows the atomic, so that the atomic orders something.
         let then = "llvm.store %one, %p : i32, !llvm.ptr<1>";
         let around = |before: &str| format!("{then} {before} {RMW} {then}");
@@ -157,7 +157,7 @@ mod tests {
 
     /// A release fence in a kernel stays if an op after it may be an atomic write.
     #[test]
-    fn what_is_not_known_may_do_anything() {
+    fn unknown_ops_may_have_any_effect() {
         let fence = "llvm.store %one, %p : i32, !llvm.ptr<1> llvm.fence release";
         let kept = |behind: &str| check_kernel(&format!("{fence} {behind}"), &["fence.release.sys;"]);
         let gone = |behind: &str| check_kernel(&format!("{fence} {behind}"), &[]);
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_in_regions_is_ordered_as_it_was() {
+    fn operations_in_regions_keep_their_order() {
         let region = |inside: &str| {
             format!(
                 "%low = arith.constant 0 : index %step = arith.constant 1 : index scf.for %i = %low to %n step %step {{ {inside} }}"

@@ -23,9 +23,9 @@ use crate::{
     device::device_ops,
     diagnostic::diagnostic,
     ir::{self, Op},
-    kept, llvm_dialect,
+    llvm_dialect,
     memory::memory_of,
-    memref,
+    memref, native_ops,
     plan::{Asked, Planned},
     spirv,
     vocabulary::{MAY_SKIP_WRITE, is_atomic, size_and_model},
@@ -48,7 +48,7 @@ pub fn plan<'c, 'a>(root: Op<'c, 'a>, options: &Options) -> Result<Vec<Planned<'
 
 /// The plan for an op; `None` if it is neither an atomic nor a fence.
 pub fn plan_op<'c, 'a>(op: Op<'c, 'a>, options: &Options) -> Result<Option<Planned<'c, 'a>>, Vec<Problem>> {
-    if let Some(problem) = kept::missing(op, options) {
+    if let Some(problem) = native_ops::missing(op, options) {
         return Err(vec![problem]);
     }
     let asked = asked(op)?;

@@ -142,7 +142,7 @@ typedef enum ptx_atomics_part {
    */
   PTX_ATOMICS_PART_NOTES = 5,
   /*
-   The rule of docs/async.md, such as R4.
+   The rule, such as R4: docs/rules.md.
    */
   PTX_ATOMICS_PART_RULE = 6,
 } ptx_atomics_part;

@@ -2,7 +2,7 @@
 
 use ptx_atomics_common::{Diagnostic, Errors};
 
-use crate::constants::{Part, Standing, Status};
+use crate::constants::{DiagnosticSeverity, Part, Status};
 
 /// The result of a call. ptx_atomics_result_free frees it.
 #[derive(Default)]
@@ -18,7 +18,7 @@ pub(crate) struct Text(Vec<u8>);
 
 /// A diagnostic. The result that has it owns it.
 pub struct Message {
-    pub(crate) level: Standing,
+    pub(crate) level: DiagnosticSeverity,
     pub(crate) line: u32,
     pub(crate) column: u32,
     /// The texts of the diagnostic, indexed by the numbers of [`Part`].
@@ -53,7 +53,7 @@ impl Answer {
     }
 
     pub(crate) fn errors(errors: Errors) -> Self {
-        let messages = errors.into_iter().map(|error| Message::new(Standing::Error, error, None)).collect();
+        let messages = errors.into_iter().map(|error| Message::new(DiagnosticSeverity::Error, error, None)).collect();
         Self { messages, ..Self::default() }
     }
 
@@ -63,13 +63,13 @@ impl Answer {
 
     /// The status that the call returns.
     pub(crate) fn status(&self) -> Status {
-        let has_error = self.messages.iter().any(|message| message.level == Standing::Error);
+        let has_error = self.messages.iter().any(|message| message.level == DiagnosticSeverity::Error);
         self.wrong.unwrap_or(if has_error { Status::Failed } else { Status::Ok })
     }
 }
 
 impl Message {
-    pub(crate) fn new(level: Standing, diagnostic: Diagnostic, rule: Option<&'static str>) -> Self {
+    pub(crate) fn new(level: DiagnosticSeverity, diagnostic: Diagnostic, rule: Option<&'static str>) -> Self {
         let Diagnostic { message, function, location, operation, notes, help } = diagnostic;
         let (line, column) = location.as_ref().map_or((0, 0), |at| (at.line, at.column));
         let notes = (!notes.is_empty()).then(|| notes.join("\n"));

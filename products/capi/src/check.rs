@@ -9,13 +9,13 @@ use ptx_isa::{ModuleError, Places, legality};
 use crate::{
     answer::{Answer, Message, Misuse},
     arguments::deep,
-    constants::Standing,
+    constants::DiagnosticSeverity,
     lower::language,
     options::{KERNELS, Options, READINGS},
     session::Session,
 };
 
-impl Standing {
+impl DiagnosticSeverity {
     fn of(finding: &Finding) -> Self {
         match finding.severity {
             _ if finding.is_not_checked() => Self::NotChecked,
@@ -47,8 +47,10 @@ pub fn check(ptx: &str, name: &str, options: &str, milliseconds: u32, ir: Option
         checked(ptx, name, &options, Duration::from_millis(milliseconds.into()), ir)
     });
     let errors = judged.and_then(Result::err).into_iter().flatten();
-    answer.messages.extend(errors.map(|error| Message::new(Standing::Error, error, None)));
-    answer.messages.extend(warnings.into_iter().map(|warning| Message::new(Standing::Warning, warning, None)));
+    answer.messages.extend(errors.map(|error| Message::new(DiagnosticSeverity::Error, error, None)));
+    answer
+        .messages
+        .extend(warnings.into_iter().map(|warning| Message::new(DiagnosticSeverity::Warning, warning, None)));
     Ok(answer)
 }
 
@@ -69,7 +71,7 @@ fn checked(ptx: &str, file: &str, options: &Options, time: Duration, ir: Option<
     let (module, errors) = legality::read(ptx);
     let error = |ModuleError { line, reason, .. }| {
         let location = (line > 0).then(|| Location { file: file.to_owned(), line, column: 0 });
-        Message::new(Standing::Error, Diagnostic { location, ..Diagnostic::new(reason) }, None)
+        Message::new(DiagnosticSeverity::Error, Diagnostic { location, ..Diagnostic::new(reason) }, None)
     };
     let mut messages: Vec<_> = errors.into_iter().map(error).collect();
     let given = &options.given;
@@ -87,7 +89,7 @@ fn checked(ptx: &str, file: &str, options: &Options, time: Duration, ir: Option<
     let places = Places::of("");
     let document = Document { program: file, text: ptx, lines: Lines::Ptx { places: &places, is_given: true } };
     let faults = document.allow(&mut report).into_iter();
-    messages.extend(faults.map(|fault| Message::new(Standing::Warning, fault, None)));
+    messages.extend(faults.map(|fault| Message::new(DiagnosticSeverity::Warning, fault, None)));
     messages.extend(
         report
             .kernels
@@ -109,7 +111,7 @@ fn message(view: View<'_>) -> Message {
         notes: first.chain(view.notes).collect(),
         ..Diagnostic::new(view.message)
     };
-    Message::new(Standing::of(finding), diagnostic, finding.rule.map(Rule::name))
+    Message::new(DiagnosticSeverity::of(finding), diagnostic, finding.rule.map(Rule::name))
 }
 
 #[cfg(test)]
@@ -123,7 +125,7 @@ mod tests {
         let text =
             ".version 8.0\n.target sm_90\n.visible .entry k() {\n bar.sync;\n ret; }\n.visible .entry l() {\n ret }";
         let answer = checked(text, "k.ptx", &Options::default(), Duration::ZERO, None);
-        let errors = answer.messages.iter().filter(|message| message.level == Standing::Error);
+        let errors = answer.messages.iter().filter(|message| message.level == DiagnosticSeverity::Error);
         let message = |error: &Message| {
             let text = error.part(Part::Message as u32).map(|text| String::from_utf8_lossy(text.bytes()).into_owned());
             (error.line, text.unwrap_or_default())

@@ -19,7 +19,7 @@ pub enum Status {
 /// The severity of a diagnostic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
-pub enum Standing {
+pub enum DiagnosticSeverity {
     /// An error. For a kernel, an execution shows it.
     Error = 0,
     /// A possible error, neither shown nor excluded.
@@ -48,7 +48,7 @@ pub enum Part {
     Operation = 4,
     /// Further facts, one sentence on each line.
     Notes = 5,
-    /// The rule of docs/async.md, such as R4.
+    /// The rule, such as R4: docs/rules.md.
     Rule = 6,
 }
 

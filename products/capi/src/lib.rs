@@ -19,7 +19,7 @@ use arguments::{bytes, name, text, write};
 use check::Ir;
 pub use {
     answer::{Answer, Message},
-    constants::{Emit, Format, Language, Part, Standing, Status},
+    constants::{DiagnosticSeverity, Emit, Format, Language, Part, Status},
     session::Session,
 };
 
@@ -295,9 +295,9 @@ pub unsafe extern "C" fn ptx_atomics_result_free(result: *mut Answer) {
 /// # Safety
 /// The result that owns the diagnostic is not freed. The same condition applies to all functions below.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn ptx_atomics_diagnostic_level(diagnostic: *const Message) -> Standing {
+pub unsafe extern "C" fn ptx_atomics_diagnostic_level(diagnostic: *const Message) -> DiagnosticSeverity {
     // SAFETY: the caller promises it.
-    unsafe { diagnostic.as_ref() }.map_or(Standing::Error, |message| message.level)
+    unsafe { diagnostic.as_ref() }.map_or(DiagnosticSeverity::Error, |message| message.level)
 }
 
 /// A part of a diagnostic, a ptx_atomics_part, as text in UTF-8; NULL if the diagnostic lacks the part. If `length` is

@@ -13,7 +13,7 @@ use ptx_memory_model::{
 use crate::{
     answer::{Answer, Message, Misuse},
     arguments::deep,
-    constants::Standing,
+    constants::DiagnosticSeverity,
     options::{Options, READINGS},
 };
 
@@ -50,7 +50,7 @@ fn answered(test: &str, name: &str, question: Question) -> Answer {
     let unknown = answers.iter().filter_map(|answer| answer.unknown);
     let unknown = unknown.map(|limit| Diagnostic::new(format!("the verdict is unknown: {}", why(limit))));
     let warnings = warnings.into_iter().map(placed).chain(unknown);
-    let messages = warnings.map(|warning| Message::new(Standing::Warning, warning, None)).collect();
+    let messages = warnings.map(|warning| Message::new(DiagnosticSeverity::Warning, warning, None)).collect();
     let json = serde_json::to_string_pretty(&answers).expect("an answer has only strings and numbers") + "\n";
     Answer { messages, ..Answer::text(json) }
 }

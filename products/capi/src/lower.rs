@@ -5,7 +5,7 @@ use ptx_atomics_common::{Diagnostic, Input};
 
 use crate::{
     answer::{Answer, Message, Misuse, Text},
-    constants::{Emit, Language, Standing},
+    constants::{DiagnosticSeverity, Emit, Language},
     session::Session,
 };
 
@@ -46,6 +46,8 @@ pub fn lower(
         }
         Err(errors) => Answer::errors(errors),
     };
-    answer.messages.extend(warnings.into_iter().map(|warning| Message::new(Standing::Warning, warning, None)));
+    answer
+        .messages
+        .extend(warnings.into_iter().map(|warning| Message::new(DiagnosticSeverity::Warning, warning, None)));
     Ok(answer)
 }

@@ -21,16 +21,16 @@ impl Session {
     pub(crate) fn open(helper: Option<&OsStr>) -> Self {
         let named = helper.map(OsString::from).or_else(|| env::var_os("PTX_ATOMICS_HELPER"));
         let named = named.filter(|named| !named.is_empty()).map(PathBuf::from);
-        Self(Helper::at(named.or_else(beside).unwrap_or_else(|| COMMAND.into())))
+        Self(Helper::at(named.or_else(find_installed_command).unwrap_or_else(|| COMMAND.into())))
     }
 }
 
 /// The command in the installation of this library, if the command is there.
-fn beside() -> Option<PathBuf> {
+fn find_installed_command() -> Option<PathBuf> {
     let mut known = MaybeUninit::uninit();
     // SAFETY: the address is in this library, and the facts about it are read only if `dladdr` succeeds.
     let file = unsafe {
-        if libc::dladdr(beside as *const () as *const libc::c_void, known.as_mut_ptr()) == 0 {
+        if libc::dladdr(find_installed_command as *const () as *const libc::c_void, known.as_mut_ptr()) == 0 {
             return None;
         }
         CStr::from_ptr(known.assume_init().dli_fname)

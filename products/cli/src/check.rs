@@ -5,11 +5,11 @@ mod cache;
 mod compare;
 mod judged;
 mod junit;
+mod module_views;
 mod order;
 mod read;
 mod repeat;
 mod sarif;
-mod shown;
 mod summary;
 mod text;
 
@@ -20,7 +20,7 @@ use ptx_atomics::{
     pass::{Diagnostic, Errors},
 };
 
-use self::{baseline::Baseline, read::Program, shown::Shown, summary::Summary};
+use self::{baseline::Baseline, module_views::ModuleViews, read::Program, summary::Summary};
 pub use self::{judged::in_thread, read::in_text};
 use crate::{
     cli::{CheckArgs, CheckFormat, KernelArgs},
@@ -62,23 +62,24 @@ fn of_kernels(args: &CheckArgs) -> ExitCode {
         render::error(&error, None);
         summary.errors.push(error);
     }
-    let mut shown: Vec<Shown<'_>> = programs.iter().flat_map(Shown::all).collect();
+    let mut shown: Vec<ModuleViews<'_>> = programs.iter().flat_map(ModuleViews::collect).collect();
     let mut hidden = 0;
     if let Some(known) = &mut known {
         for views in shown.iter_mut().flat_map(|shown| &mut shown.views) {
             hidden += known.remove(views);
         }
     }
-    summary.known = known.map(|known| (hidden, known.left()));
+    summary.known = known.map(|known| (hidden, known.unmatched_count()));
     shown.iter().for_each(|shown| summary.add(shown));
     if let Some(path) = write_baseline {
-        let views = shown.iter().flat_map(Shown::each);
+        let views = shown.iter().flat_map(ModuleViews::iter);
         if let Err(error) = output::write(path, Baseline::text(views).into_bytes()) {
             return failed(&cannot("write", path, &error));
         }
     }
-    let command =
-        |shown: &Shown<'_>, witness: &Witness| Some(repeat::command(args, &shown.program.path, shown.module, witness));
+    let command = |shown: &ModuleViews<'_>, witness: &Witness| {
+        Some(repeat::command(args, &shown.program.path, shown.module, witness))
+    };
     let written = match format {
         CheckFormat::Text => {
             for shown in &shown {
@@ -86,7 +87,7 @@ fn of_kernels(args: &CheckArgs) -> ExitCode {
                     *verbose || *strict || !view.finding.is_unproved() && !view.finding.is_not_checked()
                 };
                 let views: Vec<&View<'_>> =
-                    shown.each().filter(|view| view.finding.allowed.is_none()).filter(is_listed).collect();
+                    shown.iter().filter(|view| view.finding.allowed.is_none()).filter(is_listed).collect();
                 if let Some(input) = &shown.program.input {
                     text::print(&views, input, &profile, &|witness| command(shown, witness));
                 }

@@ -101,7 +101,7 @@ fn measure(args: &ConformanceArgs) -> Result<(Suite, Vec<Results>), Errors> {
         }
         None => Baseline::default(),
     };
-    let assemblers = if args.no_ptxas { Vec::new() } else { Assembler::found().to_vec() };
+    let assemblers = if args.no_ptxas { Vec::new() } else { Assembler::find_installed().to_vec() };
     let suite = Suite { compiler, assemblers, batch: args.batch, jobs };
     let targets = targets(args).map_err(wrong)?;
     let chosen: Vec<_> = targets.iter().map(|target| cells(args, target)).collect();
@@ -225,9 +225,9 @@ fn text(args: &ConformanceArgs, results: &Results) -> String {
         text += &format!(
             "\ncompared with the baseline: {known} known failures, {} new, {} fixed\n",
             of(Standing::Failure).count(),
-            of(Standing::Mended).count()
+            of(Standing::Fixed).count()
         );
-        for (title, wanted) in [("new", Standing::Failure), ("fixed", Standing::Mended)] {
+        for (title, wanted) in [("new", Standing::Failure), ("fixed", Standing::Fixed)] {
             for (outcome, _) in of(wanted) {
                 let said = outcome.said.join("; ");
                 let said = said.lines().next().unwrap_or_default();

@@ -4,8 +4,8 @@ use std::time::Instant;
 
 use ptx_atomics::mapping::{
     Mapping, NoProgram,
-    beside::{Cell, Report, beside, beside_these},
     host::HostMapping,
+    host_threads::{Cell, Report, check_set, check_sources},
     mix,
     programs::Set,
     verify::Found,
@@ -53,10 +53,10 @@ pub fn work(
     let (start, mut whole) = (Instant::now(), Report::default());
     let failed = |error: NoProgram| Diagnostic::new(error.to_string());
     for path in &args.files {
-        whole.add(beside_these(&hosts, &mappings, &litmus::read_sources(path)?, rules).map_err(failed)?);
+        whole.add(check_sources(&hosts, &mappings, &litmus::read_sources(path)?, rules).map_err(failed)?);
     }
     for &set in sets.iter().filter(|_| args.files.is_empty()) {
-        whole.add(beside(&hosts, &mappings, set, rules, shard(set)).map_err(failed)?);
+        whole.add(check_set(&hosts, &mappings, set, rules, shard(set)).map_err(failed)?);
     }
     let seconds = start.elapsed().as_secs_f64();
     let is_right = |cell: &Cell| match args.mutants {

@@ -83,7 +83,7 @@ pub fn programs(path: &Path, language: Option<Language>, usual: Kind) -> Result<
 pub const IR_OF_TRITON: &str = "llir";
 
 /// The file with the same name and the first existing extension of a list.
-pub fn beside(path: &Path, endings: &[&str]) -> Option<PathBuf> {
+pub fn find_sibling(path: &Path, endings: &[&str]) -> Option<PathBuf> {
     endings.iter().map(|ending| path.with_extension(ending)).find(|path| path.is_file())
 }
 
@@ -102,7 +102,7 @@ fn of_folder(folder: &Path) -> Result<Vec<Program>, Errors> {
         if Kind::of_name(path) != Some(Kind::Ptx) || !path.is_file() {
             continue;
         }
-        let ir = beside(path, &[IR_OF_TRITON]).map(|ir| read(&ir)).transpose();
+        let ir = find_sibling(path, &[IR_OF_TRITON]).map(|ir| read(&ir)).transpose();
         let program = |(input, ir)| Program { kind: Kind::Ptx, input, ir, path: path.to_owned(), gpu: 0 };
         match read(path).and_then(|input| Ok((input, ir?))) {
             Ok(read) => programs.push(program(read)),

@@ -45,7 +45,7 @@ pub fn run(args: &OptimizeArgs) -> ExitCode {
             Err(errors) => fail(&errors, None, path),
             Ok(programs) => {
                 for program in programs {
-                    match one(args, &program) {
+                    match optimize_program(args, &program) {
                         Ok(rewritten) => {
                             weights.extend(rewritten.functions);
                             done.push(Done { name: name(path, &program), bytes: rewritten.text.into_bytes() });
@@ -88,7 +88,7 @@ fn name(path: &Path, program: &Program) -> PathBuf {
     format!("{}{gpu}.ptx", stem.unwrap_or_else(|| "kernel".to_owned())).into()
 }
 
-fn one(args: &OptimizeArgs, program: &Program) -> Result<Rewritten, Errors> {
+fn optimize_program(args: &OptimizeArgs, program: &Program) -> Result<Rewritten, Errors> {
     let input = &program.input;
     if !matches!(program.kind, Kind::Ptx | Kind::Binary) {
         let help = "compile it, and give the PTX, or lower and optimize it by `ptx-atomics lower -O2`";
@@ -226,7 +226,7 @@ ret;
     }
 
     #[test]
-    fn what_is_lost_is_an_error() {
+    fn a_lost_ordering_is_an_error() {
         // No instruction is asynchronous: an execution shows the race.
         let plain: String =
             BEFORE.lines().filter(|line| !line.contains("async")).map(|line| line.to_owned() + "\n").collect();

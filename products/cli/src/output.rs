@@ -190,7 +190,7 @@ impl Unnamed {
     fn appear(&self, path: &Path) -> io::Result<()> {
         match self.name(path) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                let named = beside().make_in(folder(path), |name| self.name(name))?;
+                let named = temporary_file().make_in(folder(path), |name| self.name(name))?;
                 named.into_temp_path().persist(path).map_err(|error| error.error)
             }
             done => done,
@@ -210,13 +210,13 @@ impl Unnamed {
 
 /// Writes a file in the folder of its destination, and renames it to the destination.
 fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let mut file = beside().permissions(Permissions::from_mode(0o666)).tempfile_in(folder(path))?;
+    let mut file = temporary_file().permissions(Permissions::from_mode(0o666)).tempfile_in(folder(path))?;
     file.write_all(bytes)?;
     keep_mode(file.as_file(), path)?;
     file.persist(path).map(drop).map_err(|error| error.error)
 }
 
-fn beside() -> tempfile::Builder<'static, 'static> {
+fn temporary_file() -> tempfile::Builder<'static, 'static> {
     let mut builder = tempfile::Builder::new();
     builder.prefix(".ptx-atomics-");
     builder

@@ -106,7 +106,7 @@ fn outputs(found: &Found) -> Vec<(PathBuf, Vec<u8>)> {
         let bytes = match path.extension().and_then(|ending| ending.to_str()) {
             Some("npy") => npy::write(ty, bytes),
             _ if path == Path::new("-") => {
-                let line = |element: &[u8]| format!("{}\n", element::shown(ty, element));
+                let line = |element: &[u8]| format!("{}\n", element::format_element(ty, element));
                 bytes.chunks_exact(element::size(ty)).map(line).collect::<String>().into_bytes()
             }
             _ => bytes.to_vec(),

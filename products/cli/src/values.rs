@@ -6,7 +6,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use ptx_atomics::{
     check::Rule,
     mapping::mix,
-    memory_model::{kernel::shown, place::Processor},
+    memory_model::{kernel::source_name, place::Processor},
     pass::settings,
 };
 use strum::VariantNames;
@@ -23,7 +23,7 @@ pub fn rule(name: &str) -> Result<Rule, String> {
 
 /// Whether `--kernel` selects a kernel: by a part of its symbol, or of its name in the source.
 pub fn is_asked(part: Option<&str>, symbol: &str) -> bool {
-    part.is_none_or(|part| symbol.contains(part) || shown(symbol).contains(part))
+    part.is_none_or(|part| symbol.contains(part) || source_name(symbol).contains(part))
 }
 
 /// `out=x.npy`

@@ -1,6 +1,6 @@
 //! The measured output of a version of LLVM for every atomic and fence, as a table for `embed = native`.
 
-use ptx_atomics_common::backend::{Asked, Backend, Measured, Plain};
+use ptx_atomics_common::backend::{Backend, Measured, OperationKey, StraightLine};
 use ptx_lowering::{
     AtomicOp, Policy, Target, lower,
     ptx::{Code, Function, Instruction, Space},
@@ -44,7 +44,7 @@ pub fn measure(
     let mut measured = Measured::new();
     for (target, printed) in parts? {
         for (op, printed) in printed {
-            let Some(asked) = Asked::of(&op) else { continue };
+            let Some(asked) = OperationKey::of(&op) else { continue };
             let by_target = measured.entry(asked).or_default();
             // Values of several types are the same for the lowering, and the table needs the same output for them.
             by_target
@@ -61,7 +61,8 @@ pub fn functions(target: &Target, llvm: u32) -> Vec<Cell> {
     let spaces = [Space::Global, Space::Generic, Space::Shared];
     cells(target, llvm, &spaces, |op| {
         let lowering = lower(op, &Policy::default(), target);
-        Asked::of(op).is_some() && lowering.is_ok_and(|lowering| Plain::of(&lowering.sequence, op).is_some())
+        OperationKey::of(op).is_some()
+            && lowering.is_ok_and(|lowering| StraightLine::of(&lowering.sequence, op).is_some())
     })
 }
 
@@ -72,14 +73,14 @@ fn is_for(compiled: &Compiled, target: &Target) -> bool {
 }
 
 /// The operation of a function without branches.
-pub fn printed(op: &AtomicOp, function: &Function) -> Option<Plain> {
-    Plain::of_instructions(of_operation(function), op)
+pub fn printed(op: &AtomicOp, function: &Function) -> Option<StraightLine> {
+    StraightLine::of_instructions(of_operation(function), op)
 }
 
 /// The instructions before and after the access of a function, if the access is the same as in our lowering.
 fn order(op: &AtomicOp, function: &Function, target: &Target) -> Option<String> {
     let printed = printed(op, function)?;
-    let ours = Plain::of(&lower(op, &Policy::default(), target).ok()?.sequence, op)?;
+    let ours = StraightLine::of(&lower(op, &Policy::default(), target).ok()?.sequence, op)?;
     (printed.access == ours.access).then_some(printed.order)
 }
 

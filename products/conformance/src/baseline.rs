@@ -66,7 +66,7 @@ impl Baseline {
         let before = own.max(outcome.cell.plain_name().and_then(of));
         match outcome.verdict {
             Grade::Right if own.is_none() => Standing::Right,
-            Grade::Right => Standing::Mended,
+            Grade::Right => Standing::Fixed,
             now if before.is_some_and(|before| now <= *before) => Standing::Known,
             _ => Standing::Failure,
         }
@@ -187,7 +187,7 @@ mod tests {
         check("scope", Grade::Scope, Standing::Known);
         check("scope", Grade::Volatile, Standing::Known);
         check("scope", Grade::Ordering, Standing::Failure);
-        check("scope", Grade::Right, Standing::Mended);
+        check("scope", Grade::Right, Standing::Fixed);
         // A form may fail as badly as its function, but not worse.
         let form = Language::Llvm.cells(&target, 22).into_iter().find(|cell| cell.plain_name().is_some()).expect("one");
         let plain = form.plain_name().expect("a name");

@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_known() {
+    fn unknown_operations() {
         let check = |body: &str, unknown: &str| {
             assert_eq!(sequence(&function(ONE, body), 0, None), Err(Unmodelled(unknown.into())), "{body}");
         };

@@ -204,7 +204,7 @@ pub fn junit(all: &[Results]) -> String {
         for (outcome, standing) in &results.outcomes {
             let (grade, message) = (outcome.verdict, outcome.verdict.message());
             let status = match standing {
-                Standing::Right | Standing::Mended => TestCaseStatus::success(),
+                Standing::Right | Standing::Fixed => TestCaseStatus::success(),
                 Standing::Known => {
                     let mut status = TestCaseStatus::skipped();
                     status.set_message(format!("known: {message}"));

@@ -87,7 +87,8 @@ pub enum Standing {
     /// The function fails, and failed at least as badly before.
     Known,
     /// The function is right, and failed before.
-    Mended,
+    #[serde(rename = "mended")]
+    Fixed,
     /// The function fails, and did better before, or the baseline lacks it.
     Failure,
 }

@@ -137,7 +137,7 @@ fn of_function(old: &[String], new: &[String], gpu: &str, asked: Option<&Asked>)
         None => by_each_other(before, now),
     };
     let mut change = compared.unwrap_or_else(|unknown| Change { unknown: vec![unknown], ..Change::default() });
-    let (gone, come) = (others(before), others(now));
+    let (gone, come) = (unmodelled_mnemonics(before), unmodelled_mnemonics(now));
     change.weaker.extend(missing(&gone, &come).map(|text| format!("`{text}` is gone")));
     change.stronger.extend(missing(&come, &gone).map(|text| format!("`{text}` is new")));
     change.cost = cost(before, now, gpu).into_iter().collect();
@@ -213,7 +213,7 @@ fn by_each_other(old: &Function, new: &Function) -> Result<Change, String> {
 
 /// The mnemonics of instructions that order memory and are not modelled: proxy fences, barriers, asynchronous
 /// instructions.
-fn others(function: &Function) -> Vec<&str> {
+fn unmodelled_mnemonics(function: &Function) -> Vec<&str> {
     let of_line = |line: &'_ Line| match &line.code {
         Code::Other(other) if orders(other) => Some(other.mnemonic.len()),
         _ => None,
@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn by_what_the_source_asks_for() {
+    fn texts_are_compared_with_their_source() {
         let acquire = add(Ordering::Acquire);
         let check = |old: &str, new: &str, expected| check(Some(&acquire), old, new, expected);
         check(
@@ -317,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn by_each_other_where_there_is_no_source() {
+    fn texts_are_compared_without_a_source() {
         let check = |old: &str, new: &str, expected| check(None, old, new, expected);
         check(
             "ld.acquire.gpu.global.b32 %r1, [%rd1]",

@@ -93,7 +93,7 @@ mod tests {
     const PLAIN: &str = "ld.global.u32 %r1, [%rd1];\nadd.u32 %r1, %r1, 1;\nst.global.u32 [%rd1], %r1;";
 
     #[test]
-    fn what_is_run() {
+    fn the_runs_of_a_kernel() {
         check(ATOMIC, "; run: grid=2 block=32 sum=u32[1] expect sum == 64", &[]);
         check(ATOMIC, "// launch: grid=2 block=32\n// run: kernel=add sum=u32[1]=1 expect sum == 65", &[]);
         // Without a comment, no kernel runs.
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong() {
+    fn wrong_inputs_are_errors() {
         let line = "\n// run: grid=2 block=32 sum=u32[1] expect sum == 64";
         check(PLAIN, line, &["the run of line 2: add: grid 2, block 32, seed 0", "race: ", "`sum`", "st.global.u32"]);
         check(

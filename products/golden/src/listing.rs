@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_done_with_which_value_is_a_difference() {
+    fn a_use_of_another_value_is_a_difference() {
         let swap = |text: &str| {
             let body =
                 format!("ld.param.b64 %rd1, [f_param_0]; add.u32 %r1, %r3, 1; sub.u32 %r2, %r3, 1; {text}; ret;");

@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn what_concerns_no_atomics_is_left_out() {
+    fn text_without_atomics_is_left_out() {
         check("add.u32 %r1, %r2, 1; st.global.b32 [%rd1], %r1; ret;", "");
         check(
             "ld.global.b32 %r1, [%rd1]; red.global.add.u32 [%rd1], %r1; bar.sync 0; ld.volatile.global.b32 %r1, [%rd1]; ret;",

@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn what_guarantees_less_is_marked() {
+    fn a_weaker_text_is_marked() {
         let folder = tempfile::tempdir().expect("a folder");
         fs::write(folder.path().join("f.snap"), "---\n---\nold\n").expect("a file");
         let weaker = Change { weaker: vec!["f: no acquire [sm_90]".into()], ..Change::default() };

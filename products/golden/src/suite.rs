@@ -203,7 +203,7 @@ impl Suite {
         }
         trials.push(report.trial("no snapshot without its input", move || none_left(&snapshots, &names)));
         let assembled = Trial::test(format!("assembling (skipped: no ptxas here; {HELP})"), || Ok(()));
-        trials.extend(Assembler::found().is_empty().then(|| assembled.with_ignored_flag(true)));
+        trials.extend(Assembler::find_installed().is_empty().then(|| assembled.with_ignored_flag(true)));
         trials
     }
 
@@ -383,7 +383,7 @@ impl Case {
         };
         let mut errors = Vec::new();
         for part in parts {
-            let known = Assembler::found().iter().filter(|assembler| assembler.knows(&variant.target));
+            let known = Assembler::find_installed().iter().filter(|assembler| assembler.knows(&variant.target));
             errors.extend(
                 known
                     .filter_map(|assembler| assembler.assemble(&variant.target, &part.ptx).err())

@@ -8,7 +8,7 @@ use ptx_check::{
 };
 use ptx_execute::{End, Given, SearchBudget, Tried, search};
 use ptx_isa::{LaunchSize, Module, Places, Stop, legality};
-use ptx_memory_model::{kernel::shown as name, ptx::readings::Readings};
+use ptx_memory_model::{kernel::source_name as name, ptx::readings::Readings};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn examples_have_what_their_names_say() {
+    fn examples_match_their_names() {
         check("missing_barrier", Some("race"), &[("error", 17)]);
         check("barrier", Some("free"), &[]);
         check("narrow_scope", Some("race"), &[("error", 20), ("error", 23)]);
@@ -242,7 +242,7 @@ mod tests {
 
     /// An error names its field.
     #[test]
-    fn what_is_wrong_is_said_of_its_field() {
+    fn errors_name_their_field() {
         let fields = |question: Value| {
             let answer = asked(&question);
             let of = |wrong: &Value| wrong["field"].as_str().expect("a field").to_owned();
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_read_is_said() {
+    fn errors_of_the_reader_are_reported() {
         let text =
             ".version 8.0\n.target sm_90\n.visible .entry k() {\n frob.u32 %r1;\n ret; }\n.visible .entry l() { ret; }";
         let answer = asked(&json!({ "text": text }));

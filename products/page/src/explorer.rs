@@ -281,7 +281,7 @@ mod tests {
     /// The error about an unknown value lists all possible values, including the operations that are not an
     /// `atomicrmw`.
     #[test]
-    fn what_is_not_known_is_said_with_what_is() {
+    fn unknown_names_are_listed_with_known_names() {
         let said = answer(r#"{"operation": "odd", "ordering": "odd", "scope": "odd", "type": "i7", "space": "odd"}"#);
         let known = [
             "load, store, cmpxchg, fence, xchg",

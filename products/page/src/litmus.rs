@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_read_has_its_place() {
+    fn errors_of_the_reader_have_places() {
         let unread = |text: &str| -> Value { serde_json::from_str(&unread(text, "")).expect("JSON") };
         let test = "PTX t\n{ x=0; }\n P0 ;\n st.weak x, 1 ;\nexists (x == 1)\n";
         assert_eq!(unread(test), json!([]));

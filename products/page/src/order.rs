@@ -210,7 +210,7 @@ define void @"a.b"() {
     }
 
     #[test]
-    fn what_is_not_read_has_its_line() {
+    fn errors_of_the_reader_have_lines() {
         let mut wrong = Vec::new();
         let text = "define void @f() {\n  fence odd\n  fence acquire\n  br label %odd\n}";
         assert_eq!(read(text, &mut wrong)[0].lines, [(3, "fence acquire")]);

@@ -14,7 +14,7 @@ use ptx_execute::{
     },
 };
 use ptx_isa::{Module, legality};
-use ptx_memory_model::kernel::shown as name;
+use ptx_memory_model::kernel::source_name as name;
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -217,7 +217,7 @@ mod tests {
 
     /// An error names its field, with its line.
     #[test]
-    fn what_is_wrong_is_said_of_its_field() {
+    fn errors_name_their_field() {
         let check = |question: Value, field: &str, line: Option<u64>| {
             let answer = asked(question, "message");
             let wrong = &answer["errors"][0];

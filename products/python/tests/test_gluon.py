@@ -1,5 +1,5 @@
 """Kernels of Gluon in pairs, after the tests of Triton's sanitizer: a right kernel, and a wrong one that lacks a
-part. The tests need no GPU, and are skipped if Triton is not installed. docs/python.md has the table."""
+part. The tests need no GPU, and are skipped if Triton is not installed. docs/evidence/python-gluon.md has the table."""
 
 from __future__ import annotations
 
@@ -363,7 +363,7 @@ def test_the_wrong_one_is_found(name: str) -> None:
 
 
 def test_the_table_of_the_book() -> None:
-    page = Path(__file__).parents[3] / "docs" / "python.md"
+    page = Path(__file__).parents[3] / "docs" / "evidence" / "python-gluon.md"
     if not page.exists():
         pytest.skip("the book is not here")
     rows = re.findall(r"^\| `(\w+)` \|.*\| (\w+) \|$", page.read_text(encoding="utf-8"), re.MULTILINE)

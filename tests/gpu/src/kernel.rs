@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_right_passes_and_each_word_that_is_not_is_reported() {
+    fn right_words_pass_and_wrong_words_are_reported() {
         for kernel in &KERNELS {
             let launch = kernel.launch(SIZE);
             let memories = right(&launch);

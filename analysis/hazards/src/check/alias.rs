@@ -97,7 +97,7 @@ fn overlap_in(kernel: &Kernel, one: &Token<'_>, round: Round, other: &Token<'_>,
     }
     let (of_a, of_b) = (offset(first), offset(second));
     if let (Some(a), Some(b)) = (of_one(&of_a), of_other(&of_b))
-        && !meet(a, first.extent, b, second.extent)
+        && !ranges_overlap(a, first.extent, b, second.extent)
     {
         return Overlap::No;
     }
@@ -122,7 +122,7 @@ fn overlap_in(kernel: &Kernel, one: &Token<'_>, round: Round, other: &Token<'_>,
         _ => {}
     }
     match (of_one(&a), of_other(&b)) {
-        (Some(a), Some(b)) if meet(a, first.extent, b, second.extent) => Overlap::Yes,
+        (Some(a), Some(b)) if ranges_overlap(a, first.extent, b, second.extent) => Overlap::Yes,
         (Some(_), Some(_)) => Overlap::No,
         _ if a.terms == b.terms => Overlap::Yes,
         _ => Overlap::Unknown,
@@ -205,7 +205,7 @@ fn gcd(a: u64, b: u64) -> u64 {
 
 /// Whether two accesses that begin within bounds overlap. An access of unknown extent is assumed to end where the next
 /// one begins.
-fn meet(a: (i64, i64), a_extent: Option<u64>, b: (i64, i64), b_extent: Option<u64>) -> bool {
+fn ranges_overlap(a: (i64, i64), a_extent: Option<u64>, b: (i64, i64), b_extent: Option<u64>) -> bool {
     if a == NOWHERE || b == NOWHERE {
         return false;
     }

@@ -83,12 +83,12 @@ impl Assumptions {
         if let Some(known) = self.along.get(&(set, block, edge)) {
             return *known;
         }
-        let result = self.behind(graph, set, block, edge);
+        let result = self.assume_edge(graph, set, block, edge);
         self.along.insert((set, block, edge), result);
         result
     }
 
-    fn behind(&mut self, graph: &EventGraph<'_>, set: Assumed, block: usize, edge: usize) -> Option<Assumed> {
+    fn assume_edge(&mut self, graph: &EventGraph<'_>, set: Assumed, block: usize, edge: usize) -> Option<Assumed> {
         let edge = &graph.kernel.blocks[block].next[edge];
         let mut assumed = self.get(set).to_vec();
         if let Some(when) = edge.when {
@@ -102,7 +102,7 @@ impl Assumptions {
         }
         let before = assumed.clone();
         assumed.retain(|condition| graph.kernel.predicates[condition.predicate].block != Some(edge.to));
-        let met = graph.met(block, edge.to, assumed, &before);
+        let met = graph.conditions_after_edge(block, edge.to, assumed, &before);
         Some(self.of(met))
     }
 

@@ -77,9 +77,10 @@ impl Barriers {
             (matches!(name, Name::Hardware(..)) || counts_one(graph, &same, name))
                 && !looped.iter().any(|other| same.may_match(other, name))
         };
-        let behind = Behind::new(graph);
+        let reachability = Reachability::new(graph);
         let phase = |point: Point, name: &Name, among: &[(Point, Name)]| {
-            counted(name).then(|| among.iter().filter(|(other, of)| of == name && behind.is(*other, point)).count())
+            counted(name)
+                .then(|| among.iter().filter(|(other, of)| of == name && reachability.is_after(*other, point)).count())
         };
 
         let mut known: Vec<Signal> = Vec::new();
@@ -126,7 +127,7 @@ impl Barriers {
         for (at, (point, name)) in arrivals.iter().enumerate() {
             let rivals = arrivals[at + 1..].iter().filter(|(_, other)| same.may_match(other, name));
             let apart = rivals
-                .filter(|(other, _)| !behind.is(*point, *other) && !behind.is(*other, *point))
+                .filter(|(other, _)| !reachability.is_after(*point, *other) && !reachability.is_after(*other, *point))
                 .collect::<Vec<_>>();
             // In loops, it is not checked that a wait observes the arrivals of its own iteration.
             if counts_one(graph, &same, name) && phase(*point, name, &arrivals).is_some() && !apart.is_empty() {
@@ -158,18 +159,18 @@ impl Barriers {
 }
 
 /// The relation of events that may follow each other.
-struct Behind<'g> {
+struct Reachability<'g> {
     graph: &'g EventGraph<'g>,
     reached: std::cell::RefCell<FxHashMap<usize, Vec<bool>>>,
 }
 
-impl<'g> Behind<'g> {
+impl<'g> Reachability<'g> {
     fn new(graph: &'g EventGraph<'g>) -> Self {
         Self { graph, reached: Default::default() }
     }
 
     /// Whether the second event may follow the first.
-    fn is(&self, first: Point, second: Point) -> bool {
+    fn is_after(&self, first: Point, second: Point) -> bool {
         if first.0 == second.0 && first.1 < second.1 {
             return true;
         }

@@ -31,7 +31,7 @@ pub fn findings(graph: &EventGraph<'_>, barriers: &Barriers) -> Vec<Hazard> {
     let mut found: BTreeMap<(Lack, Claim), Vec<InstPlace>> = BTreeMap::new();
     let mut add = |lack: Lack, claim: Claim, at: InstPlace| found.entry((lack, claim)).or_default().push(at);
     before(graph, barriers, |claim, at| add(Lack::Started, claim, at));
-    behind(graph, |claim, at| add(Lack::There, claim, at));
+    check_remote_accesses(graph, |claim, at| add(Lack::There, claim, at));
     freed(graph, barriers, |claim, at| add(Lack::Allocated, claim, at));
     found.into_iter().map(|((lack, claim), places)| finding(graph.kernel, lack, claim, places)).collect()
 }
@@ -115,7 +115,7 @@ fn is_access(kernel: &Kernel, event: &Event) -> bool {
 }
 
 /// Reports remote accesses after which no event prevents the other CTA from ending.
-fn behind(graph: &EventGraph<'_>, mut add: impl FnMut(Claim, InstPlace)) {
+fn check_remote_accesses(graph: &EventGraph<'_>, mut add: impl FnMut(Claim, InstPlace)) {
     let kernel = graph.kernel;
     let event = |(block, index): Point| &kernel.blocks[block].events[index];
     let holds = |event: &Event| match &event.kind {
@@ -125,7 +125,7 @@ fn behind(graph: &EventGraph<'_>, mut add: impl FnMut(Claim, InstPlace)) {
         _ => false,
     };
     for point in points(graph).filter(|point| is_access(kernel, event(*point)) && !graph.is_dead(*point)) {
-        let known = graph.known_at(point);
+        let known = graph.conditions_at_event(point);
         let after = graph.reached(&[point.0], |_| false);
         let may_follow = |other: Point| after[other.0] || other.0 == point.0 && other.1 > point.1;
         let held: Vec<Point> = points(graph).filter(|other| holds(event(*other))).collect();
@@ -186,12 +186,12 @@ fn freed(graph: &EventGraph<'_>, barriers: &Barriers, mut add: impl FnMut(Claim,
         |point: &Point| matches!(kernel.blocks[point.0].events[point.1].kind, EventKind::Allocate { .. });
     let allocated: Vec<(Point, Vec<bool>)> =
         points(graph).filter(is_allocated).map(|point| (point, graph.reached(&[point.0], |_| false))).collect();
-    let is_behind = |point: Point| {
+    let is_reached = |point: Point| {
         let behind = |(own, after): &(Point, Vec<bool>)| after[point.0] || own.0 == point.0 && own.1 < point.1;
         allocated.iter().any(behind)
     };
     let is_freed = |event: &Event| matches!(event.kind, EventKind::Deallocate(_));
-    without(graph, barriers, |point, event| is_behind(point) && tells(event), is_freed, &mut add);
+    without(graph, barriers, |point, event| is_reached(point) && tells(event), is_freed, &mut add);
 }
 
 fn finding(kernel: &Kernel, lack: Lack, claim: Claim, mut places: Vec<InstPlace>) -> Hazard {
@@ -211,7 +211,7 @@ fn finding(kernel: &Kernel, lack: Lack, claim: Claim, mut places: Vec<InstPlace>
     };
     let is_wrong = claim == Claim::Wrong;
     let message = match is_wrong {
-        true => Text::new(said).then(message::others(places.len() - 1)),
+        true => Text::new(said).then(message::format_other_count(places.len() - 1)),
         false => Cause::Path.possible(format!("on some paths {said}")),
     };
     let side = if lack == Lack::There { "after" } else { "before" };

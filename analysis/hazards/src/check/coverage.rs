@@ -10,19 +10,19 @@ use super::{barriers::Signals, graph::Point};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cover {
     /// Some arrival comes after the access is complete.
-    pub good: bool,
+    pub is_after_completion: bool,
     /// Some arrival comes while the access may be in flight.
-    pub bad: bool,
+    pub is_during_flight: bool,
     /// Some arrival comes after the access has started.
-    pub handed: bool,
+    pub is_after_start: bool,
     /// Some arrival comes without a proxy fence between the access and the arrival.
-    pub unfenced: bool,
+    pub is_unfenced: bool,
     /// The arriving threads are of a role that did not do the access.
-    pub passed_on: bool,
-    /// The conditions of the arriving threads: their number in `Flow::among`.
-    pub among: usize,
+    pub is_relayed: bool,
+    /// The conditions of the arriving threads: their number in `Flow::condition_sets`.
+    pub condition_set: usize,
     /// Some arrival comes after the access may have begun again.
-    pub again: bool,
+    pub is_after_restart: bool,
 }
 
 /// For a signal, the cover of each arrival; the key is its point, whether another role passes it on, and the conditions
@@ -38,9 +38,9 @@ pub struct Coverage {
 }
 
 /// The part of the covers that other roles pass on, or the part of the role that did the access.
-fn part(covers: &Covers, is_passed_on: bool) -> Covers {
+fn part(covers: &Covers, is_relayed: bool) -> Covers {
     let part = |covers: &BTreeMap<(Point, bool, usize), Cover>| {
-        let own = covers.iter().filter(|((_, passed_on, _), _)| *passed_on == is_passed_on);
+        let own = covers.iter().filter(|((_, relayed, _), _)| *relayed == is_relayed);
         own.map(|(key, cover)| (*key, *cover)).collect::<BTreeMap<_, _>>()
     };
     let parts = covers.iter().map(|(signal, covers)| (*signal, part(covers)));
@@ -72,12 +72,12 @@ impl Coverage {
 
     /// The cover of an arrival of the role that did the access.
     pub fn entry(&mut self, signal: Signals, point: Point) -> &mut Cover {
-        self.passed_on(signal, point, Cover::default())
+        self.relayed_entry(signal, point, Cover::default())
     }
 
     /// The cover of an arrival whose threads have the role and the conditions of another cover.
-    pub fn passed_on(&mut self, signal: Signals, point: Point, of: Cover) -> &mut Cover {
-        self.noted.entry(signal).or_default().entry((point, of.passed_on, of.among)).or_insert(of)
+    pub fn relayed_entry(&mut self, signal: Signals, point: Point, of: Cover) -> &mut Cover {
+        self.noted.entry(signal).or_default().entry((point, of.is_relayed, of.condition_set)).or_insert(of)
     }
 
     /// The combined cover of a signal for the threads of a role, or of the role that did the access: it counts accesses
@@ -88,24 +88,24 @@ impl Coverage {
         signal: Signals,
         role: Option<&[bool]>,
         from_all: bool,
-        is_of_others: &dyn Fn(Point, usize) -> bool,
+        is_disjoint: &dyn Fn(Point, usize) -> bool,
     ) -> Option<Cover> {
         let covers = self.known.get(&signal)?;
         // At a barrier that only one role uses, its threads that have waited tell its threads that have not.
-        let is_alone = covers.values().all(|cover| cover.passed_on);
+        let is_alone = covers.values().all(|cover| cover.is_relayed);
         let is_other = |((point, ..), cover): &(&(Point, bool, usize), &Cover)| {
-            let among = if is_alone { cover.among } else { 0 };
-            let is_told = cover.passed_on && is_of_others(*point, among);
-            role.map_or(cover.passed_on || from_all, |role| !role[point.0] || is_told)
+            let among = if is_alone { cover.condition_set } else { 0 };
+            let is_informed = cover.is_relayed && is_disjoint(*point, among);
+            role.map_or(cover.is_relayed || from_all, |role| !role[point.0] || is_informed)
         };
         let covers = covers.iter().filter(is_other);
-        let good = covers.clone().filter(|(_, cover)| cover.good && !cover.bad);
+        let good = covers.clone().filter(|(_, cover)| cover.is_after_completion && !cover.is_during_flight);
         Some(Cover {
-            good: good.clone().next().is_some(),
-            bad: covers.clone().any(|(_, cover)| cover.bad),
-            handed: covers.clone().any(|(_, cover)| cover.handed),
-            unfenced: good.clone().any(|(_, cover)| cover.unfenced),
-            again: good.into_iter().any(|(_, cover)| cover.again),
+            is_after_completion: good.clone().next().is_some(),
+            is_during_flight: covers.clone().any(|(_, cover)| cover.is_during_flight),
+            is_after_start: covers.clone().any(|(_, cover)| cover.is_after_start),
+            is_unfenced: good.clone().any(|(_, cover)| cover.is_unfenced),
+            is_after_restart: good.into_iter().any(|(_, cover)| cover.is_after_restart),
             ..Cover::default()
         })
     }
@@ -116,17 +116,20 @@ impl Coverage {
     }
 
     /// The signals that tell of the access and have no arrival while it may be in flight.
-    pub fn told(&self) -> Signals {
+    pub fn completion_signals(&self) -> Signals {
         let tells = |covers: &BTreeMap<_, Cover>| {
-            covers.values().any(|cover| cover.good || cover.handed) && !covers.values().any(|cover| cover.bad)
+            covers.values().any(|cover| cover.is_after_completion || cover.is_after_start)
+                && !covers.values().any(|cover| cover.is_during_flight)
         };
         self.known.iter().filter(|(_, covers)| tells(covers)).fold(0, |mask, (signal, _)| mask | signal)
     }
 
     /// The arrivals that give a signal after the access is complete.
-    pub fn good(&self, signal: Signals) -> impl Iterator<Item = Point> {
+    pub fn completed_arrivals(&self, signal: Signals) -> impl Iterator<Item = Point> {
         let covers = self.known.get(&signal).into_iter().flatten();
-        covers.filter(|(_, cover)| cover.good && !cover.bad && !cover.passed_on).map(|((point, ..), _)| *point)
+        covers
+            .filter(|(_, cover)| cover.is_after_completion && !cover.is_during_flight && !cover.is_relayed)
+            .map(|((point, ..), _)| *point)
     }
 }
 
@@ -135,19 +138,19 @@ impl Coverage {
 pub struct Foreign {
     /// The signals that tell of the access, and after which the other role may begin it again without waiting for this
     /// role.
-    pub again: FxHashSet<Signals>,
+    pub restart_signals: FxHashSet<Signals>,
     /// The events after which the other role may begin the access.
     pub permits: FxHashSet<Point>,
     /// The events after which the other role may begin the access for the first time only: barriers of the CTA, at
     /// which roles meet more than once.
     pub first_permits: FxHashSet<Point>,
     /// Whether the other role does the access at most once.
-    pub once: bool,
+    pub is_once: bool,
 }
 
 impl Foreign {
     /// Whether the other role may begin the access after an event.
     pub fn permits_at(&self, point: Point, is_first: bool) -> bool {
-        self.permits.contains(&point) && (is_first || !self.once) || is_first && self.first_permits.contains(&point)
+        self.permits.contains(&point) && (is_first || !self.is_once) || is_first && self.first_permits.contains(&point)
     }
 }

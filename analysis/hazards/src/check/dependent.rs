@@ -100,7 +100,7 @@ fn finding(kernel: &Kernel, why: Why, writes: bool, mut places: Vec<InstPlace>) 
     let message = match why {
         Why::Certain => Text::new(format!(
             "no griddepcontrol.wait precedes {what}, and an earlier grid may access the same global memory{}",
-            message::others(places.len() - 1)
+            message::format_other_count(places.len() - 1)
         )),
         Why::Memory => Cause::Grids.possible(format!(
             "an earlier grid accesses the same global memory as {what}, which comes before griddepcontrol.wait"

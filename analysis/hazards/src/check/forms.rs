@@ -106,7 +106,12 @@ pub fn findings(flow: &Flow<'_>) -> Vec<Hazard> {
                 findings.push(wrong(event.at, Rule::R9, message));
             }
             EventKind::Relinquish => {
-                let after = behind(graph, point, |event| matches!(event.kind, EventKind::Allocate { .. }), |_| false);
+                let after = find_following_line(
+                    graph,
+                    point,
+                    |event| matches!(event.kind, EventKind::Allocate { .. }),
+                    |_| false,
+                );
                 findings.extend(
                     after.map(|at| {
                         wrong(at, Rule::R6, "tensor memory is allocated after tcgen05.relinquish_alloc_permit")
@@ -183,7 +188,7 @@ fn group(event: &Event) -> Option<u8> {
 }
 
 /// The line of an event that follows a point, with no event between them that stops the search.
-fn behind(
+fn find_following_line(
     graph: &EventGraph<'_>,
     (block, index): Point,
     is: impl Fn(&Event) -> bool,

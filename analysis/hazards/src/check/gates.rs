@@ -21,7 +21,7 @@ pub struct Gates<'g, 'k> {
     graph: &'g EventGraph<'k>,
     gates: Vec<Gate>,
     /// The gates that a wait may inform of.
-    told: FxHashMap<Point, Vec<usize>>,
+    informing: FxHashMap<Point, Vec<usize>>,
     /// The predicates that gates depend on, and the values that these test.
     predicates: FxHashSet<usize>,
     values: FxHashSet<usize>,
@@ -32,7 +32,7 @@ struct Gate {
     /// The conditions of a thread that passes it.
     conditions: Vec<Condition>,
     /// The blocks after it.
-    behind: Vec<bool>,
+    after: Vec<bool>,
 }
 
 /// The certainty that a thread reaches a point without a gate.
@@ -52,8 +52,8 @@ impl<'g, 'k> Gates<'g, 'k> {
             .collect();
         let gate = |&point: &Point| Gate {
             point,
-            conditions: graph.known_at(point).to_vec(),
-            behind: graph.reached(&[point.0], |_| false),
+            conditions: graph.conditions_at_event(point).to_vec(),
+            after: graph.reached(&[point.0], |_| false),
         };
         let is_gate = |&&(block, index): &&Point| is((block, index), &graph.kernel.blocks[block].events[index]);
         let gates: Vec<Gate> = points.iter().filter(is_gate).map(gate).collect();
@@ -64,16 +64,16 @@ impl<'g, 'k> Gates<'g, 'k> {
             _ => None,
         };
         let values = predicates.iter().filter_map(tested).collect();
-        let mut told = FxHashMap::default();
+        let mut informing = FxHashMap::default();
         for &point in &points {
             if !waits(&graph.kernel.blocks[point.0].events[point.1]) {
                 continue;
             }
             let givers = barriers.givers(barriers.observed(point));
             let tells = |gate: &Gate| givers.iter().any(|giver| gate.is_before(*giver));
-            told.insert(point, (0..gates.len()).filter(|gate| tells(&gates[*gate])).collect());
+            informing.insert(point, (0..gates.len()).filter(|gate| tells(&gates[*gate])).collect());
         }
-        Self { graph, gates, told, predicates, values }
+        Self { graph, gates, informing, predicates, values }
     }
 
     /// Whether the kernel has no gate.
@@ -102,7 +102,7 @@ impl<'g, 'k> Gates<'g, 'k> {
                     }
                     let mut there = path.clone();
                     there.extend(edge.when);
-                    let there = self.graph.met(block, edge.to, there, path);
+                    let there = self.graph.conditions_after_edge(block, edge.to, there, path);
                     let mut there = self.graph.closed(there);
                     there.retain(|own| self.matters(*own) && kernel.predicates[own.predicate].block != Some(edge.to));
                     changed |= join(&mut paths[edge.to], there);
@@ -148,14 +148,14 @@ impl<'g, 'k> Gates<'g, 'k> {
         {
             paths.retain(|path| !self.gates.iter().any(|gate| self.may_pass(gate, path)));
         }
-        let Some(told) = self.told.get(&point) else { return };
+        let Some(informing) = self.informing.get(&point) else { return };
         let is_warp = matches!(event.kind, EventKind::Barrier(Barrier { of: BarrierId::Warp, .. }));
         paths.retain(|path| {
             let tells = |gate: &Gate| {
                 let is_reached = !is_warp || self.graph.warp(&gate.conditions) == self.graph.warp(path);
                 is_reached && self.may_pass(gate, path)
             };
-            !told.iter().any(|gate| tells(&self.gates[*gate]))
+            !informing.iter().any(|gate| tells(&self.gates[*gate]))
         });
     }
 
@@ -169,7 +169,7 @@ impl<'g, 'k> Gates<'g, 'k> {
 
     /// The certainty that a thread reaches a point by a path without a gate; `None` if no thread does.
     pub fn sure(&self, point: Point, path: &[Condition]) -> Option<Sure> {
-        let known = self.graph.known_at(point);
+        let known = self.graph.conditions_at_event(point);
         if path.iter().any(|condition| self.graph.contradict(known, *condition)) {
             return None;
         }
@@ -177,7 +177,8 @@ impl<'g, 'k> Gates<'g, 'k> {
         let is_ahead = |gate: &Gate| behind[gate.point.0] || gate.point.0 == point.0 && point.1 < gate.point.1;
         let mut all = path.to_vec();
         all.extend(known.iter());
-        let is_apart = |gate: &Gate| self.graph.is_of_others(&all, &gate.conditions) && self.may_pass(gate, &all);
+        let is_apart =
+            |gate: &Gate| self.graph.are_disjoint_threads(&all, &gate.conditions) && self.may_pass(gate, &all);
         let is_between = self.gates.iter().any(|gate| gate.is_before(point));
         let certain = self.gates.iter().any(is_apart) || !is_between && self.gates.iter().any(is_ahead);
         Some(if certain { Sure::Certain } else { Sure::Doubtful })
@@ -186,7 +187,7 @@ impl<'g, 'k> Gates<'g, 'k> {
 
 impl Gate {
     fn is_before(&self, point: Point) -> bool {
-        self.behind[point.0] || self.point.0 == point.0 && self.point.1 < point.1
+        self.after[point.0] || self.point.0 == point.0 && self.point.1 < point.1
     }
 }
 

@@ -4,7 +4,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use ptx_isa::graph;
 
-use crate::kernel::{Condition, Kernel, Meeting, Test, UnknownKind, Varies};
+use crate::kernel::{Condition, EdgeUpdate, Kernel, Test, UnknownKind, Varies};
 
 /// The number of threads that run a `wgmma` together.
 const WARPGROUP: u32 = 128;
@@ -19,7 +19,7 @@ pub struct EventGraph<'k> {
     /// The position of each block in that order.
     pub position: Vec<usize>,
     /// The conditions of a thread at the beginning of each block.
-    known: Vec<Vec<Condition>>,
+    conditions: Vec<Vec<Condition>>,
     /// The same conditions with their consequences, and the subset on which threads may differ.
     closed: Vec<(Vec<Condition>, Vec<Condition>)>,
     /// The conditions of a thread that does an event with a guard, in the same form.
@@ -29,7 +29,7 @@ pub struct EventGraph<'k> {
     /// The loop that a block is in, as a number.
     loops: Vec<Option<usize>>,
     /// The changes of values along each edge, by the blocks before and after the edge.
-    meetings: FxHashMap<(usize, usize), Vec<Meeting>>,
+    edge_updates: FxHashMap<(usize, usize), Vec<EdgeUpdate>>,
     /// The predicates that test each value for a range.
     tests: FxHashMap<usize, Vec<usize>>,
     /// The conditions of edges whose alternative leads to a dead end. They hold in all threads that continue.
@@ -47,10 +47,13 @@ impl<'k> EventGraph<'k> {
         }
         let mut position = vec![usize::MAX; kernel.blocks.len()];
         order.iter().enumerate().for_each(|(at, &block)| position[block] = at);
-        let known = known(kernel, &order);
+        let conditions = block_conditions(kernel, &order);
         let loops = loops(kernel, &order);
-        let mut meetings: FxHashMap<(usize, usize), Vec<Meeting>> = FxHashMap::default();
-        kernel.meetings.iter().for_each(|met| meetings.entry((met.from, met.to)).or_default().push(*met));
+        let mut edge_updates: FxHashMap<(usize, usize), Vec<EdgeUpdate>> = FxHashMap::default();
+        kernel
+            .edge_updates
+            .iter()
+            .for_each(|update| edge_updates.entry((update.from, update.to)).or_default().push(*update));
         let mut tests: FxHashMap<usize, Vec<usize>> = FxHashMap::default();
         for (number, predicate) in kernel.predicates.iter().enumerate() {
             if let Test::Within { value, .. } = predicate.test {
@@ -69,12 +72,12 @@ impl<'k> EventGraph<'k> {
             previous,
             order,
             position,
-            known,
+            conditions,
             closed,
             guarded,
             thread,
             loops,
-            meetings,
+            edge_updates,
             tests,
             asserted,
         };
@@ -83,11 +86,11 @@ impl<'k> EventGraph<'k> {
             let varying = graph.varying(&known);
             (known, varying)
         };
-        let closed = graph.known.iter().map(|known| with_varying(known.clone())).collect();
+        let closed = graph.conditions.iter().map(|known| with_varying(known.clone())).collect();
         let mut guarded = FxHashMap::default();
         for (block, own) in kernel.blocks.iter().enumerate() {
             for (index, event) in own.events.iter().enumerate().filter(|(_, event)| !event.guard.is_empty()) {
-                let known = graph.known[block].iter().chain(&event.guard).copied().collect();
+                let known = graph.conditions[block].iter().chain(&event.guard).copied().collect();
                 guarded.insert((block, index), with_varying(known));
             }
         }
@@ -96,34 +99,34 @@ impl<'k> EventGraph<'k> {
     }
 
     /// The conditions of a thread at the beginning of a block.
-    pub fn known(&self, block: usize) -> &[Condition] {
-        &self.known[block]
+    pub fn conditions_at_block(&self, block: usize) -> &[Condition] {
+        &self.conditions[block]
     }
 
     /// The conditions of a thread that does an event.
-    pub fn known_at(&self, point: Point) -> &[Condition] {
-        &self.here(point).0
+    pub fn conditions_at_event(&self, point: Point) -> &[Condition] {
+        &self.event_conditions(point).0
     }
 
     /// The conditions of a thread that does an event that other threads may not satisfy.
     pub fn varying_at(&self, point: Point) -> &[Condition] {
-        &self.here(point).1
+        &self.event_conditions(point).1
     }
 
-    fn here(&self, point: Point) -> &(Vec<Condition>, Vec<Condition>) {
+    fn event_conditions(&self, point: Point) -> &(Vec<Condition>, Vec<Condition>) {
         self.guarded.get(&point).unwrap_or(&self.closed[point.0])
     }
 
     /// Whether no thread does an event.
     pub fn is_dead(&self, point: Point) -> bool {
-        let known = self.known_at(point);
+        let known = self.conditions_at_event(point);
         known.iter().any(|condition| self.contradict(known, *condition))
     }
 
     /// Whether the thread with this number in its CTA may do an event, by the conditions that follow from the numbers
     /// of threads.
     pub fn may_do(&self, thread: usize, point: Point) -> bool {
-        self.known_at(point).iter().all(|condition| {
+        self.conditions_at_event(point).iter().all(|condition| {
             let each = self.kernel.predicates[condition.predicate].each.as_deref();
             each.and_then(|each| each.get(thread)) != Some(&Some(!condition.holds))
         })
@@ -211,19 +214,25 @@ impl<'k> EventGraph<'k> {
 
     /// The conditions after an edge: the known ones, and the tests of values that the edge changes, as far as the
     /// conditions before the edge (`before`) decide them.
-    pub fn met(&self, from: usize, to: usize, mut known: Vec<Condition>, before: &[Condition]) -> Vec<Condition> {
-        for meeting in self.meetings.get(&(from, to)).map_or(&[][..], |meetings| meetings) {
-            let (low, high) = match meeting.base {
-                None => (meeting.constant, meeting.constant),
+    pub fn conditions_after_edge(
+        &self,
+        from: usize,
+        to: usize,
+        mut known: Vec<Condition>,
+        before: &[Condition],
+    ) -> Vec<Condition> {
+        for update in self.edge_updates.get(&(from, to)).map_or(&[][..], |updates| updates) {
+            let (low, high) = match update.base {
+                None => (update.constant, update.constant),
                 Some(base) => {
                     let (low, high) = self.bounds(base, before);
                     let shifted = |end: i64| {
-                        if end == i64::MIN || end == i64::MAX { end } else { end.saturating_add(meeting.constant) }
+                        if end == i64::MIN || end == i64::MAX { end } else { end.saturating_add(update.constant) }
                     };
                     (shifted(low), shifted(high))
                 }
             };
-            for &predicate in self.tests.get(&meeting.value).map_or(&[][..], |tests| tests) {
+            for &predicate in self.tests.get(&update.value).map_or(&[][..], |tests| tests) {
                 let Test::Within { low: least, high: most, .. } = self.kernel.predicates[predicate].test else {
                     continue;
                 };
@@ -292,7 +301,7 @@ impl<'k> EventGraph<'k> {
 
     /// Whether no thread satisfies both sets of conditions, because conditions that differ from thread to thread
     /// contradict.
-    pub fn is_of_others(&self, conditions: &[Condition], others: &[Condition]) -> bool {
+    pub fn are_disjoint_threads(&self, conditions: &[Condition], others: &[Condition]) -> bool {
         self.varying(conditions).iter().any(|condition| self.contradict(others, *condition))
     }
 
@@ -375,7 +384,7 @@ fn order(kernel: &Kernel) -> Vec<usize> {
 }
 
 /// The conditions that hold on every path to each block. A condition is dropped where its predicate is computed again.
-fn known(kernel: &Kernel, order: &[usize]) -> Vec<Vec<Condition>> {
+fn block_conditions(kernel: &Kernel, order: &[usize]) -> Vec<Vec<Condition>> {
     let mut known: Vec<Option<Vec<Condition>>> = vec![None; kernel.blocks.len()];
     if let Some(&entry) = order.first() {
         known[entry] = Some(Vec::new());

@@ -104,7 +104,7 @@ pub fn with_pairs(finding: &Hazard, others: &[Pair]) -> Text {
 }
 
 /// The number of other accesses that lack the same synchronization, as the end of a sentence.
-pub fn others(count: usize) -> String {
+pub fn format_other_count(count: usize) -> String {
     match count {
         0 => String::new(),
         1 => "; 1 other access lacks the same ordering".into(),

@@ -43,43 +43,44 @@ impl Flow<'_> {
                 // Products with the same accumulator execute in program order.
                 (Some(_), Some(_)) => None,
                 (Some(_), None) => (!now.is_done(first)).then_some((Rule::R7, Lack::Wait)),
-                (None, _) => (!now.matrix).then_some((Rule::R5, Lack::Fence)),
+                (None, _) => (!now.has_matrix_fence).then_some((Rule::R5, Lack::Fence)),
             };
         }
         if second.kind == TokenKind::Plain && second.access.proxy == Proxy::Tensor && first.kind == TokenKind::Allocated
         {
             return None;
         }
-        let same = !now.foreign && self.is_same_thread(first, second, state);
-        let reaches = self.among[now.among].iter().all(|condition| self.graph.implied(ours, *condition));
-        let in_warp = now.warp && self.is_same_warp(first, second);
-        let complete = now.is_done(first) && (same || now.shared && reaches || in_warp);
+        let same = !now.is_foreign && self.is_same_thread(first, second, state);
+        let reaches =
+            self.condition_sets[now.condition_set].iter().all(|condition| self.graph.implied(ours, *condition));
+        let in_warp = now.is_known_in_warp && self.is_same_warp(first, second);
+        let complete = now.is_done(first) && (same || now.is_known_complete && reaches || in_warp);
         let rule = rule(first);
-        let later = second.is_tensor() && !self.is_lenient(Ambiguity::StartAfterEarlier) && !now.after;
+        let later = second.is_tensor() && !self.is_lenient(Ambiguity::StartAfterEarlier) && !now.has_fence_after;
         if self.is_pipelined(first, second) {
-            let in_order = !now.foreign && self.is_one_issuer(first, second);
-            return match in_order || complete || now.started && reaches {
+            let in_order = !now.is_foreign && self.is_one_issuer(first, second);
+            return match in_order || complete || now.is_known_started && reaches {
                 true if later && !in_order => Some((Rule::R11, Lack::After)),
                 true => None,
                 false if now.is_done(first) => Some((rule, Lack::Sharing)),
                 false => Some((rule, Lack::Wait)),
             };
         }
-        if !complete || now.doubt {
+        if !complete || now.is_doubtful {
             let lack = if now.is_done(first) { Lack::Sharing } else { Lack::Wait };
             return Some((rule, lack));
         }
         let fenced = match (first.access.proxy, second.access.proxy) {
             // The manual's patterns have a fence after an initialization; kernels of one CTA omit it.
             (Proxy::Generic, Proxy::Async) if first.kind == TokenKind::Initialized => {
-                now.fenced || self.readings != Readings::STRICT
+                now.is_fenced || self.readings != Readings::STRICT
             }
             (Proxy::Generic, Proxy::Async) if !first.access.writes => {
-                now.fenced || self.is_lenient(Ambiguity::ProxyFenceAfterRead)
+                now.is_fenced || self.is_lenient(Ambiguity::ProxyFenceAfterRead)
             }
-            (Proxy::Generic, Proxy::Async | Proxy::Tensormap) => now.fenced,
+            (Proxy::Generic, Proxy::Async | Proxy::Tensormap) => now.is_fenced,
             (Proxy::Async, Proxy::Generic) => {
-                now.fenced || first.fences_itself() || self.is_lenient(Ambiguity::ProxyFenceAfterCommit)
+                now.is_fenced || first.fences_itself() || self.is_lenient(Ambiguity::ProxyFenceAfterCommit)
             }
             _ => true,
         };
@@ -98,19 +99,21 @@ impl Flow<'_> {
     pub fn is_open(&self, state: &State, second: &Token<'_>, lack: Lack) -> bool {
         let now = &state.progress;
         // Some threads know of the access; whether the thread of the second access is one of them is undecided.
-        let among = &self.among[now.among];
+        let among = &self.condition_sets[now.condition_set];
         let excludes = |condition: &Condition| self.graph.contradict(&second.conditions, *condition);
-        let knows_partly = now.shared && !among.is_empty() && !among.iter().any(excludes);
-        let of_warp = now.warp && !now.shared && second.operation().is_none_or(|of| *of == Operation::Copy);
+        let knows_partly = now.is_known_complete && !among.is_empty() && !among.iter().any(excludes);
+        let of_warp = now.is_known_in_warp
+            && !now.is_known_complete
+            && second.operation().is_none_or(|of| *of == Operation::Copy);
         let may_know = self.role.is_some() && knows_partly || of_warp;
-        now.doubt || now.maybe || lack == Lack::Sharing && may_know
+        now.is_doubtful || now.needs_empty_loop || lack == Lack::Sharing && may_know
     }
 
     /// The cause that keeps the progress of the first access undecided.
     pub fn cause(&self, state: &State, is_asked: bool) -> Cause {
         match state.progress {
-            Progress { doubt: true, .. } => Cause::Arrival,
-            Progress { maybe: true, .. } => Cause::Rounds,
+            Progress { is_doubtful: true, .. } => Cause::Arrival,
+            Progress { needs_empty_loop: true, .. } => Cause::Rounds,
             _ if is_asked => Cause::Arrival,
             _ => Cause::Threads,
         }
@@ -158,7 +161,9 @@ impl Flow<'_> {
         let elected =
             |condition: &Condition| condition.holds && kernel.predicates[condition.predicate].test == Test::OneOfWarp;
         let are_elected = first.conditions.iter().any(elected) && second.conditions.iter().any(elected);
-        state.progress.stale == 0 && a == b && (varies(Varies::Thread) || varies(Varies::Warp) && are_elected)
+        state.progress.stale_iterations == 0
+            && a == b
+            && (varies(Varies::Thread) || varies(Varies::Warp) && are_elected)
     }
 
     /// Whether each group of four warps has its own columns, and the columns of a group in the first access overlap the

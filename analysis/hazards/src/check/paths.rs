@@ -110,8 +110,8 @@ impl<'k> Flow<'k> {
         let token = &self.tokens[class.numbers[0]];
         let signal = self.barriers.signal(token.point);
         let progress = Progress::issued(token, signal);
-        if progress.completes != 0 {
-            coverage.entry(signal, token.point).good = true;
+        if progress.completion_signals != 0 {
+            coverage.entry(signal, token.point).is_after_completion = true;
         }
         Some(State { progress, assumed: self.assumptions.of(token.conditions.clone()) })
     }
@@ -140,7 +140,7 @@ impl<'k> Flow<'k> {
         };
         let alike = self.tokens[class.numbers[0]].conditions.iter().filter(is_alike);
         let assumed = known.iter().chain(alike).copied().collect();
-        State { progress: Progress { foreign: true, ..Progress::default() }, assumed: self.assumptions.of(assumed) }
+        State { progress: Progress { is_foreign: true, ..Progress::default() }, assumed: self.assumptions.of(assumed) }
     }
 
     /// Counts work, and fails above the budget.
@@ -184,16 +184,18 @@ impl<'k> Flow<'k> {
                 self.follow(class, state, &crossing, foreign, coverage, &mut new);
             }
             if foreign.is_some_and(|foreign| foreign.permits_at(point, new.is_empty())) {
-                let ahead = !new.is_empty() && new.iter().all(|state| !state.progress.foreign || state.progress.ahead);
+                let ahead = !new.is_empty()
+                    && new.iter().all(|state| !state.progress.is_foreign || state.progress.is_left_in_flight);
                 let begun = self.begun(class, &crossing.known);
-                let progress = Progress { ahead, next: !new.is_empty(), ..begun.progress };
+                let progress =
+                    Progress { is_left_in_flight: ahead, is_next_ring_element: !new.is_empty(), ..begun.progress };
                 let state = State { progress, ..begun };
                 insert(&mut self.assumptions, &mut new, state);
             }
             *states = new;
         }
         if foreign.is_some_and(|foreign| foreign.permits_at(point, true)) && states.is_empty() {
-            states.push(self.begun(class, graph.known_at(point)));
+            states.push(self.begun(class, graph.conditions_at_event(point)));
         }
         Ok(())
     }
@@ -219,7 +221,7 @@ impl<'k> Flow<'k> {
         for state in states {
             let Some(assumed) = self.assumptions.along(graph, state.assumed, block, edge) else { continue };
             let mut state = State { assumed, ..*state };
-            state.progress.stale = (state.progress.stale + u8::from(makes_stale)).min(2);
+            state.progress.stale_iterations = (state.progress.stale_iterations + u8::from(makes_stale)).min(2);
             insert(&mut self.assumptions, &mut there, state);
         }
         Ok(there)
@@ -320,14 +322,14 @@ impl<'k> Flow<'k> {
         }
         let old = state.progress;
         let again = Transition { flow: self, token, crossing, foreign, coverage }.apply(&mut state);
-        if old.done != state.progress.done || old.fenced != state.progress.fenced {
+        if old.done != state.progress.done || old.is_fenced != state.progress.is_fenced {
             let space = token.access.space;
             self.useful.entry(crossing.point).or_default().insert(space);
         }
         if again {
             let known = self.assumptions.get(state.assumed).to_vec();
             let begun = self.begun(class, &known);
-            let progress = Progress { next: true, ..begun.progress };
+            let progress = Progress { is_next_ring_element: true, ..begun.progress };
             insert(&mut self.assumptions, new, State { progress, ..begun });
         }
         // Another role's access is also followed after it is over: threads that know of it may tell other threads.

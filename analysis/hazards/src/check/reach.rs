@@ -94,7 +94,7 @@ fn divergent(graph: &EventGraph<'_>, point: Point, barrier: &Barrier) -> Option<
     if !is_for_all {
         return None;
     }
-    let known = graph.known_at(point);
+    let known = graph.conditions_at_event(point);
     let varying = graph.varying(known);
     let split = |condition: &&Condition| splits(graph, **condition, known);
     let condition = *varying.iter().find(split)?;
@@ -206,7 +206,7 @@ fn elsewhere(graph: &EventGraph<'_>, point: Point, condition: Condition, barrier
         }
         if is_barrier(block, from).is_some() {
             // A barrier that only the other side reaches is its counterpart of this barrier.
-            if graph.contradict(graph.known(block), condition) {
+            if graph.contradict(graph.conditions_at_block(block), condition) {
                 return Elsewhere::Same;
             }
             found = Elsewhere::Barrier;

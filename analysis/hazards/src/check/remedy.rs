@@ -65,7 +65,7 @@ fn together(same: &Same<'_>, mut all: Vec<Hazard>) -> Option<Hazard> {
     let message = match same {
         Same::Remedy(..) => {
             let lines: BTreeSet<_> = others.iter().map(|pair| pair.first).filter(|line| *line != first.first).collect();
-            first.message.clone().then(message::others(lines.len()))
+            first.message.clone().then(message::format_other_count(lines.len()))
         }
         Same::Option(_) | Same::Open(..) => message::with_pairs(&first, &others),
     };

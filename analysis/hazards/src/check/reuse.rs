@@ -79,7 +79,8 @@ fn is_use(
     };
     let is_of_threads =
         |address: &Address| address.offset.terms.iter().all(|(value, _)| graph.kernel.unknowns[*value].each.is_some());
-    let of = |point: Point, access, kind| Token::new(graph, point, access, kind, graph.known_at(point).to_vec());
+    let of =
+        |point: Point, access, kind| Token::new(graph, point, access, kind, graph.conditions_at_event(point).to_vec());
     let meets = |access: &crate::kernel::Access| {
         let own = of(point, super::token::mbarrier(barrier), TokenKind::Initialized);
         let other = of(second, access.clone(), TokenKind::Plain);
@@ -114,13 +115,14 @@ fn reached(graph: &EventGraph<'_>, (block, index): Point) -> impl Fn(Point) -> b
 /// Whether no launch reaches both points: a uniform condition holds at only one of them.
 fn exclude(graph: &EventGraph<'_>, first: Point, second: Point) -> bool {
     let is_alike = |condition: &&Condition| graph.kernel.predicates[condition.predicate].varies == Varies::No;
-    let both: Vec<_> = [first, second].into_iter().flat_map(|point| graph.known_at(point)).copied().collect();
+    let both: Vec<_> =
+        [first, second].into_iter().flat_map(|point| graph.conditions_at_event(point)).copied().collect();
     both.iter().filter(is_alike).any(|condition| graph.contradict(&both, *condition))
 }
 
 /// Whether threads reach a point in unknown iterations of a loop.
 fn is_open(graph: &EventGraph<'_>, point: Point) -> bool {
-    graph.known_at(point).iter().any(|condition| {
+    graph.conditions_at_event(point).iter().any(|condition| {
         let predicate = &graph.kernel.predicates[condition.predicate];
         let is_of_threads = match predicate.test {
             Test::OneOfWarp => true,

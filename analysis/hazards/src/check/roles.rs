@@ -84,7 +84,7 @@ impl Ways {
 pub enum FromStart {
     No,
     /// Only if a loop that waits for the second side has no iteration.
-    WithoutRounds,
+    WithoutIterations,
     Yes,
 }
 
@@ -164,7 +164,7 @@ impl Fork {
         // iteration.
         let skips = |gate: &Gate| graph.is_in_loop(gate.at.0) && ways.lead(self, graph, (gate.at.0, gate.at.1 + 1));
         let from_start = match from_start {
-            true if self.gates.iter().any(skips) => FromStart::WithoutRounds,
+            true if self.gates.iter().any(skips) => FromStart::WithoutIterations,
             true => FromStart::Yes,
             false => FromStart::No,
         };
@@ -175,20 +175,20 @@ impl Fork {
                 into.extend(gate.permits.iter().copied());
             }
         }
-        let mut again = FxHashSet::default();
+        let mut restart_signals = FxHashSet::default();
         for signal in coverage.signals() {
-            let mut theirs = coverage.good(signal).filter(|(block, _)| self.theirs[*block]);
+            let mut theirs = coverage.completed_arrivals(signal).filter(|(block, _)| self.theirs[*block]);
             if theirs.any(|(block, index)| ways.lead(self, graph, (block, index + 1))) {
-                again.insert(signal);
+                restart_signals.insert(signal);
             }
         }
-        let once = !graph.is_in_loop(point.0);
-        (Foreign { again, permits, first_permits, once }, from_start)
+        let is_once = !graph.is_in_loop(point.0);
+        (Foreign { restart_signals, permits, first_permits, is_once }, from_start)
     }
 
     /// For each block, the index of the event from which on the second side may have waited for one of the signals that
     /// the first side gives after an access.
-    pub fn asked_for(&self, graph: &EventGraph<'_>, barriers: &Barriers, point: Point, told: Signals) -> Vec<usize> {
+    pub fn first_waits(&self, graph: &EventGraph<'_>, barriers: &Barriers, point: Point, told: Signals) -> Vec<usize> {
         let mut given = barriers.signal(point);
         let theirs = graph.reached(&[point.0], |block| !self.theirs[block]);
         for block in (0..theirs.len()).filter(|block| self.theirs[*block] && (theirs[*block] || *block == point.0)) {
@@ -229,7 +229,8 @@ impl Fork {
             let is_last =
                 matches!(event.kind, EventKind::Wait { .. }) && !graph.is_in_loop(at.0) && gates.iter().any(in_loop);
             let is_met = matches!(event.kind, EventKind::Barrier(_)) && observed & asked.given != 0;
-            let permits = if is_last { Vec::new() } else { self.permits(graph, barriers, asked.own(observed)) };
+            let permits =
+                if is_last { Vec::new() } else { self.permits(graph, barriers, asked.prerequisite_signals(observed)) };
             Gate { at, is_met, permits }
         };
         self.gates = gates.iter().map(gate).collect();
@@ -243,7 +244,7 @@ impl Fork {
     pub fn parted(&self, graph: &EventGraph<'_>, permits: &FxHashSet<Point>) -> Vec<usize> {
         let permitting: Vec<_> = permits.iter().map(|point| graph.varying_at(*point)).collect();
         let apart = |block: usize| {
-            let known = graph.known(block);
+            let known = graph.conditions_at_block(block);
             let is_other = |permit: &&[Condition]| permit.iter().any(|condition| graph.contradict(known, *condition));
             !permitting.is_empty() && permitting.iter().all(is_other)
         };
@@ -294,7 +295,7 @@ impl Fork {
                 |point: Point, within: &dyn Fn(&Edge) -> bool| !reaches(graph, (self.begin, 0), point, within, &gate);
             // At a barrier that only this side uses, it is enough that some of its threads have waited.
             let some_ask = |point: Point| {
-                let known = graph.known_at(point);
+                let known = graph.conditions_at_event(point);
                 points(&self.theirs).filter(|at| gate(*at, event(*at))).any(|at| {
                     let is_lasting =
                         |condition: &Condition| graph.kernel.predicates[condition.predicate].block.is_none();
@@ -317,7 +318,7 @@ impl Fork {
             let Some(&arrival) = arrivals.iter().find(|point| waits(point)) else { return asked };
             let gates = points(&self.theirs).filter(|at| gate(*at, event(*at)));
             let before = gates.filter(|(block, index)| reaches(graph, (*block, index + 1), arrival, &within, &gate));
-            let own = before.fold(0, |mask, at| mask | asked.own(barriers.observed(at)));
+            let own = before.fold(0, |mask, at| mask | asked.prerequisite_signals(barriers.observed(at)));
             let signal = barriers.signal(arrival) & !asked.signals;
             asked.signals |= signal;
             asked.relays.push((signal, own));
@@ -342,7 +343,7 @@ impl Asked {
     }
 
     /// The signals of the second side that must be given before some signals.
-    fn own(&self, signals: Signals) -> Signals {
+    fn prerequisite_signals(&self, signals: Signals) -> Signals {
         let relayed = self.relays.iter().filter(|(signal, _)| signal & signals != 0);
         relayed.fold(signals & self.given, |mask, (_, own)| mask | own)
     }

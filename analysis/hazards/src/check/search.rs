@@ -23,7 +23,7 @@ use crate::{
 };
 
 /// The limit of iterations over the roles: one role may tell another, which may tell a third, or the first again.
-const ROUNDS: usize = 8;
+const ITERATIONS: usize = 8;
 
 pub struct Search<'k> {
     pub flow: Flow<'k>,
@@ -56,7 +56,7 @@ impl<'k> Search<'k> {
     fn class(&mut self, followed: &mut Followed, forks: &[Fork]) -> Result<(), TooLarge> {
         let forks = if followed.meets.is_empty() { &[] } else { forks };
         let mut own = self.flow.run(&followed.class, Vec::new(), None, &Mode::Own, &mut followed.coverage)?;
-        for _ in 0..ROUNDS {
+        for _ in 0..ITERATIONS {
             followed.coverage.settle_own();
             for fork in forks {
                 self.fork(followed, fork, &own, false)?;
@@ -84,7 +84,7 @@ impl<'k> Search<'k> {
         }
         let point = token.point;
         let begin = graph.kernel.blocks[fork.block].next[fork.edge].to;
-        let known = graph.known(begin);
+        let known = graph.conditions_at_block(begin);
         let mut starts: Vec<(usize, States)> = Vec::new();
         let mut table = None;
         // A role may tell another role of accesses that do not conflict with its own.
@@ -95,8 +95,8 @@ impl<'k> Search<'k> {
                 _ => vec![begin],
             };
             for block in parted {
-                let mut state = self.flow.begun(class, graph.known(block));
-                state.progress.maybe = from_start == FromStart::WithoutRounds;
+                let mut state = self.flow.begun(class, graph.conditions_at_block(block));
+                state.progress.needs_empty_loop = from_start == FromStart::WithoutIterations;
                 starts.push((block, vec![state]));
             }
             table = Some(foreign);
@@ -107,16 +107,16 @@ impl<'k> Search<'k> {
         {
             let mut behind = own[fork.block].clone();
             self.flow.through(class, fork.block, &mut behind, &Mode::Own, &mut followed.coverage)?;
-            let is_for_all = |state: &State| state.progress.shared && state.progress.among == 0;
+            let is_for_all = |state: &State| state.progress.is_known_complete && state.progress.condition_set == 0;
             behind
                 .retain(|state| graph.contradict(self.flow.assumptions.get(state.assumed), when) && !is_for_all(state));
             let assumed = self.flow.assumptions.of(known.to_vec());
             for state in &mut behind {
-                (state.progress.foreign, state.progress.shared, state.assumed) = (true, false, assumed);
+                (state.progress.is_foreign, state.progress.is_known_complete, state.assumed) = (true, false, assumed);
             }
             if !behind.is_empty() {
                 starts.push((begin, behind));
-                table.get_or_insert_with(|| Foreign { once: true, ..Foreign::default() });
+                table.get_or_insert_with(|| Foreign { is_once: true, ..Foreign::default() });
             }
         }
         let Some(foreign) = table else { return Ok(()) };
@@ -124,8 +124,11 @@ impl<'k> Search<'k> {
         self.flow.role = Some(fork.ours.clone());
         let within = Some(&fork.followed[..]);
         let states = self.flow.run(class, starts, within, &mode, &mut followed.coverage)?;
-        let asked =
-            if look { fork.asked_for(graph, self.flow.barriers, point, followed.coverage.told()) } else { Vec::new() };
+        let asked = if look {
+            fork.first_waits(graph, self.flow.barriers, point, followed.coverage.completion_signals())
+        } else {
+            Vec::new()
+        };
         followed.asked = asked;
         let looked = if look { self.look_within(followed, &states, within, &mode) } else { Ok(()) };
         (self.flow.role, followed.asked) = Default::default();
@@ -186,7 +189,8 @@ impl<'k> Search<'k> {
         let (first, second) = (&self.flow.tokens[number], &self.partners.seconds[partner.second]);
         // After the sides of a fork have met, the thread that did the first access may do the second.
         let have_met = self.flow.role.as_ref().is_some_and(|ours| !ours[second.point.0]);
-        if states.is_empty() || have_met && !self.flow.graph.is_of_others(&first.conditions, &second.conditions) {
+        if states.is_empty() || have_met && !self.flow.graph.are_disjoint_threads(&first.conditions, &second.conditions)
+        {
             return;
         }
         // Two roles iterate independently.
@@ -198,10 +202,10 @@ impl<'k> Search<'k> {
                 // Any element of an array may be the initialized one.
                 _ if first.kind == TokenKind::Initialized => Round::Any,
                 // A read of tensor memory is one element after the element that is written.
-                true if state.progress.ahead || first.access.space == Space::Tensor => Round::Ahead,
+                true if state.progress.is_left_in_flight || first.access.space == Space::Tensor => Round::Ahead,
                 true if is_own_place => Round::Same,
                 false if is_itself => Round::Ahead,
-                true if state.progress.next => Round::Earlier,
+                true if state.progress.is_next_ring_element => Round::Earlier,
                 true => Round::Any,
                 false => state.progress.round(),
             };
@@ -210,7 +214,7 @@ impl<'k> Search<'k> {
                 continue;
             }
             let Some((rule, lack)) = self.flow.lack(first, state, second) else { continue };
-            let is_open = self.flow.is_open(state, second, lack) || state.progress.foreign && is_asked;
+            let is_open = self.flow.is_open(state, second, lack) || state.progress.is_foreign && is_asked;
             let certain = *overlap == Overlap::Yes && !is_open;
             let claim = match certain {
                 true if self.flow.is_warning(first, second, state, lack) => Claim::Note,
@@ -245,7 +249,7 @@ impl<'k> Search<'k> {
         for &block in self.flow.graph.order.iter().filter(|block| ends(block)) {
             let mut states = own[block].clone();
             self.flow.through(class, block, &mut states, &Mode::Own, &mut followed.coverage)?;
-            let is_read = |state: &State| state.progress.done != Done::No || state.progress.doubt;
+            let is_read = |state: &State| state.progress.done != Done::No || state.progress.is_doubtful;
             let (rule, claim) = match is_allocated {
                 true => (Rule::R6, Claim::Wrong),
                 false => (Rule::R7, Claim::Note),

@@ -81,7 +81,7 @@ impl<'k> Token<'k> {
         if accesses.is_empty() {
             return Vec::new();
         }
-        let conditions = graph.known_at(point).to_vec();
+        let conditions = graph.conditions_at_event(point).to_vec();
         let of =
             |(number, (access, kind))| Self { number, ..Self::new(graph, point, access, kind, conditions.clone()) };
         accesses.into_iter().enumerate().map(of).collect()

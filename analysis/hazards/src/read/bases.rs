@@ -1,6 +1,6 @@
 //! The bases that addresses are relative to.
 
-use super::terms::{Atom, Content, Function, Literal, Meetings, Terms, Value, What};
+use super::terms::{Atom, Content, Function, Literal, PhiInputs, Terms, Value, What};
 use crate::kernel::Sum;
 
 /// The base of an address.
@@ -41,7 +41,7 @@ pub struct Bases(Vec<Origin>);
 impl Bases {
     /// Finds the base of each atom. The base of a phi depends on later atoms, so the computation iterates up to a fixed
     /// point.
-    pub fn of(terms: &Terms, meetings: &Meetings) -> Self {
+    pub fn of(terms: &Terms, phi_inputs: &PhiInputs) -> Self {
         let mut bases = Self(vec![Origin::Open; terms.atoms.len()]);
         // An origin changes at most twice, and mostly one iteration is enough.
         let mut changed = true;
@@ -51,15 +51,15 @@ impl Bases {
                 if bases.0[index] == Origin::None {
                     continue;
                 }
-                let now = bases.origin(terms, meetings, Atom(index as u32));
+                let now = bases.origin(terms, phi_inputs, Atom(index as u32));
                 changed |= std::mem::replace(&mut bases.0[index], now) != now;
             }
         }
         bases
     }
 
-    fn origin(&self, terms: &Terms, meetings: &Meetings, atom: Atom) -> Origin {
-        match terms.what(atom) {
+    fn origin(&self, terms: &Terms, phi_inputs: &PhiInputs, atom: Atom) -> Origin {
+        match terms.definition(atom) {
             What::Symbol(symbol) => Origin::Base(Base::Symbol(*symbol)),
             What::Allocation(address) => Origin::Base(Base::Allocation(*address)),
             What::Param(_, _, 8) => Origin::Base(Base::Param(atom)),
@@ -69,7 +69,7 @@ impl Bases {
             What::Shuffle(inner, _) => self.of_value(terms, *inner),
             What::Select(_, a, b) => join(self.of_value(terms, *a), self.of_value(terms, *b)),
             What::Phi(block, register) => {
-                let met = meetings.get(&(*block, *register)).map_or(&[][..], |met| met);
+                let met = phi_inputs.get(&(*block, *register)).map_or(&[][..], |met| met);
                 let one = |(content, _): &(Content, Literal)| match content {
                     Content::Value(value) => self.of_value(terms, *value),
                     Content::Unset => Origin::Open,
@@ -91,7 +91,7 @@ impl Bases {
 
     /// Whether an atom is computed from the bits of an address.
     pub fn is_swizzled(&self, terms: &Terms, atom: Atom) -> bool {
-        matches!(terms.what(atom), What::Computed(..)) && matches!(self.0[atom.0 as usize], Origin::Base(_))
+        matches!(terms.definition(atom), What::Computed(..)) && matches!(self.0[atom.0 as usize], Origin::Base(_))
     }
 
     fn of_value(&self, terms: &Terms, value: Value) -> Origin {
@@ -118,7 +118,7 @@ impl Bases {
     pub fn parts_of(&self, terms: &Terms, sum: &Sum<Atom>) -> AddressParts {
         let mut parts = AddressParts { base: None, alone: None, offset: Sum::number(sum.constant), is_remote: false };
         for (atom, factor) in &sum.terms {
-            let what = terms.what(*atom);
+            let what = terms.definition(*atom);
             if matches!(what, What::Remote(_)) && *factor == 1 {
                 parts.is_remote = true;
                 continue;
@@ -144,7 +144,7 @@ impl Bases {
         let mut found: Option<AddressParts> = None;
         let mut rest = Sum::number((sum.constant & 0x3fff) << 4);
         for (atom, factor) in &sum.terms {
-            match terms.what(*atom) {
+            match terms.definition(*atom) {
                 What::Field(inner, low, bits)
                     if is_described(*low, *bits) && *factor == 1 << (low - 4) && found.is_none() =>
                 {
@@ -200,7 +200,7 @@ fn is_described(low: u32, bits: u32) -> bool {
 
 fn may_be_base(terms: &Terms, atom: Atom, factor: i64) -> bool {
     factor == 1
-        || matches!(terms.what(atom), What::Field(_, low, bits) if is_rounded(*low, *bits) && factor == 1 << low)
+        || matches!(terms.definition(atom), What::Field(_, low, bits) if is_rounded(*low, *bits) && factor == 1 << low)
 }
 
 fn join(a: Origin, b: Origin) -> Origin {

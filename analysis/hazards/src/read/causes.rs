@@ -32,7 +32,7 @@ struct Finder<'t> {
 impl Finder<'_> {
     fn atom(&self, atom: Atom, depth: usize) -> Option<Cause> {
         let depth = depth.checked_sub(1)?;
-        match self.terms.what(atom) {
+        match self.terms.definition(atom) {
             What::Param(symbol, offset, _) => parameter(self.code, *symbol, *offset).map(Cause::Parameter),
             What::Special(Special::Vector(SpecialVector::Ntid, _)) => Some(Cause::Block(None)),
             What::Special(Special::Vector(SpecialVector::Nctaid, _)) => Some(Cause::Grid),

@@ -55,8 +55,8 @@ impl ComputingInstruction<'_> {
         }
     }
 
-    fn known(&self, index: usize) -> Option<i64> {
-        self.terms.known(self.value(index)?)
+    fn constant_operand(&self, index: usize) -> Option<i64> {
+        self.terms.as_number(self.value(index)?)
     }
 
     /// An opaque result: only equal instructions with equal sources have the same one.
@@ -105,7 +105,7 @@ impl ComputingInstruction<'_> {
 
     /// Arithmetic on integers.
     fn integer(&mut self, op: AluOp, ty: Type) -> Option<Vec<Content>> {
-        let constants: Option<Vec<i64>> = (0..self.sources.len()).map(|index| self.known(index)).collect();
+        let constants: Option<Vec<i64>> = (0..self.sources.len()).map(|index| self.constant_operand(index)).collect();
         if let Some(result) = constants.and_then(|constants| folded(op, ty, &constants)) {
             return number(self.terms.constant(result));
         }
@@ -147,7 +147,7 @@ impl ComputingInstruction<'_> {
     fn truth(&self, index: usize) -> Option<Literal> {
         match self.content(index)? {
             Content::Literal(literal) => Some(literal),
-            Content::Value(value) => self.terms.known(value).map(|number| Literal::TRUE.if_(number != 0)),
+            Content::Value(value) => self.terms.as_number(value).map(|number| Literal::TRUE.if_(number != 0)),
             Content::Unset => None,
         }
     }
@@ -171,7 +171,7 @@ impl ComputingInstruction<'_> {
             _ if first == second.opposite() => Literal::TRUE,
             _ => {
                 let both = [Content::Literal(first.min(second)), Content::Literal(first.max(second))];
-                said(self.terms, Function::Differ, &both)
+                computed_predicate(self.terms, Function::Differ, &both)
             }
         })
     }
@@ -195,7 +195,7 @@ impl ComputingInstruction<'_> {
         let mask = ones(bits).cast_signed();
         let mut factor = |index: usize| {
             let value = self.value(index)?;
-            let number = self.terms.known(value).filter(|number| is_bits && *number < 0);
+            let number = self.terms.as_number(value).filter(|number| is_bits && *number < 0);
             Some(number.map_or(value, |number| self.terms.constant(number & mask)))
         };
         let (a, b) = (factor(0)?, factor(1)?);
@@ -211,12 +211,12 @@ impl ComputingInstruction<'_> {
         let is_signed = ty.is_signed();
         match bits(ty) {
             32 => {
-                let (a, b) = match self.known(0) {
+                let (a, b) = match self.constant_operand(0) {
                     Some(_) => (self.value(1)?, self.value(0)?),
                     None => (self.value(0)?, self.value(1)?),
                 };
-                let Some(by) = self.terms.known(b) else { return self.pure() };
-                let Some(own) = self.terms.known(a) else {
+                let Some(by) = self.terms.as_number(b) else { return self.pure() };
+                let Some(own) = self.terms.as_number(a) else {
                     return number(self.terms.multiplied_high(a, by, is_signed));
                 };
                 let of = |number: i64| if is_signed { wrapped(number, 32) } else { number & ones(32).cast_signed() };
@@ -224,7 +224,7 @@ impl ComputingInstruction<'_> {
                 number(self.terms.constant(wrapped(upper as i64, 32)))
             }
             64 if !is_signed => {
-                let (x, by) = (self.value(0), self.terms.known(self.value(1)?));
+                let (x, by) = (self.value(0), self.terms.as_number(self.value(1)?));
                 match x.zip(by) {
                     Some((x, by)) => number(self.terms.multiplied_higher(x, by)),
                     None => self.pure(),
@@ -237,7 +237,7 @@ impl ComputingInstruction<'_> {
     /// A shift by a known number of bits.
     fn shifted(&mut self, op: AluOp, ty: Type) -> Option<Vec<Content>> {
         let bits = bits(ty);
-        let Some(amount) = self.terms.known(self.value(1)?) else { return self.pure() };
+        let Some(amount) = self.terms.as_number(self.value(1)?) else { return self.pure() };
         let x = self.value(0)?;
         if op == AluOp::Shl {
             let factor = match u32::try_from(amount) {
@@ -259,7 +259,7 @@ impl ComputingInstruction<'_> {
     /// are not constants.
     fn place(&self, index: usize) -> Option<Option<(u32, u32)>> {
         let (low, length) = (self.value(index)?, self.value(index + 1)?);
-        let known = |value: Value| Some(self.terms.known(value)?.clamp(0, 255) as u32);
+        let known = |value: Value| Some(self.terms.as_number(value)?.clamp(0, 255) as u32);
         Some(known(low).zip(known(length)))
     }
 
@@ -301,7 +301,7 @@ impl ComputingInstruction<'_> {
     fn quotient(&mut self, op: AluOp, ty: Type) -> Option<Vec<Content>> {
         let (a, b) = (self.value(0)?, self.value(1)?);
         let facts = self.terms.facts(a);
-        let Some(by) = self.terms.known(b).filter(|by| *by > 0) else { return self.pure() };
+        let Some(by) = self.terms.as_number(b).filter(|by| *by > 0) else { return self.pure() };
         let is_quotient = op == AluOp::Div;
         if facts.low >= 0 && facts.low == facts.high {
             let result = if is_quotient { facts.low / by } else { facts.low % by };
@@ -330,7 +330,7 @@ impl ComputingInstruction<'_> {
             Varies::Thread => {
                 let facts = self.terms.facts(x);
                 // With 31, all lanes of the warp are in range.
-                let lane = self.known(1).filter(|_| self.known(2) == Some(31));
+                let lane = self.constant_operand(1).filter(|_| self.constant_operand(2) == Some(31));
                 let lane = lane.and_then(|lane| u8::try_from(lane).ok()).filter(|lane| *lane < 32);
                 number(self.terms.atom(What::Shuffle(x, lane), facts))
             }
@@ -369,7 +369,7 @@ fn pure(terms: &mut Terms, operation: &Operation, sources: &[Source], results: u
     Some(vec![Content::Value(result)])
 }
 
-fn said(terms: &mut Terms, function: Function, contents: &[Content]) -> Literal {
+fn computed_predicate(terms: &mut Terms, function: Function, contents: &[Content]) -> Literal {
     let block = terms.block_of_contents(contents);
     terms.predicate(Says::Computed(function, contents.to_vec()), block)
 }
@@ -393,7 +393,7 @@ fn folded(op: AluOp, ty: Type, constants: &[i64]) -> Option<i64> {
 
 fn cvt(terms: &mut Terms, to: Type, from: Type, value: Value) -> Option<Value> {
     let from_bits = from.bits().min(64);
-    if let Some(number) = terms.known(value) {
+    if let Some(number) = terms.as_number(value) {
         let read = if from.is_signed() {
             wrapped(number, from_bits)
         } else {
@@ -422,7 +422,7 @@ fn cvt(terms: &mut Terms, to: Type, from: Type, value: Value) -> Option<Value> {
 fn mov(terms: &mut Terms, bits: u32, sources: &[Source], results: usize) -> Option<Vec<Content>> {
     match sources {
         [Source::One(content)] if results == 1 => Some(vec![match content {
-            Content::Value(value) => match terms.known(*value) {
+            Content::Value(value) => match terms.as_number(*value) {
                 Some(number) => Content::Value(terms.constant(wrapped(number, bits))),
                 None => Content::Value(*value),
             },
@@ -433,7 +433,7 @@ fn mov(terms: &mut Terms, bits: u32, sources: &[Source], results: usize) -> Opti
             let parts = (0..results).map(|index| {
                 let part = terms.field(*value, index as u32 * width, width);
                 // 32-bit constants are signed.
-                Content::Value(match terms.known(part) {
+                Content::Value(match terms.as_number(part) {
                     Some(number) => terms.constant(wrapped(number, width)),
                     None => part,
                 })
@@ -445,7 +445,7 @@ fn mov(terms: &mut Terms, bits: u32, sources: &[Source], results: usize) -> Opti
             let mut sum = terms.constant(0);
             for (index, part) in parts.iter().enumerate() {
                 let Content::Value(part) = part else { return None };
-                let part = match terms.known(*part) {
+                let part = match terms.as_number(*part) {
                     Some(number) => terms.constant((number.cast_unsigned() & ones(width)).cast_signed()),
                     None => *part,
                 };
@@ -472,7 +472,7 @@ fn setp(
     };
     let (a, b) = (values(0)?, values(1)?);
     let literal = match ty.is_float() || ty.bits() > 64 {
-        true => said(terms, Function::Compares(cmp, ty), &[Content::Value(a), Content::Value(b)]),
+        true => computed_predicate(terms, Function::Compares(cmp, ty), &[Content::Value(a), Content::Value(b)]),
         false => compare(terms, cmp, ty, a, b),
     };
     let third = match (with, sources.get(2)) {
@@ -484,7 +484,7 @@ fn setp(
         Some((Combination::And, third)) => terms.all(&[literal, third]),
         Some((Combination::Or, third)) => terms.any(&[literal, third]),
         Some((Combination::Xor, third)) => {
-            said(terms, Function::Differ, &[Content::Literal(literal), Content::Literal(third)])
+            computed_predicate(terms, Function::Differ, &[Content::Literal(literal), Content::Literal(third)])
         }
         None => literal,
     };
@@ -514,10 +514,10 @@ fn compare(terms: &mut Terms, cmp: Cmp, ty: Type, a: Value, b: Value) -> Literal
         Cmp::Ge | Cmp::Hs => (Less, false),
         Cmp::Le | Cmp::Ls => (LessOrEqual, true),
         Cmp::Gt | Cmp::Hi => (LessOrEqual, false),
-        _ => return said(terms, Function::Compares(cmp, ty), &both),
+        _ => return computed_predicate(terms, Function::Compares(cmp, ty), &both),
     };
     let below = Function::Below { or_equal: basic == LessOrEqual };
-    let literal = match (basic, terms.known(a), terms.known(b)) {
+    let literal = match (basic, terms.as_number(a), terms.as_number(b)) {
         (Equal, _, Some(number)) => equal(terms, a, number, ty),
         (Equal, Some(number), _) => equal(terms, b, number, ty),
         (Equal, ..) => {
@@ -526,7 +526,7 @@ fn compare(terms: &mut Terms, cmp: Cmp, ty: Type, a: Value, b: Value) -> Literal
             terms.within(difference.min(other), 0, 0)
         }
         (_, known, other) if !is_signed && ty.bits() == 64 && known.or(other).is_some_and(|number| number < 0) => {
-            said(terms, below, &both)
+            computed_predicate(terms, below, &both)
         }
         (_, _, Some(number)) => {
             let number = if is_signed { number } else { (number.cast_unsigned() & ones(ty.bits())).cast_signed() };
@@ -551,7 +551,7 @@ fn compare(terms: &mut Terms, cmp: Cmp, ty: Type, a: Value, b: Value) -> Literal
         _ if is_signed || terms.facts(a).low >= 0 && terms.facts(b).low >= 0 => {
             by_difference(terms, basic == Less, a, b)
         }
-        _ => said(terms, below, &both),
+        _ => computed_predicate(terms, below, &both),
     };
     literal.if_(holds)
 }

@@ -23,13 +23,13 @@ use super::{
 };
 use crate::cause::Cause;
 use crate::kernel::{
-    Access, Address, Barrier, BarrierId, Block, Condition, Edge, Event, EventKind, Kernel, Meeting, Object, ObjectKind,
-    Predicate, Semantics, Space, Sum, Test, Unknown, UnknownKind,
+    Access, Address, Barrier, BarrierId, Block, Condition, Edge, EdgeUpdate, Event, EventKind, Kernel, Object,
+    ObjectKind, Predicate, Semantics, Space, Sum, Test, Unknown, UnknownKind,
 };
 
 /// The kernel model, from a walk through the kernel's code.
 pub fn kernel(code: &Flat, graph: &Graph, walked: &Walked) -> Kernel {
-    let bases = Bases::of(&walked.terms, &walked.meetings);
+    let bases = Bases::of(&walked.terms, &walked.phi_inputs);
     let mut maker = Maker {
         code,
         walked,
@@ -52,12 +52,12 @@ pub fn kernel(code: &Flat, graph: &Graph, walked: &Walked) -> Kernel {
                 maker.step(step, &mut events);
             }
         }
-        maker.kernel.blocks.push(Block { events, is_copy: graph.blocks[block].round > 0, ..Block::default() });
+        maker.kernel.blocks.push(Block { events, is_copy: graph.blocks[block].iteration > 0, ..Block::default() });
     }
     for block in 0..graph.blocks.len() {
         maker.edges(graph, block);
     }
-    maker.meetings();
+    maker.add_edge_updates();
     maker.finish();
     maker.kernel.most = code.head.most_threads.or_else(|| maker.room());
     maker.kernel.has_block = code.head.most_threads.is_some() && walked.terms.is_flat();
@@ -262,7 +262,7 @@ impl<'w> Maker<'w> {
                 let line = self.allocations.iter().find(|(own, _)| own == address).map_or(0, |(_, line)| *line);
                 format!("tcgen05.alloc of line {line}")
             }
-            Thing::Base(Base::Param(atom)) => match self.terms().what(*atom) {
+            Thing::Base(Base::Param(atom)) => match self.terms().definition(*atom) {
                 What::Param(own, 0, _) => symbol(*own),
                 What::Param(own, offset, _) => format!("{}+{offset}", symbol(*own)),
                 _ => String::new(),
@@ -280,10 +280,10 @@ impl<'w> Maker<'w> {
 
     /// The name of the register that an atom is first written to.
     fn atom_name(&self, atom: Atom) -> String {
-        if let What::Param(symbol, ..) = self.terms().what(atom) {
+        if let What::Param(symbol, ..) = self.terms().definition(atom) {
             return self.name(&Thing::Base(Base::Symbol(*symbol)));
         }
-        let register = match self.terms().what(atom) {
+        let register = match self.terms().definition(atom) {
             What::Phi(_, register) | What::Unset(register) => Some(*register),
             What::Result(op, index, _) => {
                 self.code.steps.get(op % self.code.steps.len()).and_then(|op| op.writes.get(*index).copied().flatten())
@@ -423,7 +423,7 @@ impl<'w> Maker<'w> {
         match &op.action {
             Action::Asynchronous(form, _) => kinds.extend(self.asynchronous(form, step)),
             Action::Barrier(flat::Barrier { warp, waits, threads, aligned, .. }) => {
-                let known = |value: Option<Value>| value.and_then(|value| self.terms().known(value));
+                let known = |value: Option<Value>| value.and_then(|value| self.terms().as_number(value));
                 let of = match (warp, known(step.first)) {
                     (true, _) => BarrierId::Warp,
                     (false, Some(number)) => u32::try_from(number).map_or(BarrierId::SomeCta, BarrierId::Cta),
@@ -519,7 +519,7 @@ impl<'w> Maker<'w> {
             };
             let events = waits.into_iter().map(event).collect();
             let between = self.kernel.blocks.len();
-            let is_copy = graph.blocks[block].round > 0;
+            let is_copy = graph.blocks[block].iteration > 0;
             let next = vec![Edge { to, when: None }];
             self.kernel.blocks.push(Block { events, next, is_copy, ..Block::default() });
             self.kernel.blocks[block].next.push(Edge { to: between, when });
@@ -531,7 +531,7 @@ impl<'w> Maker<'w> {
     }
 
     /// Records the changes of the unknowns that predicates test, along the edges to the blocks that compute them.
-    fn meetings(&mut self) {
+    fn add_edge_updates(&mut self) {
         let terms = self.terms();
         let mut tested: Vec<_> = self.values.iter().map(|(valued, index)| (valued.clone(), *index)).collect();
         tested.sort_unstable_by_key(|(_, index)| *index);
@@ -546,7 +546,7 @@ impl<'w> Maker<'w> {
                 Valued::Sum(number) => terms.sum(number).clone(),
             };
             // A phi outside of loops is computed once, so its block is not entered again.
-            let met = |(atom, _): &(Atom, i64)| match terms.what(*atom) {
+            let met = |(atom, _): &(Atom, i64)| match terms.definition(*atom) {
                 What::Phi(block, _) => Some(*block),
                 _ => None,
             };
@@ -576,12 +576,12 @@ impl<'w> Maker<'w> {
                 let between = self.kernel.blocks[origin].next.iter().map(|edge| edge.to);
                 let between = between.filter(|block| *block >= self.walked.steps.len());
                 let froms: Vec<_> = std::iter::once(origin).chain(between).filter(leads).collect();
-                let meeting = |from| Meeting { from, to, value, base, constant: came.constant };
-                self.kernel.meetings.extend(froms.into_iter().map(meeting));
+                let edge_update = |from| EdgeUpdate { from, to, value, base, constant: came.constant };
+                self.kernel.edge_updates.extend(froms.into_iter().map(edge_update));
             }
         }
-        self.kernel.meetings.sort_unstable();
-        self.kernel.meetings.dedup();
+        self.kernel.edge_updates.sort_unstable();
+        self.kernel.edge_updates.dedup();
     }
 
     /// A sum in which the incoming values of one edge replace the phis of its block.
@@ -590,9 +590,9 @@ impl<'w> Maker<'w> {
         let mut came: std::collections::BTreeMap<Atom, i64> = std::collections::BTreeMap::new();
         let mut constant = sum.constant;
         for (atom, factor) in &sum.terms {
-            match terms.what(*atom) {
+            match terms.definition(*atom) {
                 What::Phi(block, register) if *block == to => {
-                    let (Content::Value(value), _) = self.walked.meetings.get(&(to, *register))?.get(index)? else {
+                    let (Content::Value(value), _) = self.walked.phi_inputs.get(&(to, *register))?.get(index)? else {
                         return None;
                     };
                     let own = terms.sum(*value);
@@ -671,7 +671,7 @@ impl<'w> Maker<'w> {
         let (mut loaded, mut variables) = (Vec::new(), FxHashSet::default());
         for (thing, &object) in &self.objects {
             match thing {
-                Thing::Unknown(Space::Global, Some(atom)) => match self.terms().what(*atom) {
+                Thing::Unknown(Space::Global, Some(atom)) => match self.terms().definition(*atom) {
                     What::Result(op, ..) if is_load(*op) => loaded.push(object),
                     _ => {}
                 },
@@ -699,7 +699,7 @@ impl<'w> Maker<'w> {
 }
 
 fn kind(terms: &Terms, atom: Atom) -> UnknownKind {
-    match terms.what(atom) {
+    match terms.definition(atom) {
         What::Special(Special::Vector(SpecialVector::Tid, Axis::X)) if terms.is_flat() => UnknownKind::Thread,
         What::Special(Special::Scalar(SpecialScalar::Laneid)) => UnknownKind::Lane,
         What::Special(Special::Scalar(SpecialScalar::Warpid)) => UnknownKind::Warp,

@@ -9,13 +9,13 @@ use rustc_hash::FxHashMap;
 
 use super::{
     code::sources,
-    rounds::{BlockContent, first_rounds},
+    iterations::{BlockContent, peel_loops},
 };
 
 /// The limit of phis, in addition to some for each instruction; the values of further registers are unknown.
-const MEETING: usize = 200_000;
+const PHIS: usize = 200_000;
 /// The number of additional phis for each instruction.
-const MEETING_EACH: usize = 4;
+const PHIS_EACH: usize = 4;
 
 /// A basic block.
 #[derive(Debug, Default)]
@@ -23,7 +23,7 @@ pub struct CodeBlock {
     /// Its instructions.
     pub ops: std::ops::Range<usize>,
     /// The iteration that the block is a copy for, among the first iterations of a loop; 0 if it is not a copy.
-    pub round: usize,
+    pub iteration: usize,
     /// The successors; the last successor of a guarded branch is taken if the guard does not hold.
     pub next: Vec<usize>,
     pub previous: Vec<usize>,
@@ -81,13 +81,13 @@ fn reached(code: &Flat) -> Vec<CodeBlock> {
     let next: Vec<_> = cfg.blocks.iter().map(|block| block.next.clone()).collect();
     let blocks = in_order(&next, |block| (cfg.blocks[block].steps.clone(), 0));
     let content: Vec<_> = blocks.iter().map(|block| content(&code.steps[block.ops.clone()])).collect();
-    let rounds = first_rounds(blocks.iter().map(|block| block.next.clone()).collect(), &content);
-    if rounds.of.len() == blocks.len() {
+    let peeled = peel_loops(blocks.iter().map(|block| block.next.clone()).collect(), &content);
+    if peeled.origins.len() == blocks.len() {
         return blocks;
     }
-    in_order(&rounds.next, |block| {
-        let (of, round) = rounds.of[block];
-        (blocks[of].ops.clone(), round)
+    in_order(&peeled.next, |block| {
+        let (origin, iteration) = peeled.origins[block];
+        (blocks[origin].ops.clone(), iteration)
     })
 }
 
@@ -97,8 +97,13 @@ fn in_order(next: &[Vec<usize>], own: impl Fn(usize) -> (std::ops::Range<usize>,
     let mut renamed = vec![usize::MAX; next.len()];
     order.iter().enumerate().for_each(|(new, old)| renamed[*old] = new);
     let block = |old: &usize| {
-        let (ops, round) = own(*old);
-        CodeBlock { ops, round, next: next[*old].iter().map(|next| renamed[*next]).collect(), ..CodeBlock::default() }
+        let (ops, iteration) = own(*old);
+        CodeBlock {
+            ops,
+            iteration,
+            next: next[*old].iter().map(|next| renamed[*next]).collect(),
+            ..CodeBlock::default()
+        }
     };
     order.iter().map(block).collect()
 }
@@ -176,7 +181,7 @@ fn phis(code: &Flat, blocks: &mut [CodeBlock]) -> Vec<bool> {
         definitions.into_iter().filter(|(register, _)| is_read_elsewhere[*register]).collect();
     definitions.sort_unstable_by_key(|(register, _)| *register);
     for (register, mut work) in definitions {
-        if total > MEETING + MEETING_EACH * code.steps.len() {
+        if total > PHIS + PHIS_EACH * code.steps.len() {
             given_up[register] = true;
             continue;
         }

@@ -6,13 +6,13 @@
 use ptx_isa::{AluOp, arithmetic::Computation, flat::Flat, operation::Operation};
 use rustc_hash::FxHashMap;
 
-use super::terms::{Content, Function, Literal, Meetings, Says, Terms, Value, What, ones};
+use super::terms::{Content, Function, Literal, PhiInputs, Says, Terms, Value, What, ones};
 
 type Range = (i64, i64);
 
 /// The iterations before ranges are widened to the next number that some comparison uses, before they are widened to
 /// the full range, and before the analysis gives up.
-const ROUNDS: [usize; 3] = [4, 10, 40];
+const ITERATIONS: [usize; 3] = [4, 10, 40];
 
 /// The number of narrowing iterations after that.
 const NARROWINGS: usize = 3;
@@ -21,7 +21,7 @@ const NARROWINGS: usize = 3;
 const FEW: i64 = -64;
 
 /// The range of each phi, by its block and its register.
-pub fn ranges(terms: &Terms, meetings: &Meetings, code: &Flat) -> FxHashMap<(usize, usize), Range> {
+pub fn ranges(terms: &Terms, phi_inputs: &PhiInputs, code: &Flat) -> FxHashMap<(usize, usize), Range> {
     let mut compared: Vec<i64> = Vec::new();
     for (says, _) in &terms.predicates {
         if let Says::Within(_, low, high) = says {
@@ -30,15 +30,15 @@ pub fn ranges(terms: &Terms, meetings: &Meetings, code: &Flat) -> FxHashMap<(usi
     }
     compared.sort_unstable();
     compared.dedup();
-    let mut finder = Finder { terms, meetings, ranges: vec![None; terms.atoms.len()] };
-    for round in 0..ROUNDS[2] {
+    let mut finder = Finder { terms, phi_inputs, ranges: vec![None; terms.atoms.len()] };
+    for iteration in 0..ITERATIONS[2] {
         let mut changed = false;
         for index in 0..terms.atoms.len() {
             let (what, _) = &terms.atoms[index];
             let old = finder.ranges[index];
             let mut now = join(old, finder.atom(index));
-            if matches!(what, What::Phi(..)) && old.is_some() && now != old && round >= ROUNDS[0] {
-                now = now.map(|now| widened(old.unwrap_or(now), now, (round < ROUNDS[1]).then_some(&compared)));
+            if matches!(what, What::Phi(..)) && old.is_some() && now != old && iteration >= ITERATIONS[0] {
+                now = now.map(|now| widened(old.unwrap_or(now), now, (iteration < ITERATIONS[1]).then_some(&compared)));
             }
             if let (What::Phi(_, register), Some((low @ FEW.., high))) = (what, now) {
                 // A 32-bit counter that begins at a small number is assumed not to overflow.
@@ -84,7 +84,7 @@ fn widened(old: Range, now: Range, compared: Option<&Vec<i64>>) -> Range {
 
 struct Finder<'t> {
     terms: &'t Terms,
-    meetings: &'t Meetings,
+    phi_inputs: &'t PhiInputs,
     /// The range of each atom; `None` until a value reaches it.
     ranges: Vec<Option<Range>>,
 }
@@ -121,7 +121,7 @@ impl Finder<'_> {
         let own = (facts.low, facts.high);
         match what {
             What::Phi(block, register) => {
-                let met = self.meetings.get(&(*block, *register)).map_or(&[][..], |met| met);
+                let met = self.phi_inputs.get(&(*block, *register)).map_or(&[][..], |met| met);
                 let one = |(content, when): &(Content, Literal)| match content {
                     Content::Value(value) => self.where_(*value, *when),
                     Content::Unset => None,

@@ -56,7 +56,7 @@ pub enum Content {
 
 /// For a block and a register with a phi: the content of the register at the end of each predecessor, and the literal
 /// that holds on the edge from there.
-pub type Meetings = FxHashMap<(usize, usize), Vec<(Content, Literal)>>;
+pub type PhiInputs = FxHashMap<(usize, usize), Vec<(Content, Literal)>>;
 
 /// The facts about a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -283,7 +283,7 @@ impl Terms {
         self.values[value.0 as usize].1
     }
 
-    pub fn known(&self, value: Value) -> Option<i64> {
+    pub fn as_number(&self, value: Value) -> Option<i64> {
         let sum = self.sum(value);
         sum.terms.is_empty().then_some(sum.constant)
     }
@@ -299,7 +299,7 @@ impl Terms {
         }
     }
 
-    pub fn what(&self, atom: Atom) -> &What {
+    pub fn definition(&self, atom: Atom) -> &What {
         &self.atoms[atom.0 as usize].0
     }
 

@@ -89,7 +89,7 @@ impl Threads {
 
     fn computed(&mut self, terms: &Terms, atom: Atom, depth: usize) -> Option<Vec<i64>> {
         let count = i64::try_from(self.count).ok().filter(|count| *count > 0)?;
-        match terms.what(atom) {
+        match terms.definition(atom) {
             What::Special(Special::Vector(SpecialVector::Tid, Axis::X)) => Some((0..count).collect()),
             What::Special(Special::Scalar(SpecialScalar::Laneid)) => {
                 Some((0..count).map(|thread| thread % 32).collect())

@@ -32,7 +32,7 @@ pub fn implied(walked: &Walked, literal: Literal) -> Vec<Wait> {
     found
 }
 
-fn through(walked: &Walked, literal: Literal, meetings: usize) -> Vec<Wait> {
+fn through(walked: &Walked, literal: Literal, depth: usize) -> Vec<Wait> {
     let terms = &walked.terms;
     let says = |literal: Literal| &terms.predicates[literal.predicate as usize].0;
     let all = match says(literal) {
@@ -46,17 +46,17 @@ fn through(walked: &Walked, literal: Literal, meetings: usize) -> Vec<Wait> {
                 let wait = walked.waits.get(&literal.predicate);
                 found.extend(wait.map(|(op, barrier)| (*op, terms.sum(*barrier).clone())));
             }
-            Says::Phi(block, register) if meetings > 0 => {
+            Says::Phi(block, register) if depth > 0 => {
                 let met = |content: Content| match content {
                     Content::Literal(met) => Some(Way::Literal(met.if_(literal.holds))),
                     _ => None,
                 };
-                found.extend(meeting(walked, (*block, *register), &met, meetings));
+                found.extend(waits_at_phi(walked, (*block, *register), &met, depth));
             }
-            Says::Within(value, low, high) if meetings > 0 => {
+            Says::Within(value, low, high) if depth > 0 => {
                 if let Some(&What::Phi(block, register)) = terms.only(*value) {
                     let met = |content: Content| tested(walked, content, *low, *high, literal.holds);
-                    found.extend(meeting(walked, (block, register), &met, meetings));
+                    found.extend(waits_at_phi(walked, (block, register), &met, depth));
                 }
             }
             _ => {}
@@ -69,7 +69,7 @@ fn through(walked: &Walked, literal: Literal, meetings: usize) -> Vec<Wait> {
 enum Way {
     Literal(Literal),
     /// The phi of this block and register passes the test, too.
-    Meeting(usize, usize),
+    Phi(usize, usize),
 }
 
 /// The condition under which a value is inside of a range, or outside. Numbers, selections between two numbers and phis
@@ -78,26 +78,31 @@ fn tested(walked: &Walked, content: Content, low: i64, high: i64, holds: bool) -
     let terms = &walked.terms;
     let Content::Value(value) = content else { return None };
     let is_meant = |number: i64| (low <= number && number <= high) == holds;
-    if let Some(number) = terms.known(value) {
+    if let Some(number) = terms.as_number(value) {
         return Some(Way::Literal(Literal::TRUE.if_(is_meant(number))));
     }
     match terms.only(value)? {
         What::Select(literal, a, b) => {
-            Some(Way::Literal(match (is_meant(terms.known(*a)?), is_meant(terms.known(*b)?)) {
+            Some(Way::Literal(match (is_meant(terms.as_number(*a)?), is_meant(terms.as_number(*b)?)) {
                 (true, true) => Literal::TRUE,
                 (false, false) => Literal::FALSE,
                 (first, _) => literal.if_(first),
             }))
         }
-        What::Phi(block, register) => Some(Way::Meeting(*block, *register)),
+        What::Phi(block, register) => Some(Way::Phi(*block, *register)),
         _ => None,
     }
 }
 
 /// The waits that have succeeded if a phi passes a test. Each incoming value except constants must imply some wait.
-fn meeting(walked: &Walked, place: (usize, usize), met: &dyn Fn(Content) -> Option<Way>, meetings: usize) -> Vec<Wait> {
+fn waits_at_phi(
+    walked: &Walked,
+    place: (usize, usize),
+    met: &dyn Fn(Content) -> Option<Way>,
+    depth: usize,
+) -> Vec<Wait> {
     let mut ways: Vec<(usize, Vec<Wait>)> = Vec::new();
-    let all = walked.meetings.get(&place).map_or(&[][..], |met| met);
+    let all = walked.phi_inputs.get(&place).map_or(&[][..], |met| met);
     if all.len() > WAYS {
         return Vec::new();
     }
@@ -107,9 +112,9 @@ fn meeting(walked: &Walked, place: (usize, usize), met: &dyn Fn(Content) -> Opti
             // With a constant, the program states that it need not wait: for another reason, for example because no
             // iteration follows.
             Some(Way::Literal(Literal::FALSE | Literal::TRUE)) => continue,
-            Some(Way::Literal(literal)) => through(walked, literal, meetings - 1),
-            Some(Way::Meeting(..)) if meetings <= 1 => Vec::new(),
-            Some(Way::Meeting(block, register)) => meeting(walked, (block, register), met, meetings - 1),
+            Some(Way::Literal(literal)) => through(walked, literal, depth - 1),
+            Some(Way::Phi(..)) if depth <= 1 => Vec::new(),
+            Some(Way::Phi(block, register)) => waits_at_phi(walked, (block, register), met, depth - 1),
             None => Vec::new(),
         };
         if waits.is_empty() {
@@ -139,7 +144,7 @@ fn pairs(walked: &Walked, block: usize, way: usize) -> Vec<(Sum<Atom>, Sum<Atom>
     let terms = &walked.terms;
     let pair = |(register, content): &(usize, Content)| {
         let Content::Value(there) = content else { return None };
-        match walked.meetings.get(&(block, *register))?.get(way)?.0 {
+        match walked.phi_inputs.get(&(block, *register))?.get(way)?.0 {
             Content::Value(comes) if comes != *there => Some((terms.sum(*there).clone(), terms.sum(comes).clone())),
             _ => None,
         }

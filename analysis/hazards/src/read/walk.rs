@@ -14,7 +14,7 @@ use super::{
     compute::{Source, compute},
     graph::Graph,
     ranges::ranges,
-    terms::{Content, Facts, Literal, Meetings, Says, Terms, Value, What},
+    terms::{Content, Facts, Literal, PhiInputs, Says, Terms, Value, What},
 };
 use crate::{
     kernel::{Sum, Varies},
@@ -47,7 +47,7 @@ pub struct Walked {
     /// The predicates whose truth means a successful wait, each with its instruction.
     pub waits: FxHashMap<u32, (usize, Value)>,
     /// The incoming values of each phi, by its block and its register.
-    pub meetings: Meetings,
+    pub phi_inputs: PhiInputs,
     /// The predecessors of each block with phis, in the order of their incoming values.
     pub origins: FxHashMap<usize, Vec<usize>>,
     /// The contents of the registers with phis at the beginning of each block.
@@ -70,9 +70,9 @@ struct Known {
 /// Walks the code twice: the first walk computes facts about the phis of loops.
 pub fn walk(code: &Flat, graph: &Graph, options: &Options) -> Walked {
     let mut first = pass(code, graph, options, FxHashMap::default(), &[]);
-    let ranges = ranges(&first.terms, &first.meetings, code);
+    let ranges = ranges(&first.terms, &first.phi_inputs, code);
     let mut known = FxHashMap::default();
-    for (&place, met) in &first.meetings {
+    for (&place, met) in &first.phi_inputs {
         let is_itself = |content: Content| match content {
             Content::Value(value) => first.terms.only(value) == Some(&What::Phi(place.0, place.1)),
             Content::Literal(literal) => {
@@ -89,7 +89,7 @@ pub fn walk(code: &Flat, graph: &Graph, options: &Options) -> Walked {
     for (block, own) in graph.blocks.iter().enumerate() {
         let mut seen: FxHashMap<Vec<Content>, (usize, i64)> = FxHashMap::default();
         for &register in &own.phis {
-            let Some(met) = first.meetings.get(&(block, register)) else { continue };
+            let Some(met) = first.phi_inputs.get(&(block, register)) else { continue };
             let contents: Vec<Content> = met.iter().map(|(content, _)| *content).collect();
             let (contents, begin) = from_zero(&mut first.terms, &contents);
             let (twin, other) = *seen.entry(contents).or_insert((register, begin));
@@ -129,7 +129,7 @@ fn allocations(code: &Flat, walked: &Walked) -> Vec<(usize, i64)> {
         {
             let sum = walked.terms.sum(address);
             if let [(atom, 1)] = sum.terms[..]
-                && let What::Symbol(symbol) = walked.terms.what(atom)
+                && let What::Symbol(symbol) = walked.terms.definition(atom)
             {
                 found.push((*symbol, sum.constant));
             }
@@ -145,7 +145,7 @@ fn step(terms: &Terms, (block, register): (usize, usize), met: &[(Content, Liter
         let Content::Value(value) = content else { return None };
         let sum = terms.sum(*value);
         match sum.terms[..] {
-            [(atom, 1)] if *terms.what(atom) == What::Phi(block, register) => {
+            [(atom, 1)] if *terms.definition(atom) == What::Phi(block, register) => {
                 let is_one = *step.get_or_insert(sum.constant) == sum.constant;
                 is_one.then_some(())?;
             }
@@ -180,7 +180,7 @@ fn pass(
             steps: graph.blocks.iter().map(|_| Vec::new()).collect(),
             branches: vec![None; graph.blocks.len()],
             waits: FxHashMap::default(),
-            meetings: Meetings::default(),
+            phi_inputs: PhiInputs::default(),
             origins: FxHashMap::default(),
             met: FxHashMap::default(),
         },
@@ -210,9 +210,9 @@ fn pass(
             }
         }
     }
-    let Walker { mut terms, walked: Parts { steps, branches, waits, meetings, origins, met }, .. } = walker;
-    terms.settle(&meetings);
-    Walked { terms, steps, branches, waits, meetings, origins, met }
+    let Walker { mut terms, walked: Parts { steps, branches, waits, phi_inputs, origins, met }, .. } = walker;
+    terms.settle(&phi_inputs);
+    Walked { terms, steps, branches, waits, phi_inputs, origins, met }
 }
 
 /// Whether the threads of a CTA have one dimension: the kernel specifies it, or reads only the first.
@@ -228,7 +228,7 @@ struct Parts {
     steps: Vec<Vec<Step>>,
     branches: Vec<Option<Literal>>,
     waits: FxHashMap<u32, (usize, Value)>,
-    meetings: Meetings,
+    phi_inputs: PhiInputs,
     origins: FxHashMap<usize, Vec<usize>>,
     met: FxHashMap<usize, Vec<(usize, Content)>>,
 }
@@ -263,7 +263,7 @@ impl Walker<'_> {
     /// The number of the current instruction: it is different in each iteration that has blocks of its own.
     fn here(&self) -> usize {
         let (block, index) = self.at;
-        index + self.graph.blocks[block].round * self.code.steps.len()
+        index + self.graph.blocks[block].iteration * self.code.steps.len()
     }
 
     fn block(&mut self, block: usize) {
@@ -305,7 +305,7 @@ impl Walker<'_> {
             self.walked.origins.entry(next).or_default().push(block);
             for &register in &graph.blocks[next].phis {
                 let content = if when == Literal::FALSE { Content::Unset } else { self.contents[register] };
-                self.walked.meetings.entry((next, register)).or_default().push((content, when));
+                self.walked.phi_inputs.entry((next, register)).or_default().push((content, when));
             }
         }
     }
@@ -324,8 +324,8 @@ impl Walker<'_> {
     /// The register to which each iteration of a loop adds the smallest number, among the registers that begin with a
     /// known number and have such a step.
     fn counter(&self, block: usize) -> Option<usize> {
-        let begins = |register: usize| match self.walked.meetings.get(&(block, register))?.first()?.0 {
-            Content::Value(value) => self.terms.known(value),
+        let begins = |register: usize| match self.walked.phi_inputs.get(&(block, register))?.first()?.0 {
+            Content::Value(value) => self.terms.as_number(value),
             _ => None,
         };
         let step = |register: usize| {
@@ -341,7 +341,7 @@ impl Walker<'_> {
     fn counted(&mut self, block: usize, register: usize, counter: usize) -> Option<Content> {
         let step = |register: usize| self.known.get(&(block, register)).and_then(|known| known.step);
         let (own, unit) = (step(register)?, step(counter)?);
-        let first = |register: usize| match self.walked.meetings.get(&(block, register))?.first()?.0 {
+        let first = |register: usize| match self.walked.phi_inputs.get(&(block, register))?.first()?.0 {
             Content::Value(value) => Some(value),
             _ => None,
         };
@@ -361,7 +361,7 @@ impl Walker<'_> {
         let own = &self.graph.blocks[block];
         let met: Vec<Content> = self
             .walked
-            .meetings
+            .phi_inputs
             .get(&(block, register))
             .map_or_else(Vec::new, |met| met.iter().map(|(content, _)| *content).collect());
         let known = self.known.get(&(block, register)).copied();
@@ -430,7 +430,7 @@ impl Walker<'_> {
                 self.terms.varying_predicate(says, block, Varies::Thread)
             }
             Content::Literal(literal) => literal,
-            Content::Value(value) => match self.terms.known(value) {
+            Content::Value(value) => match self.terms.as_number(value) {
                 Some(number) => Literal::TRUE.if_(number != 0),
                 None => self.terms.within(value, 0, 0).opposite(),
             },
@@ -564,7 +564,7 @@ impl Walker<'_> {
                 if let Some(address) = self.value(address)
                     && let Sum { terms, constant } = self.terms.sum(address)
                     && let [(atom, 1)] = terms[..]
-                    && let What::Symbol(symbol) = *self.terms.what(atom)
+                    && let What::Symbol(symbol) = *self.terms.definition(atom)
                 {
                     results = Some(self.parameter(symbol, *constant, *ty, op));
                 }

@@ -19,7 +19,7 @@ fn findings(body: &str) -> Vec<Hazard> {
 }
 
 #[test]
-fn what_is_aligned_keeps_its_place_in_a_descriptor() {
+fn an_aligned_address_keeps_its_bits_in_a_descriptor() {
     are_apart(
         "st.shared.b32 [%sm+65536], %n;
          bar.sync 0;
@@ -48,7 +48,7 @@ fn there_are_no_more_threads_than_maxntid() {
 }
 
 #[test]
-fn what_holds_of_threads_bounds_their_addresses() {
+fn conditions_of_threads_bound_their_addresses() {
     are_apart(
         "setp.eq.u32 %p0, %group, 0;
          @%p0 bra END;
@@ -135,7 +135,7 @@ fn a_value_that_is_not_larger_bounds_the_threads_that_are_less() {
 }
 
 #[test]
-fn a_thread_adds_what_it_has_itself() {
+fn a_thread_adds_its_private_value() {
     let copied = |from: u32| {
         format!(
             "xor.b32 %x, %thread, 5;

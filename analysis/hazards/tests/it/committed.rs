@@ -84,14 +84,14 @@ fn says(a: &str, committed: &str, then: &str, expected: &[Rule]) {
 }
 
 #[test]
-fn behind_a_whole_product_all_may_be_overwritten() {
+fn after_a_whole_product_every_operand_may_be_overwritten() {
     says("%a", COMPLETE, &copy("a"), &[]);
     says("%a", COMPLETE, &copy("b"), &[]);
     says("%a", COMPLETE, "mov.b32 %r2, 0;", &[]);
 }
 
 #[test]
-fn behind_the_reads_of_a_only_a_may_be_overwritten() {
+fn after_the_reads_of_a_only_a_may_be_overwritten() {
     says("%a", READ_A, &copy("a"), &[]);
     says("%a", READ_A, &copy("b"), &[Rule::R3]);
     says("%a", READ_A, "fence.proxy.async.shared::cta; st.shared.b32 [a], 1;", &[]);
@@ -101,7 +101,7 @@ fn behind_the_reads_of_a_only_a_may_be_overwritten() {
 
 /// The qualifier does not apply to A in tensor memory.
 #[test]
-fn a_commit_of_reads_that_nobody_does_waits_for_nothing() {
+fn a_commit_without_reads_waits_for_nothing() {
     says("[%d+32]", READ_A, "mov.b32 %r2, 0;", &[Rule::R9]);
     says("[%d+32]", COMPLETE, "mov.b32 %r2, 0;", &[]);
 }

@@ -165,7 +165,7 @@ fn a_ring_of_two() {
 
 /// No thread's number makes its address reach the next stage, although the mask of its possible bits would.
 #[test]
-fn what_no_thread_reaches() {
+fn unreachable_instructions() {
     each_is_needed(
         "ld.param.u64 %rd0, [p];
          mov.u32 %thread, %tid.x;

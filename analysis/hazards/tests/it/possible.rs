@@ -217,7 +217,7 @@ fn a_parameter_says_which_threads_copy() {
 }
 
 #[test]
-fn what_skips_a_barrier_is_remembered_outside_of_loops() {
+fn paths_around_a_barrier_are_kept_outside_of_loops() {
     let of = |skipped: u32| {
         let body = format!(
             "mov.u32 %sm, buf;\nld.shared.b32 %v, [%sm];\nmov.u32 %r, {skipped};\nsetp.eq.s32 %p, %n, 3;\n@%p bra J;\n\

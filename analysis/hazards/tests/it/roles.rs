@@ -55,7 +55,7 @@ fn needs(body: &str, rule: Rule) {
 /// Warps 4 to 7 do one task after another, as the first warps tell them. The first warps wait in between, and access
 /// none of the memory of warps 4 to 7.
 #[test]
-fn a_role_tells_others_of_accesses_that_it_does_not_meet() {
+fn a_role_orders_accesses_that_it_does_not_wait_for() {
     needs(
         &format!(
             "{BARRIERS}
@@ -180,7 +180,7 @@ fn each_warp_has_two_mbarriers_of_its_own() {
 
 /// Warp 1 copies, warp 2 waits and tells warp 0.
 #[test]
-fn a_role_tells_another_what_a_third_did() {
+fn a_role_orders_the_accesses_of_a_third_role() {
     needs(
         &format!(
             "{BARRIERS}
@@ -216,7 +216,7 @@ fn a_role_tells_another_what_a_third_did() {
 
 /// All threads wait, and one thread invalidates the mbarrier.
 #[test]
-fn an_mbarrier_ends_behind_all_waits() {
+fn an_mbarrier_ends_after_all_waits() {
     needs(
         &format!(
             "{BARRIERS}
@@ -252,7 +252,7 @@ ld.shared.b32 %tmem, [columns];
 ";
 
 #[test]
-fn the_address_of_tensor_memory_is_read_behind_a_barrier() {
+fn the_address_of_tensor_memory_is_read_after_a_barrier() {
     let body = ALLOCATE.replace("bar.sync 0;", "bar.sync 0; // needed");
     needs(&format!("{body}@%p1 tcgen05.dealloc.cta_group::1.sync.aligned.b32 %tmem, 64;"), Rule::R4);
 }
@@ -372,7 +372,7 @@ fn one_of_many_threads_says_that_all_have_read() {
 
 /// Warps 0 to 3 store the product of warp 7. They inform warps 4 to 6 before they store, and those inform warp 7.
 #[test]
-fn a_role_tells_another_what_a_third_did_a_round_before() {
+fn a_role_orders_accesses_of_a_third_role_in_the_previous_iteration() {
     needs(
         &format!(
             "{BARRIERS}@%p0 mbarrier.init.shared::cta.b64 [bars+24], 1;
@@ -436,7 +436,7 @@ fn a_role_tells_another_what_a_third_did_a_round_before() {
 
 /// Four warps read tensor memory that a fifth warp frees after a barrier.
 #[test]
-fn what_is_read_before_roles_join() {
+fn reads_before_roles_join() {
     needs(
         &format!(
             "{BARRIERS}{ALLOCATE}
@@ -523,7 +523,7 @@ fn one_thread_of_a_warpgroup_says_that_its_products_are_over() {
 }
 
 #[test]
-fn what_is_asserted_holds_of_all_threads() {
+fn assertions_hold_of_all_threads() {
     needs(
         &format!(
             "{BARRIERS}
@@ -551,7 +551,7 @@ fn what_is_asserted_holds_of_all_threads() {
 }
 
 #[test]
-fn a_warp_frees_what_another_one_allocates() {
+fn a_warp_frees_memory_that_another_warp_allocates() {
     needs(
         "setp.eq.u32 %p2, %warp, 1;
         @%p1 tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [columns], 64;
@@ -564,7 +564,7 @@ fn a_warp_frees_what_another_one_allocates() {
 }
 
 #[test]
-fn a_warp_that_has_waited_tells_the_others_of_its_role() {
+fn a_warp_that_has_waited_orders_the_warps_of_its_role() {
     let body = "@%p0 mbarrier.init.shared::cta.b64 [bars], 1;
         @%p0 mbarrier.init.shared::cta.b64 [bars+8], 224;
         @%p0 fence.mbarrier_init.release.cluster;

@@ -304,7 +304,7 @@ fn loops_in_the_arms_of_a_branch() {
 
 /// Operations on local memory between other operations take neither their instructions nor their fences.
 #[test]
-fn local_operations_among_others() {
+fn local_operations_among_global_operations() {
     let access = |space| Access::new(space, Type::I32);
     let add = |space, ordering| op(Operation::Rmw(RmwOp::Add, access(space)), ordering, Scope::Sys);
     let sc = "fence.sc.sys; atom.acquire.sys.global.add.u32 %r1, [%rd1], 1;";
@@ -621,7 +621,7 @@ fn a_part_of_a_word_by_the_word() {
 
 /// The extra effects of a function: the kind, the operation, and `loop` if the effect may be a further iteration.
 #[test]
-fn what_is_done_besides() {
+fn additional_effects() {
     let add = op(Operation::Rmw(RmwOp::Add, global(Type::I32)), Ordering::Relaxed, Scope::Gpu);
     let store = op(Operation::Store(global(Type::I32)), Ordering::Release, Scope::Gpu);
     let volatile = op(Operation::Load(global(Type::I32)).volatile(), Ordering::Relaxed, Scope::Gpu);
@@ -729,7 +729,7 @@ fn a_space_that_is_named() {
 
 /// From sm_90 on, ptxas drops the ordering of 64 bits in shared memory.
 #[test]
-fn what_ptxas_misplaces_is_noted() {
+fn misplacements_of_ptxas_are_noted() {
     let shared = |ty, ordering| op(Operation::Rmw(RmwOp::Add, Access::new(Space::Shared, ty)), ordering, Scope::Cta);
     let note = |op: AtomicOp, body: &str, family| {
         let blocks = [BasicBlock { operations: vec![op], next: Vec::new() }];

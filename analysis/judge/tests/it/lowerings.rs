@@ -199,7 +199,7 @@ fn changes_are_named() {
 }
 
 #[test]
-fn what_no_language_has_is_an_error() {
+fn operations_without_a_source_language_are_errors() {
     let check = |operation, ordering, expected: &str| {
         let op = AtomicOp { operation, ordering, scope: SyncScope::Threads(Scope::Sys) };
         let errors = lower(&op, &Policy::default(), &target("sm_80", None)).expect_err(expected);

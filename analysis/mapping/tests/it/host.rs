@@ -3,8 +3,8 @@
 
 use ptx_mapping::{
     Mapping,
-    beside::{Report, beside, beside_these},
     host::HostMapping,
+    host_threads::{Report, check_set, check_sources},
     mix::mapping,
     programs::Set,
     verify::Found,
@@ -64,8 +64,9 @@ fn right(processor: Processor) {
     assert_eq!(hosts.len(), 2);
     let mut report = Report::default();
     for (set, every) in SETS {
-        report
-            .add(beside(&hosts, &gpu, set, RULES, (1, set.sample() * every)).expect("the model has all instructions"));
+        report.add(
+            check_set(&hosts, &gpu, set, RULES, (1, set.sample() * every)).expect("the model has all instructions"),
+        );
     }
     println!("{} programs, {} mixtures, {} lowered", report.programs, report.mixtures, report.lowered);
     for (host, cell) in hosts.iter().zip(&report.cells) {
@@ -79,14 +80,14 @@ fn right(processor: Processor) {
 fn wrong(processor: Processor) {
     let (hosts, gpu) = (HostMapping::wrong(processor), gpu(&["recommended"]));
     let programs = sources(SHOWN).expect("they are programs");
-    let report = beside_these(&hosts, &gpu, &programs, RULES).expect("the model has all instructions");
+    let report = check_sources(&hosts, &gpu, &programs, RULES).expect("the model has all instructions");
     assert!(hosts.len() > 1 && report.programs == 9);
     for (host, cell) in hosts.iter().zip(&report.cells) {
         let Some(found) = &cell.example else { panic!("{} is kept", host.name) };
         // The row is also wrong together with a GPU, and not only on the host alone.
         println!("{}: {} of {} not kept, {}", host.name, cell.not_kept, cell.mixtures, found.source.name);
     }
-    let report = beside_these(&HostMapping::right(processor), &gpu, &programs, RULES).expect("as above");
+    let report = check_sources(&HostMapping::right(processor), &gpu, &programs, RULES).expect("as above");
     assert!(report.cells.iter().all(|cell| cell.not_kept == 0 && cell.unknown == 0));
 }
 

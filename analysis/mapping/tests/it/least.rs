@@ -37,7 +37,7 @@ fn check(with: &str, without: &str, thread: &str, others: &[&str], condition: &s
 const PUBLISHES: &str = "st.relaxed.gpu x, 2; st.release.gpu y, 1";
 
 #[test]
-fn reads_and_what_is_behind() {
+fn reads_and_later_accesses() {
     let reads = [
         "ld.{}.gpu r0, y",
         "atom.{}.gpu.exch r0, y, 5",
@@ -64,7 +64,7 @@ fn a_write_of_the_same_location_passes_on() {
 }
 
 #[test]
-fn writes_and_what_is_in_front() {
+fn writes_and_earlier_accesses() {
     let writes = ["st.{}.gpu y, 1", "atom.{}.gpu.exch r5, y, 1", "atom.{}.gpu.cas r5, y, 0, 1"];
     let reads_new = "P1:r0 == 1 /\\ P1:r1 == 0";
     let in_front = [

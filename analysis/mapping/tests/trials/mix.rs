@@ -6,7 +6,7 @@ use itertools::Itertools;
 use libtest_mimic::{Failed, Trial};
 use ptx_lowering::{
     AtomicOp, Operation, Ordering, Sequence, SyncScope,
-    abi::OTHERS,
+    abi::EXTERNAL_MAPPINGS,
     ptx::{Fence, FenceSem, Instruction as Asm, Statement},
 };
 use ptx_mapping::{
@@ -235,15 +235,16 @@ fn no_row() -> Result<(), Failed> {
 
 /// The book lists each mapping, with its rows and whether it is sound.
 fn book() -> Result<(), Failed> {
-    let docs = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/strategies.md"))?;
+    let docs =
+        fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/evidence/linked-mappings.md"))?;
     for name in names() {
         let by = |rule: &[&str], is_in: bool| if rule.contains(&name) == is_in { "yes" } else { "no" };
         let row = format!("| `{name}` | {} | {} |", by(&WRONG, false), by(&RIGHT_IN_CPP11, true));
-        assert!(docs.contains(&row), "docs/strategies.md lacks the row: {row}");
+        assert!(docs.contains(&row), "docs/evidence/linked-mappings.md lacks the row: {row}");
     }
-    for other in OTHERS {
+    for other in EXTERNAL_MAPPINGS {
         let rows = format!("// {}: {}\n{other}", other.name, other.source);
-        assert!(docs.contains(&rows), "docs/strategies.md lacks:\n{rows}");
+        assert!(docs.contains(&rows), "docs/evidence/linked-mappings.md lacks:\n{rows}");
     }
     Ok(())
 }

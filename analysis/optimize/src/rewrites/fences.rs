@@ -48,7 +48,7 @@ pub fn run(editor: &mut Editor<'_>) -> bool {
 pub fn redundant(editor: &mut Editor<'_>, border: Border, rewrite: Rewrite) -> bool {
     let changes = in_front(editor.function, border, editor.options);
     let changed = editor.apply(rewrite, changes);
-    let changes = behind(editor.function, border, editor.options);
+    let changes = drop_releases(editor.function, border, editor.options);
     editor.apply(rewrite, changes) || changed
 }
 
@@ -62,19 +62,20 @@ fn in_front(function: &Function, border: Border, options: &Options) -> Vec<(Even
         let acquires = fact.carriers.needed(scope) > 0;
         // A preceding fence does not release the reads that this fence acquires.
         let passes_on = atomic.is_fence() && atomic.acquires() && acquires;
-        let releases = fact.adjacent.one_sided < scope || !options.met(Condition::NoOtherHalfBetween, !passes_on);
+        let releases =
+            fact.adjacent.one_sided < scope || !options.is_met_or_assumed(Condition::NoOtherHalfBetween, !passes_on);
         let update = orders_itself(atomic, options);
         match (atomic.is_fence(), is_seq_cst(&atomic.op)) {
-            (true, true) if after_fence => kept(atomic, [false, false], SEQ_CST_IN_FRONT),
-            (false, true) if after_fence => kept(atomic, [true, update], SEQ_CST_IN_FRONT),
+            (true, true) if after_fence => weaken_ordering(atomic, [false, false], SEQ_CST_IN_FRONT),
+            (false, true) if after_fence => weaken_ordering(atomic, [true, update], SEQ_CST_IN_FRONT),
             (_, true) => None,
-            (true, false) => kept(atomic, [acquires, releases], if acquires { release } else { acquire }),
-            (false, false) => kept(atomic, [true, releases || update], release),
+            (true, false) => weaken_ordering(atomic, [acquires, releases], if acquires { release } else { acquire }),
+            (false, false) => weaken_ordering(atomic, [true, releases || update], release),
         }
     })
 }
 
-fn behind(function: &Function, border: Border, options: &Options) -> Vec<(EventPlace, Change)> {
+fn drop_releases(function: &Function, border: Border, options: &Options) -> Vec<(EventPlace, Change)> {
     let facts = backward(function, |block| Facts::at_end(block, border, options), &Facts::never(options));
     let release =
         if border.alone { "no atomic write follows" } else { "another fence releases before the later writes" };
@@ -84,14 +85,15 @@ fn behind(function: &Function, border: Border, options: &Options) -> Vec<(EventP
         let releases = fact.carriers.needed(scope) > 0;
         // This fence does not release the reads that a later fence acquires.
         let passes_on = atomic.is_fence() && atomic.releases() && releases;
-        let acquires = fact.adjacent.one_sided < scope || !options.met(Condition::NoOtherHalfBetween, !passes_on);
+        let acquires =
+            fact.adjacent.one_sided < scope || !options.is_met_or_assumed(Condition::NoOtherHalfBetween, !passes_on);
         match (atomic.is_fence(), is_seq_cst(&atomic.op)) {
             (true, true) if fact.adjacent.seq_cst >= scope => {
-                kept(atomic, [false, false], "a sequentially consistent fence follows")
+                weaken_ordering(atomic, [false, false], "a sequentially consistent fence follows")
             }
             (_, true) => None,
-            (true, false) => kept(atomic, [acquires, releases], if releases { acquire } else { release }),
-            (false, false) => kept(atomic, [acquires || orders_itself(atomic, options), true], acquire),
+            (true, false) => weaken_ordering(atomic, [acquires, releases], if releases { acquire } else { release }),
+            (false, false) => weaken_ordering(atomic, [acquires || orders_itself(atomic, options), true], acquire),
         }
     })
 }
@@ -99,13 +101,13 @@ fn behind(function: &Function, border: Border, options: &Options) -> Vec<(EventP
 /// Whether the ordering also applies to the operation itself: the acquire of an update to its write, and the release to
 /// its read.
 pub fn orders_itself(atomic: &Atomic, options: &Options) -> bool {
-    !options.met(Condition::OneUpdate, !atomic.is_update())
+    !options.is_met_or_assumed(Condition::OneUpdate, !atomic.is_update())
 }
 
 const SEQ_CST_IN_FRONT: &str = "a sequentially consistent fence precedes it";
 
 /// The change of an operation or fence that need only acquire, only release, or neither.
-fn kept(atomic: &Atomic, [acquires, releases]: [bool; 2], why: &str) -> Option<Change> {
+fn weaken_ordering(atomic: &Atomic, [acquires, releases]: [bool; 2], why: &str) -> Option<Change> {
     let op = keep(atomic.op, acquires, releases);
     match op.ordering {
         _ if op == atomic.op => None,

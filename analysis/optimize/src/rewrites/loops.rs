@@ -166,7 +166,7 @@ fn relaxed(op: &AtomicOp) -> AtomicOp {
 fn waits<'f>(events: impl Iterator<Item = &'f Event>, region: &Region, options: &Options) -> Result<(), String> {
     let mut location = None;
     for event in events {
-        let met = |is_met| options.met(Condition::OnlyAtomics, is_met);
+        let met = |is_met| options.is_met_or_assumed(Condition::OnlyAtomics, is_met);
         let atomic = match &event.kind {
             EventKind::Atomic(atomic) if !atomic.is_fence() => atomic,
             EventKind::Atomic(_) if !met(false) => return Err("the loop has a fence".into()),
@@ -181,7 +181,7 @@ fn waits<'f>(events: impl Iterator<Item = &'f Event>, region: &Region, options: 
         let address = atomic.address.ok_or("the loop accesses unknown memory")?;
         let moves = address.block.is_some_and(|block| region.has(block));
         let other = location.is_some_and(|known| known != address.value);
-        if !options.met(Condition::OneLocation, !moves && !other) {
+        if !options.is_met_or_assumed(Condition::OneLocation, !moves && !other) {
             return Err("the loop accesses more than one location".into());
         }
         location = Some(address.value);
@@ -203,7 +203,7 @@ fn fences(
         return Err("the loop has no edge that leads in, or none that leads out".into());
     }
     // The fence of an iteration also orders the reads of earlier iterations, whose values a register may keep.
-    if !options.met(Condition::NoSeqCst, !atomics.iter().any(|atomic| is_seq_cst(&atomic.op))) {
+    if !options.is_met_or_assumed(Condition::NoSeqCst, !atomics.iter().any(|atomic| is_seq_cst(&atomic.op))) {
         return Err(
             "the loop has a sequentially consistent operation, which orders the reads of earlier iterations".into()
         );
@@ -215,10 +215,10 @@ fn fences(
         return Err("the loop has an update, whose ordering is also for its own read and write".into());
     }
     let scopes = atomics.iter().filter(|atomic| atomic.acquires()).map(|atomic| level::of(atomic));
-    let widest = if options.met(Condition::WidestScope, false) { scopes.min() } else { scopes.max() };
+    let widest = if options.is_met_or_assumed(Condition::WidestScope, false) { scopes.min() } else { scopes.max() };
     let scope = level::scope(widest.unwrap_or_default());
     let mut edges = exits;
-    if options.met(Condition::EveryExit, false) {
+    if options.is_met_or_assumed(Condition::EveryExit, false) {
         edges.truncate(1);
     }
     let op = AtomicOp { operation: Operation::Fence, ordering: Ordering::Acquire, scope };

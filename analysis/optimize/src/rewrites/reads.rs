@@ -130,7 +130,7 @@ fn reads(
                     if atomic.is_volatile() || !atomic.can_acquire {
                         return None;
                     }
-                    let is_left_out = !reads.is_empty() && options.met(Condition::EveryRead, false);
+                    let is_left_out = !reads.is_empty() && options.is_met_or_assumed(Condition::EveryRead, false);
                     if acquiring(atomic.op) != atomic.op && !is_left_out {
                         reads.insert((block, index));
                     }

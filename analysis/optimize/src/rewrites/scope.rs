@@ -50,7 +50,7 @@ fn operations(editor: &mut Editor<'_>) -> bool {
             let Some(atomic) = event.atomic().filter(|atomic| !atomic.is_volatile()) else { continue };
             let Some(address) = atomic.address else { continue };
             let reach = level::of_scope(address.reach);
-            let reach = if editor.options.met(Condition::Reach, false) { 1 } else { reach };
+            let reach = if editor.options.is_met_or_assumed(Condition::Reach, false) { 1 } else { reach };
             if let Some(change) =
                 within(atomic, function.within, editor.options).filter(|_| level::of_scope(function.within) <= reach)
             {
@@ -58,7 +58,7 @@ fn operations(editor: &mut Editor<'_>) -> bool {
                 continue;
             }
             let narrowed = |scope| AtomicOp { scope: level::scope(scope), ..atomic.op };
-            if !editor.options.met(Condition::SeqCstOperation, !is_seq_cst(&atomic.op)) {
+            if !editor.options.is_met_or_assumed(Condition::SeqCstOperation, !is_seq_cst(&atomic.op)) {
                 if reach < level::of(atomic) && editor.costs.is_less(&narrowed(reach), &atomic.op) {
                     missed.push((event.id, SEQ_CST.to_owned()));
                 }
@@ -81,7 +81,7 @@ fn operations(editor: &mut Editor<'_>) -> bool {
 /// Narrows an operation or fence to the scope that includes all threads that take part. Sequential consistency needs no
 /// wider scope.
 fn within(atomic: &Atomic, within: Scope, options: &Options) -> Option<Change> {
-    let all = if options.met(Condition::Within, false) { 1 } else { level::of_scope(within) };
+    let all = if options.is_met_or_assumed(Condition::Within, false) { 1 } else { level::of_scope(within) };
     let message = || format!("scope became {}: no other thread takes part", level::name(all));
     (all < level::of(atomic)).then(|| Change::To(AtomicOp { scope: level::scope(all), ..atomic.op }, message()))
 }
@@ -105,13 +105,13 @@ fn fences(editor: &mut Editor<'_>) -> bool {
     });
     let back = backward(editor.function, |block| Facts::at_end(block, border, options), &Facts::never(options));
     let changes = from_the_back(editor.function, &back, |atomic, fact, event| {
-        let seq_cst = is_seq_cst(&atomic.op) && !options.met(Condition::SeqCstFence, false);
+        let seq_cst = is_seq_cst(&atomic.op) && !options.is_met_or_assumed(Condition::SeqCstFence, false);
         if !atomic.is_fence() || seq_cst {
             return within(atomic, all, options).filter(|_| atomic.is_fence());
         }
         let front = for_reads.get(&std::ptr::from_ref(event)).copied().unwrap_or(level::ALL);
         let scope = front.max(needed(atomic, atomic.releases(), fact));
-        let scope = if options.met(Condition::Carriers, false) { 1 } else { scope };
+        let scope = if options.is_met_or_assumed(Condition::Carriers, false) { 1 } else { scope };
         // Other rewrites handle fences that are not needed at all.
         if scope == 0 || scope >= level::of_scope(all).min(level::of(atomic)) {
             return within(atomic, all, options);

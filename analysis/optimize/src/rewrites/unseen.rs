@@ -41,7 +41,7 @@ pub fn run(editor: &mut Editor<'_>) -> bool {
 fn alone(function: &Function, options: &Options) -> Vec<(EventPlace, Change)> {
     let mut changes = Vec::new();
     let unknown = !function.kernel || function.events().any(|event| matches!(event.kind, EventKind::Unknown(_)));
-    if !function.single_thread || !options.met(Condition::NothingUnknown, !unknown) {
+    if !function.single_thread || !options.is_met_or_assumed(Condition::NothingUnknown, !unknown) {
         return changes;
     }
     for (block, events) in function.blocks.iter().enumerate() {

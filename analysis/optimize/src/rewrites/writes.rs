@@ -29,7 +29,7 @@ pub fn run(editor: &mut Editor<'_>) -> bool {
     let facts = forward(editor.function, Facts::at_entry(Border::of(editor.function, options), options));
     let mut found = Vec::new();
     from_the_front(editor.function, &facts, |atomic, fact, event| {
-        let fence = options.met(Condition::NoReleaseFence, !fact.released);
+        let fence = options.is_met_or_assumed(Condition::NoReleaseFence, !fact.released);
         if let Operation::Rmw(rmw, access) = atomic.op.operation {
             let allowed = Operation::Rmw(rmw, ptx_lowering::Access { may_skip_write: true, ..access });
             let op = AtomicOp { operation: allowed, ..atomic.op };

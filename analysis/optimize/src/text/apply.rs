@@ -181,7 +181,7 @@ impl Applier<'_, '_> {
         match behind {
             Some(step) => self.in_front(step, &fence),
             None if self.is_jump(last) => self.in_front(last, &fence),
-            None => self.behind(last, &fence),
+            None => self.insert_fence_after(last, &fence),
         }
         Some(())
     }
@@ -201,7 +201,7 @@ impl Applier<'_, '_> {
         self.insert(start, format!("{fence};\n{indent}"));
     }
 
-    fn behind(&mut self, step: usize, fence: &str) {
+    fn insert_fence_after(&mut self, step: usize, fence: &str) {
         let Range { start, end } = self.span(step);
         let indent = self.indent(start).to_owned();
         self.insert(end, format!("\n{indent}{fence};"));
@@ -224,15 +224,15 @@ impl Applier<'_, '_> {
                 match (jumps, falls && step.guard.is_some()) {
                     (true, false) if step.guard.is_none() => self.in_front(last, &fences),
                     (true, false) => self.aside(last, &fences)?,
-                    (false, true) => self.behind(last, &fences),
+                    (false, true) => self.insert_fence_after(last, &fences),
                     _ => return None,
                 }
             }
             action if action.jumps() => match falls && step.guard.is_some() {
-                true => self.behind(last, &fences),
+                true => self.insert_fence_after(last, &fences),
                 false => return None,
             },
-            _ => self.behind(last, &fences),
+            _ => self.insert_fence_after(last, &fences),
         }
         Some(())
     }

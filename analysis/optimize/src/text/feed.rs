@@ -114,7 +114,7 @@ fn succeed(function: &mut Function, blocks: &[Range<usize>], flat: &Flat, writer
         let (Action::Jump(labels, None), Some((p, holds))) = (&flat.steps[last].action, flat.steps[last].guard) else {
             continue;
         };
-        let Ok(Some(compared)) = writers.one(p) else { continue };
+        let Ok(Some(compared)) = writers.single_writer(p) else { continue };
         let Action::Compute(ptx::operation::Operation::Arithmetic(Computation::Setp(cmp, _)), sources) =
             &flat.steps[compared].action
         else {
@@ -141,7 +141,7 @@ fn succeed(function: &mut Function, blocks: &[Range<usize>], flat: &Flat, writer
             let is_it =
                 sources[..] == [old.clone(), expected.clone()] || sources[..] == [expected.clone(), old.clone()];
             let is_stable = |operand: &Operand| match operand {
-                Operand::Register(register) => writers.one(*register).is_ok(),
+                Operand::Register(register) => writers.single_writer(*register).is_ok(),
                 Operand::Constant(_) => true,
                 _ => false,
             };
@@ -228,7 +228,7 @@ impl Reader<'_, '_> {
             other => (other, 0),
         };
         let (base, block) = match base {
-            Operand::Register(register) => match self.writers.one(*register) {
+            Operand::Register(register) => match self.writers.single_writer(*register) {
                 Ok(writer) => (Base::Register(*register), writer),
                 Err(()) => (Base::Of(index), Some(index)),
             },

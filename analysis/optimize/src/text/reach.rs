@@ -101,7 +101,7 @@ impl Writers {
 
     /// The only step that writes a register; `Ok(None)` if no step does, so that the register keeps its value from the
     /// entry.
-    pub fn one(&self, register: Register) -> Result<Option<usize>, ()> {
+    pub fn single_writer(&self, register: Register) -> Result<Option<usize>, ()> {
         match self.0[register] {
             Writer::None => Ok(None),
             Writer::One(step) => Ok(Some(step)),
@@ -124,7 +124,7 @@ fn is_shared(operand: &Operand, flat: &Flat, writers: &Writers, depth: usize) ->
         _ if depth == 0 => false,
         Operand::Address(base, _) => follow(base),
         Operand::Register(register) => {
-            let Ok(Some(step)) = writers.one(*register) else { return false };
+            let Ok(Some(step)) = writers.single_writer(*register) else { return false };
             let Action::Compute(operation, sources) = &flat.steps[step].action else { return false };
             match operation {
                 // The converted address points to shared memory of the CTA; otherwise the program is undefined.
@@ -148,7 +148,7 @@ fn is_offset(operand: &Operand, flat: &Flat, writers: &Writers) -> bool {
     match operand {
         Operand::Constant(_) => true,
         Operand::Register(register) => {
-            let Ok(Some(step)) = writers.one(*register) else { return false };
+            let Ok(Some(step)) = writers.single_writer(*register) else { return false };
             let Action::Compute(Operation::Arithmetic(computation), _) = &flat.steps[step].action else { return false };
             match computation {
                 Computation::Alu(op, _) => matches!(op, AluOp::MulWide | AluOp::Shl),
@@ -217,7 +217,7 @@ fn is_own(operand: &Operand, flat: &Flat, writers: &Writers, depth: usize) -> bo
         Operand::Symbol(_) => true,
         Operand::Address(base, _) => follow(base),
         Operand::Register(register) => {
-            let Ok(Some(step)) = writers.one(*register) else { return false };
+            let Ok(Some(step)) = writers.single_writer(*register) else { return false };
             let Action::Compute(operation, sources) = &flat.steps[step].action else { return false };
             match (operation, &sources[..]) {
                 (Operation::Mov(_) | Operation::Cvta { .. }, [source]) => follow(source),

@@ -141,7 +141,7 @@ fn a_reduction_does_not_acquire() {
 
 /// One edit removes the line of a fence, and another edit is adjacent.
 #[test]
-fn a_fence_in_place_of_another_one() {
+fn a_fence_replaces_another_fence() {
     check(
         "",
         "L:; ld.acquire.gpu.global.b32 %r1, [%rd1]; @%p1 bra L; fence.release.gpu; M:",
@@ -187,7 +187,7 @@ fn fences_that_another_one_does_for() {
 
 /// Orderings that another grid may observe stay, unless no other grid runs.
 #[test]
-fn what_nobody_sees() {
+fn unobserved_accesses() {
     check("", "st.global.b32 [%rd1], 1; atom.acq_rel.gpu.global.add.u32 %r1, [%rd1+4], 1", OPEN, "");
     for guard in ["", "@%p1 "] {
         check(
@@ -205,7 +205,7 @@ fn what_nobody_sees() {
 
 /// Unknown code may need every ordering: copies, and code before a barrier. Sequential consistency stays.
 #[test]
-fn what_stays() {
+fn accesses_that_stay() {
     check(
         "",
         "st.global.b32 [%rd1], 1; cp.async.wait_all; atom.acq_rel.gpu.global.add.u32 %r1, [%rd1+4], 1; cp.async.wait_all",

@@ -62,7 +62,7 @@ fn shared_memory_needs_no_wider_scope_than_its_threads() {
 }
 
 #[test]
-fn a_fence_needs_the_scope_of_what_it_orders_by() {
+fn a_fence_needs_the_scope_of_its_operation() {
     use Rewrite::Scope;
     check(Scope, "0: plain; fence.release.sys; st.relaxed.sys s", "0: plain; fence.release.cta; st.relaxed.sys s");
     check(Scope, "0: ld.relaxed.sys s; fence.acquire.sys; plain", "0: ld.relaxed.sys s; fence.acquire.cta; plain");
@@ -83,7 +83,7 @@ fn a_fence_needs_the_scope_of_what_it_orders_by() {
 }
 
 #[test]
-fn a_loop_that_waits_acquires_behind() {
+fn a_waiting_loop_acquires_after_its_end() {
     use Rewrite::Loops;
     check(
         Loops,
@@ -150,7 +150,7 @@ fn a_loop_that_does_more_stays() {
 }
 
 #[test]
-fn what_a_fence_orders_is_not_ordered_again() {
+fn accesses_that_a_fence_orders_are_not_ordered_again() {
     use Rewrite::Fences;
     check(
         Fences,
@@ -190,7 +190,7 @@ fn what_a_fence_orders_is_not_ordered_again() {
 
 /// If a fence cannot be acquire-only, it costs more than acquiring reads.
 #[test]
-fn reads_acquire_in_place_of_a_fence() {
+fn reads_acquire_instead_of_a_fence() {
     let check = |before: &str, after: &str| check_on("sm_80", Rewrite::Fences, before, after);
     check("0: ld.relaxed.gpu x; fence.acquire.gpu; plain", "0: ld.acquire.gpu x; plain");
     check(
@@ -214,7 +214,7 @@ fn reads_acquire_in_place_of_a_fence() {
 
 /// A fence after a loop costs more than an acquire in the loop, unless it replaces another ordering.
 #[test]
-fn a_fence_behind_a_loop_does_for_another_ordering() {
+fn a_fence_after_a_loop_replaces_another_ordering() {
     let check = |before: &str, after: &str| {
         let (mut found, names) = function(before);
         optimize(&mut found, &Options::new(Policy::default(), target("sm_80")));
@@ -280,7 +280,7 @@ fn a_search_takes_the_steps_of_its_budget() {
 }
 
 #[test]
-fn what_nobody_sees_is_not_ordered() {
+fn unobserved_accesses_are_not_ordered() {
     use Rewrite::Unseen;
     check(Unseen, "0: plain; ld.acquire.cluster c", "0: plain; ld.relaxed.cluster c");
     check(Unseen, "0: st.release.cluster c; plain", "0: st.relaxed.cluster c; plain");
@@ -304,7 +304,7 @@ fn what_nobody_sees_is_not_ordered() {
 }
 
 #[test]
-fn a_loop_need_not_write_what_is_there() {
+fn a_loop_need_not_write_the_present_value() {
     use Rewrite::Writes;
     for (order, scope) in [("relaxed", "gpu"), ("acquire", "sys")] {
         let text = |end: &str| format!("0: plain; barrier; fmax.{order}.{scope} x{end}");

@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 use super::prover::{Prover, Unproved};
 use crate::{
     address::Base,
-    question::{Own, are_strong, space_of},
+    question::{LocatedAccess, are_strong, space_of},
     two::Two,
 };
 use ptx_solver::{
@@ -40,7 +40,7 @@ struct Group {
     is_simple: bool,
 }
 
-fn groups(terms: &mut Terms, flat: &Flat, all: &[&Own]) -> Vec<Group> {
+fn groups(terms: &mut Terms, flat: &Flat, all: &[&LocatedAccess]) -> Vec<Group> {
     let mut groups: Vec<Group> = Vec::new();
     let mut places: FxHashMap<Alike, usize> = FxHashMap::default();
     for (at, own) in all.iter().enumerate() {
@@ -71,7 +71,7 @@ fn groups(terms: &mut Terms, flat: &Flat, all: &[&Own]) -> Vec<Group> {
 /// Whether accesses of two threads race if nothing orders them: one of them writes, and they are not both strong with
 /// the same bytes. Each element of a vector is an access. Aligned accesses of one size overlap completely or not at
 /// all.
-pub fn may_race(one: &Own, other: &Own, scope: Scope) -> bool {
+pub fn may_race(one: &LocatedAccess, other: &LocatedAccess, scope: Scope) -> bool {
     let bytes = [one, other].map(|own| own.access.element_bytes());
     let is_strong = are_strong(&one.access, &other.access, scope) && bytes[0].is_some() && bytes[0] == bytes[1];
     (one.access.writes || other.access.writes) && !is_strong
@@ -92,7 +92,7 @@ struct Distance {
 impl Prover<'_> {
     /// Checks each access of the first list, by the first thread, against each access of the second list, by the second
     /// thread. The first thread ends where `ended` holds. If both lists are the same, each pair is checked once.
-    pub(super) fn between(&mut self, two: &mut Two, lists: [&[&Own]; 2], ended: &[Term]) {
+    pub(super) fn between(&mut self, two: &mut Two, lists: [&[&LocatedAccess]; 2], ended: &[Term]) {
         let is_same = std::ptr::eq(lists[0], lists[1]);
         let is_few = lists[0].len().saturating_mul(lists[1].len()) <= FEW;
         if is_few {
@@ -132,7 +132,7 @@ impl Prover<'_> {
     }
 
     /// Checks the accesses of two groups, the first from the first list and the second from the second list.
-    fn of_groups(&mut self, two: &mut Two, lists: [&[&Own]; 2], groups: [&Group; 2], ended: &[Term]) {
+    fn of_groups(&mut self, two: &mut Two, lists: [&[&LocatedAccess]; 2], groups: [&Group; 2], ended: &[Term]) {
         let first = [0, 1].map(|at| lists[at][groups[at].members[0].1]);
         if !may_race(first[0], first[1], two.pair.scope()) {
             return;
@@ -194,8 +194,8 @@ impl Prover<'_> {
     }
 
     /// The distance between two groups; `None` if their accesses never conflict.
-    fn distance(&mut self, two: &mut Two, first: [&Own; 2], groups: [&Group; 2]) -> Option<Distance> {
-        let meeting = self.questions.meetings(first[0], first[1]).into_iter().next()?;
+    fn distance(&mut self, two: &mut Two, first: [&LocatedAccess; 2], groups: [&Group; 2]) -> Option<Distance> {
+        let meeting = self.questions.address_pairs(first[0], first[1]).into_iter().next()?;
         let owners = meeting.owners.map_or(Some(Vec::new()), |of| two.same_owner(&mut self.questions.eval, of))?;
         let starts = [0, 1].map(|at| {
             let address = self.renamed(two, meeting.addresses[at], at);

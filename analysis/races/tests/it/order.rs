@@ -502,7 +502,7 @@ st.release.gpu.global.u32 [%rd4], 0;",
 }
 
 #[test]
-fn what_is_done_once() {
+fn accesses_of_a_single_iteration() {
     check(
         "@%p0 bra DONE;
 ld.acquire.gpu.global.u32 %r3, [%rd2];

@@ -650,36 +650,36 @@ fn check(make: fn(u64) -> String, is_zero: bool, least: [u64; 2]) {
 }
 
 #[test]
-fn what_is_proved_free_has_no_race() {
+fn proved_kernels_have_no_race() {
     check(kernel, false, [40, 150]);
 }
 
 #[test]
-fn what_is_in_order_by_values_has_no_race() {
+fn accesses_ordered_by_values_have_no_race() {
     check(hands_on, true, [40, 100]);
 }
 
 #[test]
-fn what_is_behind_the_last_arrival_has_no_race() {
+fn accesses_after_the_last_arrival_have_no_race() {
     check(counts_arrivals, true, [40, 100]);
 }
 
 #[test]
-fn what_takes_turns_has_no_race() {
+fn alternating_accesses_have_no_race() {
     check(takes_turns, true, [40, 100]);
 }
 
 #[test]
-fn what_barriers_of_the_grid_order_has_no_race() {
+fn accesses_ordered_by_grid_barriers_have_no_race() {
     check(syncs_the_grid, true, [40, 100]);
 }
 
 #[test]
-fn what_barriers_of_a_cluster_order_has_no_race() {
+fn accesses_ordered_by_cluster_barriers_have_no_race() {
     check(shares_in_a_cluster, false, [40, 100]);
 }
 
 #[test]
-fn what_barriers_of_some_threads_order_has_no_race() {
+fn accesses_ordered_by_named_barriers_have_no_race() {
     check(hands_between_warps, false, [40, 100]);
 }

@@ -110,7 +110,7 @@ fn barriers() {
 }
 
 #[test]
-fn what_no_ordering_mends() {
+fn races_without_an_ordering_remedy() {
     let both = text("@%p0 bra DONE;\nst.global.u32 [%rd1], %r2;");
     let report = report(&both);
     assert!(report.obstacles.iter().any(|finding| finding.witness.is_some() && finding.remedy.is_none()), "{report:?}");

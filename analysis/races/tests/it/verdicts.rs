@@ -105,7 +105,7 @@ fn values_in_loops_with_barriers() {
 
 /// Loops that change local memory, and loops that shift a value.
 #[test]
-fn what_loops_change() {
+fn variables_that_loops_change() {
     let local = |at: &str| {
         format!(
             "{{\n.local .align 4 .b8 stack[64];\nmov.u64 %rd6, stack;\nst.local.u32 [%rd6], %r1;\nmov.u32 %r5, 0;\nLOOP:\n\
@@ -179,7 +179,7 @@ fn guards_and_comparisons() {
 }
 
 #[test]
-fn what_wraps_around() {
+fn addresses_that_wrap_around() {
     // 2^26 times 64 is 2^32.
     let word = |factor: &str| {
         format!(
@@ -345,7 +345,7 @@ fn variables_of_two_blocks() {
 }
 
 #[test]
-fn what_is_loaded_is_the_same_for_all_behind_a_barrier() {
+fn a_load_after_a_barrier_is_uniform() {
     let together = |fence: &str| {
         format!(
             "setp.eq.u32 %p1, %r1, 0;\n@%p1 st.shared.u32 [buf], %r0;\nbar.sync 0;\nld.shared.u32 %r5, [buf];\n{fence}\nsetp.eq.u32 %p2, %r5, 1;\n@%p2 bar.sync 0;\n@!%p2 bar.sync 1;"
@@ -362,7 +362,7 @@ fn what_is_loaded_is_the_same_for_all_behind_a_barrier() {
 }
 
 #[test]
-fn what_is_not_followed_is_open() {
+fn operations_that_are_not_followed_are_open() {
     let (verdict, why) = verdict("sust.b.1d.b32.trap [%rd1, {%r1}], %r1;");
     assert_eq!(verdict, Outcome::Open, "{why}");
     assert!(why.contains("NotFollowed"), "{why}");
@@ -608,7 +608,7 @@ fn barriers_of_some_threads_in_rounds() {
 
 /// A thread that waits for memory is not at a barrier, and threads that wait for it at a barrier are not divergent.
 #[test]
-fn a_wait_for_memory_is_no_divergence() {
+fn a_wait_for_memory_is_not_a_divergence() {
     let of = |read: &str| {
         format!(
             "setp.ne.u32 %p1, %r1, 0;\n@%p1 bra MEET;\nPOLL:\n{read}\nsetp.ne.u32 %p2, %r5, 77777;\n@%p2 bra POLL;\nMEET:\nbar.sync 0;\nst.global.u32 [%rd1+4], %r2;"
@@ -686,7 +686,7 @@ fn lanes_that_never_come() {
 
 /// A 64-bit number among the parameters is not the base of an address if the sum may contain a pointer.
 #[test]
-fn pointers_that_are_made_of_others() {
+fn pointers_computed_from_pointers() {
     let of = |pointer: &str| {
         let text = format!(
             ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 p, .param .u64 q, .param .u64 n)\n.reqntid 32, 1, 1\n\
@@ -740,7 +740,7 @@ fn a_parameter_that_points_to_shared_memory() {
 
 /// The result of a counting barrier is the same for all threads of a CTA, but may differ between CTAs.
 #[test]
-fn what_a_barrier_counts() {
+fn a_barrier_counts_threads() {
     let of = |space: &str, to: &str, who: &str| {
         format!(
             "setp.lt.u32 %p1, %r1, %r3;\nbar.red.popc.u32 %r5, 0, %p1;\nand.b32 %r5, %r5, 1;\nmul.wide.u32 %rd4, %r5, 4;\nadd.s64 %rd6, {to}, %rd4;\n\

@@ -81,7 +81,7 @@ proptest! {
 
     /// A simplified term has the same value as the computation on numbers.
     #[test]
-    fn terms_are_what_they_compute(
+    fn terms_have_their_computed_values(
         inputs: [u64; 3],
         shifts: [u8; 3],
         steps in prop::collection::vec((any::<u8>(), 0..12usize, 0..12usize, any::<u64>()), 1..12),

@@ -136,7 +136,7 @@ fn find(wanted: &str, ty: Type) -> Operation {
 }
 
 #[test]
-fn what_is_looked_up_is_found() {
+fn lookups_find_their_entries() {
     assert!(check(find("fence", Type::I32), &[0, 4, 6, 7, 8]) > 200);
     assert!(check(find("load", Type::I64), &[2, 4, 7]) > 800);
     assert!(check(find("store", Type::I8), &[0, 3, 8]) > 600);

@@ -2,4 +2,4 @@
 
 mod generated;
 mod lookup;
-mod others;
+mod other_compilers;

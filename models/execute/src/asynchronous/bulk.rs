@@ -3,12 +3,12 @@
 use ptx_isa::{ModifierKind, Role, Space, arithmetic::Rmw};
 
 use super::reduce::operation;
-use crate::in_flight::{Begun, Chain, Key, Line, Move, Part, What, further, record};
+use crate::in_flight::{Begun, Chain, Effect, Key, Line, Move, Part, further, record};
 use crate::{
     access::Lane,
     clock::{Agent, Epoch},
     code::Operation,
-    learned::Told,
+    learned::MbarrierEvent,
     machine::{Cta, Machine},
     memory::{Region, number},
     report::FaultKind,
@@ -94,7 +94,7 @@ impl Machine<'_> {
             }
         }
         self.learn_of(cta, &own);
-        self.launch_operation(cta, at, None, What::Move(Box::new(own)));
+        self.launch_operation(cta, at, None, Effect::Move(Box::new(own)));
     }
 
     /// Records the bytes by which a copy completes mbarriers.
@@ -105,7 +105,7 @@ impl Machine<'_> {
             let (barrier, bytes) = (*barrier, *bytes);
             // The offset of a multicast's destination is the same in each CTA.
             let to = to.map_or(barrier, |(_, offset)| (barrier.0, offset));
-            self.learned.tell(Told::Copy { barrier, map, bytes, to });
+            self.learned.record_event(MbarrierEvent::Copy { barrier, map, bytes, to });
         }
     }
 
@@ -133,7 +133,7 @@ impl Machine<'_> {
         let start = cta.order[at.thread as usize].clock.clone();
         let written = record(writer, epoch, own.written(at.pc));
         self.touch_parts(cta, (at.thread, at.pc), &own, &start, (reader, epoch), written);
-        self.launch_operation(cta, at, Some(Line::Bulk(cta.index, at.thread)), What::Move(Box::new(own)));
+        self.launch_operation(cta, at, Some(Line::Bulk(cta.index, at.thread)), Effect::Move(Box::new(own)));
     }
 
     fn touch_parts(

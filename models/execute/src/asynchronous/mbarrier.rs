@@ -10,7 +10,7 @@ use crate::{
     clock::{Agent, Epoch, Past},
     code::Operation,
     launch::Schedule,
-    learned::Told,
+    learned::MbarrierEvent,
     machine::{Cta, Machine},
     memory::Region,
     report::FaultKind,
@@ -193,7 +193,7 @@ impl Machine<'_> {
         let Some(barrier) = self.in_flight.barriers.get_mut(&key) else { return };
         barrier.bytes = barrier.bytes.saturating_add(bytes);
         if self.is_trial && bytes > 0 {
-            self.learned.tell(Told::Expects(key, bytes.cast_unsigned()));
+            self.learned.record_event(MbarrierEvent::Expects(key, bytes.cast_unsigned()));
         }
         if barrier.bytes.unsigned_abs() > MOST {
             let (place, owner) = (self.name_of_shared(key.1), key.0);
@@ -255,7 +255,7 @@ impl Machine<'_> {
         barrier.done_order = Rc::new(std::mem::take(&mut barrier.order));
         self.in_flight.wake(key.0, Wait::Mbarrier);
         if self.is_trial {
-            self.learned.tell(Told::Settles(key));
+            self.learned.record_event(MbarrierEvent::Settles(key));
         }
         self.change();
     }

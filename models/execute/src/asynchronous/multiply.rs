@@ -26,7 +26,7 @@ impl Machine<'_> {
     /// Executes a matrix instruction for the lanes of a warp.
     pub fn matrix(&mut self, cta: &mut Cta, warp: &mut Warp, index: usize, of: &Matrix) {
         let live = Some(Source::Number(warp.live.into()));
-        let Some(group) = self.meet(cta, warp, index, live, false) else { return };
+        let Some(group) = self.arrived_group(cta, warp, index, live, false) else { return };
         let lane = group.lanes.trailing_zeros() as usize;
         let at = Lane { lane, thread: warp.first + lane as u32, pc: group.pc, base: group.base };
         let result = match &of.code {

@@ -3,7 +3,7 @@
 use ptx_isa::{Family, ModifierKind, Role, Scope, Sem, Space, Type, flat::AccessKind};
 
 use super::reduce::operation;
-use crate::in_flight::{Begun, Chain, Key, Move, Part, What, further, record};
+use crate::in_flight::{Begun, Chain, Effect, Key, Move, Part, further, record};
 use crate::{
     access::Lane,
     code::{Access, Address, Given, Operation, Source},
@@ -56,7 +56,7 @@ impl Machine<'_> {
             })
             .collect();
         for own in own {
-            self.launch_operation(cta, at, None, What::Move(Box::new(own)));
+            self.launch_operation(cta, at, None, Effect::Move(Box::new(own)));
         }
     }
 
@@ -113,7 +113,7 @@ impl Machine<'_> {
             Some((Region::Shared(rank, at_to), key))
         });
         let places = places.collect();
-        self.launch_operation(cta, at, None, What::Cancel(places));
+        self.launch_operation(cta, at, None, Effect::Cancel(places));
     }
 
     /// Cancels the next cluster that has not begun. Writes whether there was a cluster, and the coordinates of its

@@ -3,7 +3,7 @@
 use ptx_isa::{Family, Role, Space};
 
 use super::memory::load_matrix;
-use crate::in_flight::{Begun, Chain, Key, Line, Matrix, What, Work, record};
+use crate::in_flight::{Begun, Chain, Effect, Key, Line, Matrix, Work, record};
 use crate::tensor_memory::{Pipe, PipeKind, Slice, Touch};
 use crate::{
     access::Lane,
@@ -46,7 +46,7 @@ impl Machine<'_> {
     /// Executes an instruction that the lanes of a warp execute together.
     pub fn tensor_of_warp(&mut self, cta: &mut Cta, warp: &mut Warp, index: usize, of: &Operation) {
         let live = Some(Source::Number(warp.live.into()));
-        let Some(group) = self.meet(cta, warp, index, live, false) else { return };
+        let Some(group) = self.arrived_group(cta, warp, index, live, false) else { return };
         let lane = group.lanes.trailing_zeros() as usize;
         let at = Lane { lane, thread: warp.first + lane as u32, pc: group.pc, base: group.base };
         let w = warp.first / 32;
@@ -248,8 +248,8 @@ impl Machine<'_> {
 
     fn enqueue_tensor(&mut self, cta: &mut Cta, at: Lane, start: Clock, work: Work) {
         let line = Some(Line::Tensor(cta.index / self.cluster));
-        let what = What::Tensor(Box::new(work));
-        self.in_flight.queue.push_back(Begun { cta: cta.index, thread: at.thread, pc: at.pc, start, line, what });
+        let effect = Effect::Tensor(Box::new(work));
+        self.in_flight.queue.push_back(Begun { cta: cta.index, thread: at.thread, pc: at.pc, start, line, effect });
     }
 
     /// `tcgen05.mma`
@@ -433,8 +433,8 @@ impl Machine<'_> {
         let start = cta.asynchronous.tracked.get(&at.thread).cloned();
         let start = start.unwrap_or_else(|| cta.order[at.thread as usize].clock.clone());
         let line = Some(Line::Tensor(cta.index / self.cluster));
-        let what = What::Commit(keys, agent, epoch);
-        self.in_flight.queue.push_back(Begun { cta: cta.index, thread: at.thread, pc: at.pc, start, line, what });
+        let effect = Effect::Commit(keys, agent, epoch);
+        self.in_flight.queue.push_back(Begun { cta: cta.index, thread: at.thread, pc: at.pc, start, line, effect });
     }
 
     pub fn finish_commit(&mut self, cta: &mut Cta, op: &Begun, keys: &[Key], agent: Agent, epoch: Epoch) {

@@ -9,7 +9,7 @@ use crate::{
     access::Lane,
     code::{Given, LANES, Op, Operation, Pc, Reg, Source, is_wgmma},
     exec::position,
-    fault::Who,
+    fault::ThreadId,
     machine::{Cta, Machine},
     matrix::{
         element::Unsupported,
@@ -62,7 +62,7 @@ impl Machine<'_> {
     }
 
     fn register_race(&mut self, cta: &Cta, warp: &Warp, pc: Pc, first: Pc, help: &str) {
-        let who = Who { cta: cta.index, thread: warp.first };
+        let who = ThreadId { cta: cta.index, thread: warp.first };
         let message = "the instruction accesses a register that `wgmma.mma_async` may still read or write".to_owned();
         let place = Some("registers of `wgmma.mma_async`".to_owned());
         let help = Some(help.into());
@@ -81,7 +81,7 @@ impl Machine<'_> {
 
     pub fn wgmma(&mut self, cta: &mut Cta, warp: &mut Warp, index: usize, of: &Operation) {
         let live = Some(Source::Number(warp.live.into()));
-        let Some(group) = self.meet(cta, warp, index, live, false) else { return };
+        let Some(group) = self.arrived_group(cta, warp, index, live, false) else { return };
         let lane = group.lanes.trailing_zeros() as usize;
         let at = Lane { lane, thread: warp.first + lane as u32, pc: group.pc, base: group.base };
         let w = warp.first as usize / 32;

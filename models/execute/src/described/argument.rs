@@ -351,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_none() {
+    fn invalid_texts_are_errors() {
         check("u33[1]", Err(&format!("'u33[1]': unknown type 'u33'; the known types are {}", element::names())));
         check("u32[1", Err("'u32[1': a `]` is missing"));
         check("u32[x]", Err("'u32[x]': expected a number of elements, found 'x'"));

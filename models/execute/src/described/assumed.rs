@@ -64,7 +64,7 @@ pub fn complete(module: &Module, plan: &mut Plan) {
     for index in 0..plan.launches.len() {
         let planned = &plan.launches[index];
         let is_open = planned.arguments.iter().any(|argument| matches!(argument, Passed::Open));
-        let found = || panic::catch_unwind(AssertUnwindSafe(|| found(module, planned))).ok().flatten();
+        let found = || panic::catch_unwind(AssertUnwindSafe(|| find_launch(module, planned))).ok().flatten();
         if let Some(found) = if is_open { found() } else { None } {
             put(module, plan, index, &found);
         }
@@ -73,7 +73,7 @@ pub fn complete(module: &Module, plan: &mut Plan) {
 
 /// The best launch with the given values. The first attempt uses usual values for the rest. If the kernel rejects them,
 /// the second attempt lets the search choose the numbers, and the third also the number of threads.
-fn found(module: &Module, planned: &Planned) -> Option<Assumed> {
+fn find_launch(module: &Module, planned: &Planned) -> Option<Assumed> {
     let Planned { kernel, said, size, .. } = planned;
     let numbers = numbers(module, planned);
     let usual: Vec<_> = numbers.iter().cloned().chain(usual(module, planned)).collect();

@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong() {
+    fn wrong_inputs_are_errors() {
         check("// run: grid=x", Err("1: 'grid=x': expected one to three sizes, such as 256 or 16,16,4"));
         check(
             "// run: expect x\n//launch: n=7",

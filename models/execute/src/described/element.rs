@@ -127,7 +127,7 @@ pub fn decode(ty: Type, bytes: &[u8]) -> Number {
 }
 
 /// The number in the fewest digits that distinguish it from every other element of its type.
-pub fn shown(ty: Type, bytes: &[u8]) -> String {
+pub fn format_element(ty: Type, bytes: &[u8]) -> String {
     match decode(ty, bytes) {
         Number::Float(float) if ty != Type::F64 => (float as f32).to_string(),
         number => number.to_string(),
@@ -141,7 +141,7 @@ mod tests {
     fn check(ty: &str, text: &str, expected: Result<&str, &str>) {
         let ty = named(ty).expect("a type");
         let number = Number::read(text).expect("a number");
-        let again = encode(ty, number).map(|bytes| shown(ty, &bytes));
+        let again = encode(ty, number).map(|bytes| format_element(ty, &bytes));
         assert_eq!(again.as_deref().map_err(String::as_str), expected, "{ty} {text}");
     }
 

@@ -170,7 +170,12 @@ impl Comparison {
             None => format!("{}[{first}]", self.left.name),
         };
         let more = if others > 0 { format!("; {} of {count} elements are wrong", others + 1) } else { String::new() };
-        Some(format!("{name} is {}, expected {} {}{more}", element::shown(ty, bytes), self.operator, right(first)))
+        Some(format!(
+            "{name} is {}, expected {} {}{more}",
+            element::format_element(ty, bytes),
+            self.operator,
+            right(first)
+        ))
     }
 
     fn holds(&self, ty: Type, left: Number, right: Number) -> bool {
@@ -267,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_none() {
+    fn invalid_texts_are_errors() {
         let help = "expected a comparison such as 'out[3] == 7', with one of == != <= >= ~= < >";
         for text in ["out", "out == ", "out = 1", "1 == out", "out == 1 &&", "out[x] == 1", "out == random"] {
             if text == "out == random" {

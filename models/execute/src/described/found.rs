@@ -199,7 +199,8 @@ impl Found {
         let (ty, bytes) = self.memory.get(name)?;
         let all = bytes.chunks_exact(element::size(ty));
         let count = all.len();
-        let shown: Vec<_> = all.take(most.unwrap_or(usize::MAX)).map(|bytes| element::shown(ty, bytes)).collect();
+        let shown: Vec<_> =
+            all.take(most.unwrap_or(usize::MAX)).map(|bytes| element::format_element(ty, bytes)).collect();
         let more = if shown.len() < count { ", …" } else { "" };
         Some(format!("{name} = [{}{more}]\n", shown.join(", ")))
     }
@@ -255,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn what_seeds_find() {
+    fn findings_of_seeds() {
         use FaultKind::*;
         check(&[&[], &[]], &[], false, "0 20 None");
         check(

@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read() {
+    fn written_arrays_are_read() {
         for (_, ty) in TYPES {
             let file = write(ty, &[7; 16]);
             assert_eq!(file.len() % 64, 16, "{ty}");

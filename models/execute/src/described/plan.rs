@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use ptx_isa::{
-    Code, FullSize, Function, Item, LaunchSize, Module, Parameter, Space, Type, Variable, launch::shown, short_name,
+    Code, FullSize, Function, Item, LaunchSize, Module, Parameter, Space, Type, Variable, launch::format_size,
+    short_name,
 };
 
 use super::{
@@ -365,8 +366,8 @@ impl Plan {
 impl std::fmt::Display for Planned {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let FullSize { grid, block, cluster, .. } = self.size;
-        write!(f, "{}: grid {}, block {}", self.kernel, shown(grid), shown(block))?;
-        if cluster == [1; 3] { Ok(()) } else { write!(f, ", cluster {}", shown(cluster)) }
+        write!(f, "{}: grid {}, block {}", self.kernel, format_size(grid), format_size(block))?;
+        if cluster == [1; 3] { Ok(()) } else { write!(f, ", cluster {}", format_size(cluster)) }
     }
 }
 
@@ -453,7 +454,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong() {
+    fn wrong_inputs_are_errors() {
         let check_k = |arguments, why: &str| check("k", arguments, Err(&format!("kernel 'k': {why}")));
         check_k("out:u8[1]", "the kernel has 3 parameters, and 1 is given");
         check_k("out:u8[1] 7 1 1", "the kernel has 3 parameters, and '1' is an extra argument");

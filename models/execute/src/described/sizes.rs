@@ -74,18 +74,19 @@ pub fn chosen(known: LaunchSize, size: FullSize) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use ptx_isa::launch::shown;
+    use ptx_isa::launch::format_size;
 
     use super::*;
 
     #[test]
-    fn what_nobody_says() {
+    fn missing_sizes_are_chosen() {
         let open = LaunchSize::default();
         let check = |wanted: LaunchSize, head: &str, expected: &str| {
             let head = Head::read(head);
             let known = wanted.or(LaunchSize::of(&head));
             let size = complete(known, &head);
-            let said = format!("{} {} {}", shown(size.grid), shown(size.block), chosen(known, size).join(" "));
+            let said =
+                format!("{} {} {}", format_size(size.grid), format_size(size.block), chosen(known, size).join(" "));
             assert_eq!(said, expected);
         };
         check(open, ".entry k", "2 128 --block 128 --grid 2");

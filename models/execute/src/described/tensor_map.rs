@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_none() {
+    fn invalid_texts_are_errors() {
         check("tensormap(x,128x64,box=64x16", Err("a `)` is missing"));
         check("tensormap(x)", Err("expected a tensor map such as 'tensormap(x,128x64,box=64x16)'"));
         check("tensormap(x,ax4,box=1x1)", Err("expected sizes such as '128x64', found 'ax4'"));
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_driver_refuses() {
+    fn maps_that_the_driver_refuses() {
         check(
             "tensormap(x,512,box=257)",
             Err(

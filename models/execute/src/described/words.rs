@@ -11,17 +11,17 @@ impl Assumed {
     /// The arguments for each parameter, or for its parts: `n=256`, `out:u32[]=small`, `args+16=7`.
     pub fn arguments(&self) -> Vec<String> {
         let buffer = |name: &str, zeros| Some(format!("{name}:u32[]{}", if zeros { "" } else { "=small" }));
-        (0..self.parameters.len()).flat_map(|parameter| self.said(parameter, buffer)).collect()
+        (0..self.parameters.len()).flat_map(|parameter| self.format_parameter(parameter, buffer)).collect()
     }
 
     /// The values of a parameter, for a reader. Buffers of small numbers are omitted because they are listed together.
     pub(super) fn chosen(&self, parameter: usize) -> Vec<String> {
-        self.said(parameter, |name, zeros| zeros.then(|| format!("{name} is a buffer of zeros")))
+        self.format_parameter(parameter, |name, zeros| zeros.then(|| format!("{name} is a buffer of zeros")))
     }
 
     /// The text of the fields of a parameter. `buffer` gives the text of a buffer from its name and whether it begins
     /// with zeros. A parameter without a field is 0.
-    fn said(&self, parameter: usize, buffer: impl Fn(&str, bool) -> Option<String>) -> Vec<String> {
+    fn format_parameter(&self, parameter: usize, buffer: impl Fn(&str, bool) -> Option<String>) -> Vec<String> {
         let own = &self.parameters[parameter];
         let field = |field: &Assumption| {
             let Assumption { value, bytes, .. } = field;

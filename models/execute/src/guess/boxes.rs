@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rustc_hash::FxHashMap;
 
-use crate::{TensorMap, in_flight::Key, learned::Told, matrix::map::TensorElement, memory::Region};
+use crate::{TensorMap, in_flight::Key, learned::MbarrierEvent, matrix::map::TensorElement, memory::Region};
 
 /// The size of a box's row in bytes.
 const ROW: u64 = 128;
@@ -53,20 +53,20 @@ struct Phase {
 ///
 /// A phase may also end if one box is too large and another box is too small. Copies through one map to two places are
 /// disjoint, so sizes with which they would overlap are guessed again.
-pub fn boxes(told: &[Told], is_open: &dyn Fn(Region) -> bool) -> FxHashMap<Region, u64> {
-    let mut phases = phases(told, is_open);
-    let apart = apart(told);
-    let is_too_large = |one: &Told| match one {
-        Told::Copy { map: Some(map), bytes, .. } => apart.get(map).is_some_and(|gap| bytes > gap),
+pub fn boxes(events: &[MbarrierEvent], is_open: &dyn Fn(Region) -> bool) -> FxHashMap<Region, u64> {
+    let mut phases = phases(events, is_open);
+    let apart = apart(events);
+    let is_too_large = |one: &MbarrierEvent| match one {
+        MbarrierEvent::Copy { map: Some(map), bytes, .. } => apart.get(map).is_some_and(|gap| bytes > gap),
         _ => false,
     };
-    let is_wrong = told.iter().any(is_too_large);
+    let is_wrong = events.iter().any(is_too_large);
     phases.retain(|phase| !phase.has_ended || is_wrong && phase.copies.iter().any(|(map, _)| apart.contains_key(map)));
     // The destinations of copies that are in flight at the same time are disjoint.
     let mut places: Vec<Key> = phases.iter().flat_map(|phase| phase.copies.iter().map(|(_, to)| *to)).collect();
     // The same holds for mbarriers.
-    places.extend(told.iter().map(|one| match one {
-        Told::Expects(key, _) | Told::Settles(key) | Told::Copy { barrier: key, .. } => *key,
+    places.extend(events.iter().map(|one| match one {
+        MbarrierEvent::Expects(key, _) | MbarrierEvent::Settles(key) | MbarrierEvent::Copy { barrier: key, .. } => *key,
     }));
     places.sort_unstable();
     places.dedup();
@@ -96,10 +96,10 @@ pub fn boxes(told: &[Told], is_open: &dyn Fn(Region) -> bool) -> FxHashMap<Regio
 }
 
 /// The smallest distance between two destinations of copies through a map.
-fn apart(told: &[Told]) -> FxHashMap<Region, u64> {
+fn apart(events: &[MbarrierEvent]) -> FxHashMap<Region, u64> {
     let mut places: BTreeMap<Region, BTreeSet<Key>> = BTreeMap::new();
-    for one in told {
-        if let Told::Copy { map: Some(map), to, .. } = one {
+    for one in events {
+        if let MbarrierEvent::Copy { map: Some(map), to, .. } = one {
             places.entry(*map).or_default().insert(*to);
         }
     }
@@ -112,20 +112,20 @@ fn apart(told: &[Told]) -> FxHashMap<Region, u64> {
 
 /// The phases, in the order of their mbarriers: the phases that have not ended, and the first ended phase of each
 /// mbarrier.
-fn phases(told: &[Told], is_open: &dyn Fn(Region) -> bool) -> Vec<Phase> {
+fn phases(events: &[MbarrierEvent], is_open: &dyn Fn(Region) -> bool) -> Vec<Phase> {
     let mut open: BTreeMap<Key, Phase> = BTreeMap::new();
     let mut ended: BTreeMap<Key, Phase> = BTreeMap::new();
-    for one in told {
+    for one in events {
         match *one {
-            Told::Expects(key, bytes) => open.entry(key).or_default().expected += bytes,
-            Told::Copy { barrier, map, bytes, to } => {
+            MbarrierEvent::Expects(key, bytes) => open.entry(key).or_default().expected += bytes,
+            MbarrierEvent::Copy { barrier, map, bytes, to } => {
                 let phase = open.entry(barrier).or_default();
                 match map.filter(|map| is_open(*map)) {
                     Some(map) => phase.copies.push((map, to)),
                     None => phase.known += bytes,
                 }
             }
-            Told::Settles(key) => {
+            MbarrierEvent::Settles(key) => {
                 if let Some(phase) = open.remove(&key) {
                     ended.entry(key).or_insert(Phase { has_ended: true, ..phase });
                 }
@@ -175,13 +175,15 @@ mod tests {
     fn check(sizes: [u64; 2], stages: u64, has_ended: bool, expected: &[(Region, u64)]) {
         let stage = |number: u64| {
             let barrier = (0, (200 << 10) + 8 * number);
-            let copy = |map, bytes, to| Told::Copy { barrier, map: Some(map), bytes, to: (0, to) };
+            let copy = |map, bytes, to| MbarrierEvent::Copy { barrier, map: Some(map), bytes, to: (0, to) };
             let [a, b] = [(64 << 10) + (number << 14), number << 15];
-            let end = has_ended.then_some(Told::Settles(barrier));
-            [Told::Expects(barrier, 48 << 10), copy(A, sizes[0], a), copy(B, sizes[1], b)].into_iter().chain(end)
+            let end = has_ended.then_some(MbarrierEvent::Settles(barrier));
+            [MbarrierEvent::Expects(barrier, 48 << 10), copy(A, sizes[0], a), copy(B, sizes[1], b)]
+                .into_iter()
+                .chain(end)
         };
-        let told: Vec<Told> = (0..stages).flat_map(stage).collect();
-        assert_eq!(boxes(&told, &|_| true), expected.iter().copied().collect());
+        let events: Vec<MbarrierEvent> = (0..stages).flat_map(stage).collect();
+        assert_eq!(boxes(&events, &|_| true), expected.iter().copied().collect());
     }
 
     #[test]

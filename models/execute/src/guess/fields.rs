@@ -26,7 +26,7 @@ pub enum FieldKind {
 }
 
 /// The steps of the kernel itself. Called functions have registers of their own.
-fn own(program: &Program) -> std::ops::Range<usize> {
+fn kernel_steps(program: &Program) -> std::ops::Range<usize> {
     let end = program.functions.get(1).map_or(program.steps.len(), |next| next.entry as usize);
     0..end
 }
@@ -48,7 +48,7 @@ pub fn fields(program: &Program, reads: impl IntoIterator<Item = (Pc, u64, u64)>
             *field = Field { offset, bytes, kind };
         }
     };
-    for step in &program.steps[own(program)] {
+    for step in &program.steps[kernel_steps(program)] {
         let Op::Parameter(results, at, ty) = &step.op else { continue };
         let bytes = u64::from(ty.bits() / 8);
         for (index, result) in results.iter().enumerate() {
@@ -84,7 +84,7 @@ fn apart(all: impl Iterator<Item = Field>) -> Vec<Field> {
 /// The registers whose values become addresses of global memory without a multiplication. A sum contains at most one
 /// address.
 fn addresses(program: &Program) -> FxHashSet<Reg> {
-    let steps = &program.steps[own(program)];
+    let steps = &program.steps[kernel_steps(program)];
     let mut found: FxHashSet<Reg> = FxHashSet::default();
     let mark = |source: Source, found: &mut FxHashSet<Reg>| match source {
         Source::Reg(register) => found.insert(register),

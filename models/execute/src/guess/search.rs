@@ -374,7 +374,7 @@ impl<'m> Search<'m> {
                 put_map(launch, program, buffers, *place, *rank);
             }
             let is_open = |place| map_at(launch, program, buffers, place).is_some();
-            let found = boxes(&learned.told, &is_open);
+            let found = boxes(&learned.mbarrier_events, &is_open);
             for (place, bytes) in found {
                 let map = map_at(launch, program, buffers, place).map(|map| map.rank as usize);
                 if let Some(rank) = map {

@@ -91,7 +91,7 @@ fn words_around_bytes() {
 }
 
 #[test]
-fn what_is_lacking() {
+fn features_that_the_device_lacks() {
     let module = module(
         "@!%q bra end;\n\
          vadd.u32.u32.u32 %r0, %r1, %r2;\n\

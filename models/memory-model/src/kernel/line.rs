@@ -19,7 +19,7 @@ pub struct Line {
 impl Line {
     /// The line in the file of the function that the thread runs.
     pub fn source(&self) -> Option<&SourceLine> {
-        ptx_isa::own(&self.places)
+        ptx_isa::innermost_in_file(&self.places)
     }
 
     /// The innermost source line, if it is in another file.

@@ -1,7 +1,7 @@
 //! The readable names of a compiler's symbols.
 
 /// The name of a symbol in its source, without parameter types.
-pub fn shown(symbol: &str) -> String {
+pub fn source_name(symbol: &str) -> String {
     // NVPTX spells the `.` of LLVM's own suffixes like this; the suffixes follow the mangled name.
     let mangled = symbol.split("_$_").next().unwrap_or(symbol);
     if let Ok(rust) = rustc_demangle::try_demangle(mangled) {
@@ -31,7 +31,7 @@ fn without_parameters(name: &str) -> String {
 
 /// Whether a name denotes a symbol: it is the symbol itself, its name in the source, or the end of its path.
 pub(super) fn is_called(symbol: &str, name: &str) -> bool {
-    let shown = shown(symbol);
+    let shown = source_name(symbol);
     symbol == name || shown == name || shown.strip_suffix(name).is_some_and(|path| path.ends_with("::"))
 }
 
@@ -42,7 +42,7 @@ mod tests {
     #[test]
     fn symbols() {
         assert!(is_called("counter", "counter"));
-        assert_eq!(shown("y"), "y");
+        assert_eq!(source_name("y"), "y");
         assert!(is_called("_ZL7counter", "counter"));
         assert!(is_called("_Z8producerPi", "producer"));
         assert!(is_called("_ZZ4scanPjE4sums", "sums"));

@@ -120,7 +120,7 @@ impl<'m> Objects<'m> {
 
     fn declare(&mut self, symbol: &str, declaration: &Declaration, owner: Owner) -> Result<usize, String> {
         let words = self.declared.iter().find(|declared| is_called(symbol, &declared.name));
-        let path = super::names::shown(symbol);
+        let path = super::names::source_name(symbol);
         let last = path.rsplit("::").next().unwrap_or(&path).to_owned();
         let taken = self.all.iter().any(|object| object.name == last && object.symbol != symbol);
         let shown = words.map_or(if taken { path } else { last }, |words| words.name.clone());
@@ -182,7 +182,7 @@ impl<'m> Objects<'m> {
             if let Some(known) = self.all.iter().position(|object| object.symbol == symbol) {
                 return match declaration.space {
                     Space::Shared if self.ctas.len() > 1 => {
-                        Err(format!("each CTA has its own `{name}`: {}", self.own(name)))
+                        Err(format!("each CTA has its own `{name}`: {}", self.object_names(name)))
                     }
                     _ => Ok(known),
                 };
@@ -195,7 +195,7 @@ impl<'m> Objects<'m> {
         if symbols.len() > 1 {
             return Err(format!("several variables are called `{name}`: {}", symbols.join(", ")));
         }
-        let own = self.own(name);
+        let own = self.object_names(name);
         if !own.is_empty() {
             return Err(format!("the test has several `{name}`: {own}"));
         }
@@ -212,7 +212,7 @@ impl<'m> Objects<'m> {
     }
 
     /// The names of the objects that CTAs or threads have for this variable.
-    fn own(&self, name: &str) -> String {
+    fn object_names(&self, name: &str) -> String {
         let own = self.all.iter().map(|object| &object.name).filter(|own| own.starts_with(&format!("{name}$")));
         own.map(|own| format!("`{own}`")).collect::<Vec<_>>().join(", ")
     }

@@ -10,7 +10,7 @@ use ptx_isa::{
 
 use super::{
     line::{Line, SourceLine},
-    names::shown,
+    names::source_name,
 };
 
 /// The instructions of a module.
@@ -58,7 +58,7 @@ fn demangled(text: &str) -> String {
         let name = token.text.text;
         if name.starts_with("_R") || name.starts_with("_Z") {
             shown_text += &text[end..token.text.start];
-            shown_text += &shown(name);
+            shown_text += &source_name(name);
             end = token.text.start + name.len();
         }
     }

@@ -9,7 +9,7 @@ use ptx_isa::{
 
 use super::{
     line::Line,
-    names::shown,
+    names::source_name,
     objects::{Objects, REGION, region},
     origins::Origins,
 };
@@ -240,9 +240,9 @@ impl Reader<'_, '_> {
                 Ok(results.map(|d| alu(Computation::MOV, Type::B64, d, [NONE; 3])).collect())
             }
             Action::Call(callee, why) => Err(match why {
-                NotInlined::Recursive | NotInlined::TooLong => format!("nested calls of `{}`", shown(callee)),
+                NotInlined::Recursive | NotInlined::TooLong => format!("nested calls of `{}`", source_name(callee)),
                 NotInlined::NotNamed if callee.starts_with('%') => "a call through a pointer".into(),
-                _ => format!("a call of `{}`, which the module does not define", shown(callee)),
+                _ => format!("a call of `{}`, which the module does not define", source_name(callee)),
             }),
             Action::Unknown | Action::Elsewhere(_) => {
                 Err(format!("`{}` is not an instruction of a litmus test", step.mnemonic))
@@ -272,7 +272,7 @@ impl Reader<'_, '_> {
                     ));
                 }
             },
-            _ => return Err(format!("expected a register or a number, found {}", told(operand))),
+            _ => return Err(format!("expected a register or a number, found {}", describe_operand(operand))),
         })
     }
 
@@ -387,7 +387,7 @@ impl Reader<'_, '_> {
         let Some(Some(value)) = index.and_then(|index| self.run.arguments.get(index)).copied() else {
             return Err(format!(
                 "the parameter `{name}` has no value: give it, as in `thread P0 = {}(data)`",
-                shown(&self.run.flat.calls[0].function)
+                source_name(&self.run.flat.calls[0].function)
             ));
         };
         if offset != 0 || writes.len() > 1 {
@@ -589,7 +589,7 @@ fn own_name(name: &str, call: usize) -> String {
     if call == 0 && name != END { name.to_owned() } else { format!("{name}$c{call}") }
 }
 
-fn told(operand: &flat::Operand) -> &'static str {
+fn describe_operand(operand: &flat::Operand) -> &'static str {
     match operand {
         flat::Operand::Not(_) => "a negated predicate",
         flat::Operand::Vector(_) => "a vector",

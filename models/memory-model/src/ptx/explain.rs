@@ -186,7 +186,7 @@ impl Finder<'_> {
                         // The writes that the formula requires to be last are last.
                         let mut claimed = order;
                         for &write in &last {
-                            let others = (x.at(x.events[write].location) & x.writes) - Set::one(write);
+                            let others = (x.at(x.events[write].location) & x.writes) - Set::singleton(write);
                             others.for_each(|other| claimed.insert(other, write));
                         }
                         let claimed = claimed.closure();

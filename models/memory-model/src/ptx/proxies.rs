@@ -69,14 +69,14 @@ impl Crossing<'_> {
         let same_cta = x.place(a) == x.place(b) || self.readings.is_lenient(Ambiguity::AsyncProxyOfOneCta);
         let same = self.proxy(a) == self.proxy(b) && self.proxy(a) == Proxy::Async;
         same && same_cta && self.cb.contains(a, b) && self.readings.has(Rule::AsyncProxy)
-            || self.left(a, b).any(|from| self.enters(from, a, b))
+            || self.generic_proxy_events(a, b).any(|from| self.enters(from, a, b))
     }
 
     /// The events from which on an access counts as an access through the generic proxy.
-    fn left(&self, a: usize, b: usize) -> Set {
+    fn generic_proxy_events(&self, a: usize, b: usize) -> Set {
         let x = self.x;
         if self.proxy(a) == Proxy::Generic {
-            return Set::one(a);
+            return Set::singleton(a);
         }
         let (start, complete) = bounds(x, a);
         let implicit = match started(&x.events[start]) {

@@ -99,9 +99,8 @@ pub struct Decision {
 /// The number of choices that the search tries for each combination of paths before it asks a solver.
 const TRIED: u64 = 512;
 
-/// Whether a condition holds of a program, without an enumeration of all final states: the search ignores registers and
-/// variables that the condition does not name, discards executions that cannot decide it, and ends as soon as it is
-/// decided.
+/// Whether a condition holds of a program. The search ignores registers and variables that the condition does not name,
+/// discards executions that cannot decide it, and ends with its decision.
 pub fn decide(program: &Program<Ptx>, condition: &Condition, conventions: Conventions, limits: Limits) -> Decision {
     decide_after(TRIED, program, condition, conventions, limits)
 }
@@ -197,8 +196,7 @@ pub fn witness(
     witness.filter(|_| result != Err(Limit::MixedSizes))
 }
 
-/// Unrolls loops once, then once more, until all outcomes are found, or the bound is reached. Returns the number of
-/// iterations.
+/// Unrolls loops one iteration further until all outcomes are found or the bound is reached: the number of iterations.
 fn run(
     program: &Program<Ptx>,
     conventions: Conventions,
@@ -278,9 +276,8 @@ pub(crate) fn combinations<'p, L: crate::program::Language>(
 const MAX_QUORUM_EVENTS: usize = 24;
 /// The pairs of `fence.sc` whose order the search chooses.
 ///
-/// If every two fences are ordered, the search does not choose the order of two fences that no event precedes in their
-/// threads: an event that precedes the first one does so through another fence, which has its own order with the
-/// second. The same holds of two fences that no event follows.
+/// The search leaves out two fences that no event precedes in their threads: an event that precedes the first fence does
+/// so through another fence, which has its own order with the second. The same holds of two fences that no event follows.
 fn ordered_fences(x: &Skeleton<Ptx>, morally_strong: &Relation) -> Vec<(usize, usize)> {
     let fences = relations::sc_fences(x);
     if (Set::first(x.len()) - x.inits - x.host).is_empty() {
@@ -288,7 +285,7 @@ fn ordered_fences(x: &Skeleton<Ptx>, morally_strong: &Relation) -> Vec<(usize, u
         return Vec::new();
     }
     let others = Set::first(x.len()) - fences - x.inits;
-    let all = fences.into_iter().all(|a| (fences - Set::one(a) - morally_strong.row(a)).is_empty());
+    let all = fences.into_iter().all(|a| (fences - Set::singleton(a) - morally_strong.row(a)).is_empty());
     let before = x.po.inverse();
     let first: Set = fences.into_iter().filter(|&fence| all && (before.row(fence) & others).is_empty()).collect();
     let last: Set = fences.into_iter().filter(|&fence| all && (x.po.row(fence) & others).is_empty()).collect();
@@ -322,9 +319,8 @@ fn possible_sources(x: &Skeleton<Ptx>) -> [Set; MAX_EVENTS] {
 /// The first writes of equal threads, in pairs.
 ///
 /// Threads are equal if they run the same code along the same path, at places that have the same relation to every
-/// other thread, and if no register of theirs is observed. Executions that differ by a permutation of equal threads
-/// have the same final state. If the writes of these threads are morally strong, and so ordered by coherence, one of
-/// these executions has them in the order of the threads.
+/// other thread, and if no register of theirs is observed. A permutation of equal threads keeps the final state. If
+/// coherence orders the writes of these threads, one of these executions has them in the order of the threads.
 fn alike_writes(program: &Program<Ptx>, c: &Combination<Ptx>, morally_strong: &Relation) -> Vec<(usize, usize)> {
     let places: Vec<_> = program.threads.iter().map(|thread| thread.place).collect();
     let observed = |thread: usize| program.threads[thread].registers.iter().any(|register| register.observed);
@@ -472,7 +468,8 @@ impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
     fn is_total(&self, events: Set) -> bool {
         let x = &self.c.skeleton;
         let writes = (events & x.writes) - x.inits;
-        let strong = |event: usize, others: Set| (others - Set::one(event) - self.morally_strong.row(event)).is_empty();
+        let strong =
+            |event: usize, others: Set| (others - Set::singleton(event) - self.morally_strong.row(event)).is_empty();
         let updates = events & x.reads & x.rmw.domain();
         { writes }.all(|write| strong(write, writes)) && { updates }.all(|read| strong(read, writes - x.rmw.row(read)))
     }
@@ -666,7 +663,7 @@ impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
     fn follow(&mut self, found: &Found) -> Before {
         let alike = self.locations.iter().map(|at| at.alike.clone()).collect();
         let before = Before { sources: self.sources, sc_pairs: self.sc_pairs.clone(), alike };
-        found.sources.iter().for_each(|&(read, source)| self.sources[read] = Set::one(source));
+        found.sources.iter().for_each(|&(read, source)| self.sources[read] = Set::singleton(source));
         self.sc_pairs.clone_from(&found.fences);
         self.sc_known = true;
         for at in &mut self.locations {
@@ -751,7 +748,7 @@ impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
                 false => self.choose(&mut next, read, source),
             };
             if possible && self.constraints_hold(&next.rf, false) {
-                self.outer(&next, open - Set::one(read))?;
+                self.outer(&next, open - Set::singleton(read))?;
             }
         }
         Ok(())

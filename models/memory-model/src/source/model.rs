@@ -127,8 +127,8 @@ fn visible(x: &Skeleton<Cpp>, hb: &Relation, read: usize) -> Set {
 /// Whether the model determines the value that a read of these writes returns: there is only one write, or the read and
 /// all writes are atomic at scopes that include each other. Initial writes do not race.
 fn agree(x: &Skeleton<Cpp>, inclusive: &Relation, writes: Set, read: Option<usize>) -> bool {
-    let all = read.map_or(Set(0), Set::one) | (writes - x.inits);
-    writes.count() == 1 || { all }.all(|event| (all - Set::one(event) - inclusive.row(event)).is_empty())
+    let all = read.map_or(Set(0), Set::singleton) | (writes - x.inits);
+    writes.count() == 1 || { all }.all(|event| (all - Set::singleton(event) - inclusive.row(event)).is_empty())
 }
 
 /// The reads that race: in LLVM, they may return any value. A write that depends on the value of a read does not race

@@ -168,7 +168,7 @@ impl Search<'_, '_> {
             self.budget.choose()?;
             self.racing.insert(read);
             self.sources(dep, open)?;
-            self.racing = self.racing - Set::one(read);
+            self.racing = self.racing - Set::singleton(read);
         }
         Ok(())
     }
@@ -298,7 +298,7 @@ fn total_orders(
     each: &mut impl FnMut(Relation, usize) -> Result<(), Limit>,
 ) -> Result<(), Limit> {
     for next in open {
-        let rest = open - Set::one(next);
+        let rest = open - Set::singleton(next);
         if { rest }.any(|other| hb.contains(other, next)) {
             continue;
         }

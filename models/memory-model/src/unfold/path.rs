@@ -275,8 +275,8 @@ impl<L: Language> Path<L> {
     pub fn sources(&self, term: Term) -> Set {
         let Term::Node(node) = term else { return Set(0) };
         match self.nodes[node as usize] {
-            Node::Event(event) => Set::one(event),
-            Node::Expected(event, expected) => Set::one(event) | self.sources(expected),
+            Node::Event(event) => Set::singleton(event),
+            Node::Expected(event, expected) => Set::singleton(event) | self.sources(expected),
             Node::Computed(_, _, terms) | Node::Rmw(_, _, terms) => {
                 terms.into_iter().fold(Set(0), |events, term| events | self.sources(term))
             }

@@ -277,7 +277,7 @@ impl<L: Language> State<'_, L> {
     pub(super) fn read(&mut self, event: PathEvent<L>) -> Term {
         let index = self.path.events.len();
         self.event(event);
-        self.node(Node::Event(index), one(index))
+        self.node(Node::Event(index), event_set(index))
     }
 
     /// The value of a register after a load: only a signed type changes the value from memory.
@@ -359,6 +359,6 @@ pub(super) fn folded(
 }
 
 /// The set of one event. The set is empty if the index is currently too large for a set.
-pub(super) fn one(event: usize) -> Set {
-    if event < MAX_EVENTS { Set::one(event) } else { Set(0) }
+pub(super) fn event_set(event: usize) -> Set {
+    if event < MAX_EVENTS { Set::singleton(event) } else { Set(0) }
 }

@@ -79,7 +79,7 @@ impl Sources {
     /// last write there.
     pub(super) fn read(&self, read: usize, span: Span, base: Operand) -> Depends {
         let before = self.memory.iter().find(|(at, _)| *at == span).map_or(Depends::default(), |(_, reads)| *reads);
-        Depends { on: Set::one(read), picked: Set(0) } | self.operand(base) | before
+        Depends { on: Set::singleton(read), picked: Set(0) } | self.operand(base) | before
     }
 
     /// The dependencies of the value that a successful compare and exchange returns: it is the expected value, because

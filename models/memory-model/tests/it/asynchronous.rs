@@ -222,7 +222,7 @@ fn the_guide() {
 
 /// The reported missing condition is the deleted instruction.
 #[test]
-fn what_is_missing() {
+fn missing_operands_and_modifiers() {
     let check = |file: &str, removed: &str, expected: Missing| {
         let litmus = without(&read(file), removed);
         let race = search::race(&litmus.program, Conventions::MANUAL, Limits::default());

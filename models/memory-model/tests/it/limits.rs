@@ -40,7 +40,7 @@ const INCREMENT: [&str; 7] = [
 ];
 
 #[test]
-fn cas_loops_end_when_the_others_have() {
+fn cas_loops_end_after_the_other_loops() {
     // Each iteration except the last sees another thread's write.
     check(&[&INCREMENT, &INCREMENT], "forall (x == 2)", rounds(2), (Some(true), KNOWN));
     check(&[&INCREMENT, &INCREMENT], "forall (x == 2)", rounds(1), (None, Some(Limit::Unroll)));
@@ -68,7 +68,7 @@ fn spinning_needs_no_rounds() {
 }
 
 #[test]
-fn a_loop_that_counts_what_it_waits_for() {
+fn a_loop_counts_its_waits() {
     // The number of iterations is in a register, so each iteration differs.
     let count = ["loop:", "add r1, r1, 1", "ld.relaxed.gpu r0, x", "beq r0, 0, loop"];
     check(&[&count, &["st.relaxed.gpu x, 1"]], "exists (P0:r1 == 3)", rounds(4), (Some(true), Some(Limit::Unroll)));
@@ -85,14 +85,14 @@ fn a_loop_that_counts_what_it_waits_for() {
 }
 
 #[test]
-fn a_round_that_writes_is_no_idle_one() {
+fn an_iteration_that_writes_is_not_idle() {
     let count = ["loop:", "red.relaxed.gpu.add x, 1", "ld.relaxed.gpu r0, y", "beq r0, 0, loop"];
     check(&[&count, &["st.relaxed.gpu y, 1"]], "exists (x == 3)", rounds(3), (Some(true), Some(Limit::Unroll)));
 }
 
 /// P0 reaches its second iteration only if P1 reads a value that P0 writes afterwards.
 #[test]
-fn a_round_may_depend_on_what_comes_after_it() {
+fn an_iteration_may_depend_on_later_instructions() {
     let ahead =
         ["loop:", "add r1, r1, 1", "ld.weak r0, x", "bne r0, 0, end", "blt r1, 9, loop", "end:", "st.weak y, r1"];
     let back = ["ld.weak r0, y", "st.weak x, 1"];

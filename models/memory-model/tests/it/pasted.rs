@@ -112,7 +112,7 @@ fn refused() {
     check("mul.wide.u64 %rd3, %rd1, %rd2;", "the model does not compute `mul.wide.u64`");
     check("ld.global.b128 %q, [x];", "expected an access of 8 to 64 bits, found 128");
     check("mma.sync.aligned.m8n8k4.f64 %fd1, %fd2, %fd3, %fd4;", "is not an instruction of a litmus test");
-    check("st.u32 [16], 1;", "operand 1 of `st` is an address");
+    check("st.u32 [16], 1;", "expected an address as operand 1 of `st`");
     check("ld.global.v2.u32 %r1, [x];", "a vector access takes a list in braces");
     check("mov.b64 {%r1, %r2, %r3}, %rd1;", "`mov.b64` does not take 3 elements");
     check("ld.global.u32 %r1, [x", "its `]` is missing");

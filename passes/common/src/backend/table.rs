@@ -9,7 +9,7 @@ use ptx_lowering::{AtomicOp, Operation, Ordering, PtxVersion, RmwOp, SyncScope, 
 
 /// The properties of an operation, in the words of a table.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Asked {
+pub struct OperationKey {
     operation: String,
     ty: &'static str,
     ordering: String,
@@ -17,7 +17,7 @@ pub struct Asked {
     space: &'static str,
 }
 
-impl Asked {
+impl OperationKey {
     /// `None` for an operation that is never in a table.
     pub fn of(op: &AtomicOp) -> Option<Self> {
         let SyncScope::Threads(scope) = op.scope else { return None };
@@ -65,14 +65,14 @@ pub struct Backend {
 }
 
 /// The sequence that LLVM printed for each operation on each target; `None` if the sequence was not plain.
-pub type Measured = BTreeMap<Asked, BTreeMap<(u32, PtxVersion), Option<String>>>;
+pub type Measured = BTreeMap<OperationKey, BTreeMap<(u32, PtxVersion), Option<String>>>;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Row {
     span: Span,
     operations: Words,
     types: Words,
-    /// The orderings, each with the text that is printed for it, as in [`super::Plain::order`].
+    /// The orderings, each with the text that is printed for it, as in [`super::StraightLine::order`].
     orderings: Vec<(Word, Word)>,
     scopes: Words,
     spaces: Words,
@@ -121,7 +121,7 @@ impl Backend {
 
     /// The same table with another entry for one operation on one target. Only a test uses it.
     #[doc(hidden)]
-    pub fn claiming(&self, asked: &Asked, target: &Target, order: &str) -> Self {
+    pub fn claiming(&self, asked: &OperationKey, target: &Target, order: &str) -> Self {
         let at = (target.sm.number(), target.ptx);
         let one = Measured::from([(asked.clone(), BTreeMap::from([(at, Some(order.to_owned()))]))]);
         let mut changed = Self::new(self.version, &one);
@@ -129,8 +129,8 @@ impl Backend {
         changed
     }
 
-    /// The text that is printed for an operation on a target, as in [`super::Plain::order`].
-    pub fn order(&self, asked: &Asked, target: &Target) -> Option<&str> {
+    /// The text that is printed for an operation on a target, as in [`super::StraightLine::order`].
+    pub fn order(&self, asked: &OperationKey, target: &Target) -> Option<&str> {
         let target = (target.sm.number(), target.ptx);
         let has = |words: &Words, word: &str| words.iter().any(|known| known == word);
         let rows = self.rows.iter().filter(|row| {
@@ -275,10 +275,10 @@ mod tests {
 
     /// An operation that LLVM prints differently in some programs is in no table, whatever was measured.
     #[test]
-    fn what_is_never_asked_for() {
+    fn operations_that_never_occur() {
         let check = |operation: Operation, ordering: Ordering, is_asked: bool| {
             let op = AtomicOp { operation, ordering, scope: SyncScope::Threads(Scope::Gpu) };
-            assert_eq!(Asked::of(&op).is_some(), is_asked, "{op:?}");
+            assert_eq!(OperationKey::of(&op).is_some(), is_asked, "{op:?}");
         };
         let access = |ty| Access::new(Space::Global, ty);
         check(Operation::Load(access(Type::I32)), Ordering::Relaxed, true);
@@ -292,7 +292,7 @@ mod tests {
 
     /// Targets with the same result form two spans if a target with another result, or with none, lies between them.
     #[test]
-    fn spans_have_what_was_measured() {
+    fn spans_have_measurements() {
         let check = |measured: &[(u32, u8, &str)], expected: &[&str]| {
             let of = |printed: &str| (!printed.is_empty()).then(|| printed.to_owned());
             let by_target =

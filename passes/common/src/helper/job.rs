@@ -231,7 +231,7 @@ impl Job {
 
 #[cfg(test)]
 #[test]
-fn what_becomes_ptx_may_stay_llvms_own() {
+fn operations_in_ptx_may_stay_native() {
     let check = |emit, options: &str, flag: &str, expected| {
         let job = Job { emit, ..Job::new(Input::new("a.ll", "")).with_options(options.into()) };
         let settings = job.settings(Settings::of_flag(flag).expect("options")).expect("options");

@@ -112,7 +112,7 @@ const LOOP: &str = "  br label %loop\nloop:\n";
 const BACK: &str = "  %c = icmp eq i64 %s, %d\n  br i1 %c, label %loop, label %end\nend:\n";
 
 #[test]
-fn what_is_missing_is_inserted() {
+fn missing_waits_are_inserted() {
     let check = |body: &[&str], missing: &[Missing], expected: &[&str], rules: &[&str]| {
         let (_, said) = pass(&body.concat(), AsyncMode::Insert, missing);
         let said: Vec<_> = said.iter().map(String::as_str).collect();
@@ -136,7 +136,7 @@ fn what_is_missing_is_inserted() {
 
 /// Both fences are requested at once, and each makes the other unnecessary.
 #[test]
-fn what_is_not_needed_is_left_out() {
+fn unneeded_waits_are_left_out() {
     let early = Missing { position: Position::After, ..WAIT };
     let body = [LOAD, ARRIVE].concat();
     let says = "%s = call i64 asm sideeffect \"mbarrier.arrive.shared::cta.b64 $0, [$1];\", \"=l,r\"(ptr addrspace(3) \
@@ -145,7 +145,7 @@ fn what_is_not_needed_is_left_out() {
 }
 
 #[test]
-fn what_cannot_be_inserted_is_a_warning() {
+fn a_remedy_without_insertion_is_a_warning() {
     const OPERAND: Missing = Missing { instruction: "mbarrier.inval.shared::cta.b64 [%r1]", ..WAIT };
     let body = [LOAD, ARRIVE].concat();
     let said =
@@ -166,7 +166,7 @@ fn a_check_changes_nothing() {
 }
 
 #[test]
-fn what_is_not_checked_says_so() {
+fn unchecked_parts_are_reported() {
     let text = format!("{HEAD}define ptx_kernel void @k(ptr addrspace(6) %t) {{\n{LOAD}  ret void\n}}\n");
     let input = Input::new("k.ll", text);
     let options = Options::new(Target::new("sm_100a".parse().unwrap(), None).unwrap());

@@ -52,7 +52,7 @@ impl<'a> Addresses<'a> {
         let reach = reach.min(*known);
         // SAFETY: the value is live, and the block is requested only for an instruction.
         let parent = unsafe { (!LLVMIsAInstruction(base).is_null()).then(|| LLVMGetInstructionParent(base)) };
-        let parent = parent.filter(|_| !self.options.met(Condition::SameRound, false));
+        let parent = parent.filter(|_| !self.options.is_met_or_assumed(Condition::SameIteration, false));
         Address { value, block: parent.map(|block| self.blocks[&block]), reach }
     }
 }
@@ -73,7 +73,7 @@ unsafe fn step(pointer: LLVMValueRef, layout: &TargetData, options: &Options) ->
         };
         match opcode {
             LLVMOpcode::LLVMAddrSpaceCast | LLVMOpcode::LLVMBitCast => Some((LLVMGetOperand(pointer, 0), 0)),
-            LLVMOpcode::LLVMGetElementPtr if options.met(Condition::SameOffset, false) => {
+            LLVMOpcode::LLVMGetElementPtr if options.is_met_or_assumed(Condition::SameOffset, false) => {
                 Some((LLVMGetOperand(pointer, 0), 0))
             }
             LLVMOpcode::LLVMGetElementPtr => Some((LLVMGetOperand(pointer, 0), offset(pointer, layout)?)),

@@ -73,9 +73,10 @@ pub fn feed<'c>(
     let is_kernel = is_kernel(function);
     let function = Function {
         blocks: made,
-        kernel: options.met(Condition::Kernel, is_kernel),
+        kernel: options.is_met_or_assumed(Condition::Kernel, is_kernel),
         // The attribute has a meaning only on kernels.
-        single_thread: options.met(Condition::OneThread, is_kernel && product(function, "nvvm.reqntid") == Some(1)),
+        single_thread: options
+            .is_met_or_assumed(Condition::OneThread, is_kernel && product(function, "nvvm.reqntid") == Some(1)),
         shared_obstacle: obstacle.map(str::to_owned),
         ..Function::default()
     };
@@ -115,7 +116,9 @@ impl<'c> Reader<'_, 'c> {
         let raw = instruction.as_value_ref();
         let reach = match op.operation.access() {
             Some(access) if access.is_private() => return None,
-            Some(access) if self.options.met(Condition::InShared, access.space.is_shared_cta()) => self.of_cta,
+            Some(access) if self.options.is_met_or_assumed(Condition::InShared, access.space.is_shared_cta()) => {
+                self.of_cta
+            }
             Some(access) if access.space == Space::SharedCluster => Scope::Cluster,
             _ => Scope::Sys,
         };
@@ -143,10 +146,10 @@ impl<'c> Reader<'_, 'c> {
             };
             let invariant = !LLVMGetMetadata(raw, self.invariant).is_null();
             let private = invariant || !is_shared_with_threads(PointerValue::new(LLVMGetOperand(raw, pointer)));
-            if self.options.met(Condition::Private, private) {
+            if self.options.is_met_or_assumed(Condition::Private, private) {
                 return None;
             }
-            let plain = self.options.met(Condition::NotVolatile, LLVMGetVolatile(raw) == 0);
+            let plain = self.options.is_met_or_assumed(Condition::NotVolatile, LLVMGetVolatile(raw) == 0);
             Some(if !plain { EventKind::Unknown("a volatile access".into()) } else { EventKind::Plain })
         }
     }

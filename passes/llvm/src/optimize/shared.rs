@@ -68,8 +68,9 @@ fn read(
     let mut read = Function {
         name: name(&function),
         is_kernel: is_kernel(function),
-        has_one_cta: options.met(Condition::OneCta, ["nvvm.cluster_dim", "nvvm.maxclusterrank"].iter().any(one)),
-        is_private: options.met(Condition::CalledHere, is_private(function)),
+        has_one_cta: options
+            .is_met_or_assumed(Condition::OneCta, ["nvvm.cluster_dim", "nvvm.maxclusterrank"].iter().any(one)),
+        is_private: options.is_met_or_assumed(Condition::CalledHere, is_private(function)),
         obstacle: obstacle.map(str::to_owned),
         calls: Vec::new(),
     };
@@ -83,7 +84,7 @@ fn read(
             read.obstacle = Some(format!("`{}` has pointers to shared::cluster memory", read.name));
         }
     }
-    read.obstacle = read.obstacle.filter(|_| !options.met(Condition::Unmapped, false));
+    read.obstacle = read.obstacle.filter(|_| !options.is_met_or_assumed(Condition::Unmapped, false));
     read
 }
 

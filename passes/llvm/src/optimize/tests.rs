@@ -90,7 +90,7 @@ fn check(body: &str, expected: &[&str]) {
 const FENCE: &str = "fence acquire";
 
 #[test]
-fn what_touches_memory_or_orders_is_an_event() {
+fn accesses_and_orderings_are_events() {
     let cases: [(&str, &[&str]); 31] = [
         ("%x = add i32 %i, 1", &[]),
         ("%x = load i32, ptr addrspace(1) %p", &["plain"]),
@@ -542,7 +542,7 @@ fn change(function: &mut Function, random: &mut Random) {
 
 /// The changes to LLVM IR are the decided changes: converted again, the function has the same paths.
 #[test]
-fn what_is_done_is_what_was_decided() {
+fn the_rewrites_match_the_decisions() {
     let options = options("sm_90");
     let mut random = Random(0x9E37_79B9_7F4A_7C15);
     let (mut changed, mut split) = (0, 0);

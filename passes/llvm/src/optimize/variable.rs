@@ -29,9 +29,10 @@ pub unsafe fn reach(value: LLVMValueRef, options: &Options) -> Scope {
         };
         let is_of_one_gpu = || {
             LLVMGetPointerAddressSpace(LLVMTypeOf(variable)) == address_space::number(Space::Global)
-                && options.met(Condition::Internal, is_internal())
-                && options.met(Condition::OnlyAccessed, is_only_accessed(variable))
-                && options.met(Condition::Unannotated, !is_annotated(variable) && !has_attributes(variable))
+                && options.is_met_or_assumed(Condition::Internal, is_internal())
+                && options.is_met_or_assumed(Condition::OnlyAccessed, is_only_accessed(variable))
+                && options
+                    .is_met_or_assumed(Condition::Unannotated, !is_annotated(variable) && !has_attributes(variable))
         };
         if !variable.is_null() && is_of_one_gpu() { Scope::Gpu } else { Scope::Sys }
     }

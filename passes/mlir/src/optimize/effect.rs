@@ -13,8 +13,8 @@ use ptx_optimize::EventKind;
 use crate::{
     diagnostic::FUNCTIONS,
     ir::{self, Op},
-    kept,
     memory::memory_of_value,
+    native_ops,
     options::module_of,
 };
 
@@ -147,7 +147,8 @@ pub fn has_body(function: Op<'_, '_>) -> bool {
 pub fn kind(op: Op<'_, '_>, bodies: &Bodies) -> Option<EventKind> {
     let name = ir::name(op);
     if let Some(text) = assembly_of(op) {
-        let unknown = || if assembly::is_barrier(&text) { EventKind::Barrier } else { EventKind::Unknown(said(op)) };
+        let unknown =
+            || if assembly::is_barrier(&text) { EventKind::Barrier } else { EventKind::Unknown(describe_op(op)) };
         return (!assembly::is_quiet(&text)).then(unknown);
     }
     if let Some(callee) = callee_of(op) {
@@ -175,7 +176,7 @@ pub fn kind(op: Op<'_, '_>, bodies: &Bodies) -> Option<EventKind> {
         dialect if COMPUTING.contains(&dialect) || begins(&QUIET) => None,
         // Any other op with a pointer operand may access the memory there.
         "llvm" | "vector" if !is_call(name) && !op.operands().any(|operand| points(operand.r#type())) => None,
-        _ => Some(EventKind::Unknown(said(op))),
+        _ => Some(EventKind::Unknown(describe_op(op))),
     }
 }
 
@@ -184,7 +185,7 @@ fn is_call(name: &str) -> bool {
 }
 
 /// The description of an op for messages.
-fn said(op: Op<'_, '_>) -> String {
+fn describe_op(op: Op<'_, '_>) -> String {
     match ir::name(op) {
         "llvm.inline_asm" | "nvvm.inline_ptx" => "inline assembly".into(),
         name if is_call(name) => "a call through a pointer".into(),
@@ -192,13 +193,13 @@ fn said(op: Op<'_, '_>) -> String {
     }
 }
 
-/// The PTX that an op represents, if the op or the table of kept ops contains it.
+/// The PTX that an op represents, if the op or the table of native ops contains it.
 fn assembly_of(op: Op<'_, '_>) -> Option<String> {
     let string = |name| ir::inherent(op, name).and_then(ir::string);
     match ir::name(op) {
         "llvm.inline_asm" => string("asm_string"),
         "nvvm.inline_ptx" => string("ptxCode"),
-        _ => kept::instruction(op).map(str::to_owned),
+        _ => native_ops::instruction(op).map(str::to_owned),
     }
 }
 
@@ -217,7 +218,7 @@ pub fn callee_of(op: Op<'_, '_>) -> Option<String> {
 /// The reason why an op may reach shared memory of other CTAs.
 pub fn obstacle(op: Op<'_, '_>, bodies: &Bodies) -> Option<String> {
     if let Some(text) = assembly_of(op) {
-        return (!assembly::stays_in_cta(&text)).then(|| format!("{} may use mapa", said(op)));
+        return (!assembly::stays_in_cta(&text)).then(|| format!("{} may use mapa", describe_op(op)));
     }
     if let Some(callee) = callee_of(op) {
         let stays = bodies.declared(&callee).is_some_and(|declared| declared.stays_in_cta(false));
@@ -231,7 +232,7 @@ pub fn obstacle(op: Op<'_, '_>, bodies: &Bodies) -> Option<String> {
         "nvvm" => begins(&QUIET) && !begins(&["nvvm.mapa"]),
         dialect => COMPUTING.contains(&dialect) || has_access && !is_call(name),
     };
-    (!known).then(|| format!("{} may use mapa", said(op)))
+    (!known).then(|| format!("{} may use mapa", describe_op(op)))
 }
 
 /// Whether a value points to memory that other threads may read or write.

@@ -18,7 +18,7 @@ use super::{
 use crate::{
     diagnostic::error_at,
     ir::{self, Builder, Op},
-    kept, nvvm,
+    native_ops, nvvm,
     plan::{Asked, Planned},
     vocabulary::{bin_op_number, ordering_number, size_and_model},
 };
@@ -257,7 +257,7 @@ pub fn check_embeddable(planned: &[Planned<'_, '_>]) -> Result<(), Errors> {
 /// The problem of a barrier of PTX that the target lacks.
 pub fn missing(op: Op<'_, '_>, options: &Options) -> Option<Problem> {
     let (barrier, _) = barrier(op).ok().filter(|_| ir::name(op) == "spirv.ControlBarrier")?;
-    kept::problem(nvvm::variant_of(barrier.op().strip_prefix("nvvm.")?, |_| None, &[])?, options)
+    native_ops::problem(nvvm::variant_of(barrier.op().strip_prefix("nvvm.")?, |_| None, &[])?, options)
 }
 
 /// Replaces the op by ops of the LLVM and NVVM dialects.

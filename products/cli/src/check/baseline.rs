@@ -70,7 +70,7 @@ impl Baseline {
     }
 
     /// The number of known findings that the check did not find.
-    pub fn left(&self) -> usize {
+    pub fn unmatched_count(&self) -> usize {
         self.0.values().sum()
     }
 }

@@ -1,19 +1,19 @@
 //! Findings as JUnit's XML: a suite for each program, and a test for each kernel.
 
 use itertools::Itertools;
-use ptx_atomics::{check::View, memory_model::kernel::shown, pass::Diagnostic};
+use ptx_atomics::{check::View, memory_model::kernel::source_name, pass::Diagnostic};
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 
-use super::shown::Shown;
+use super::module_views::ModuleViews;
 
 /// Writes the kernels, grouped by program. A kernel fails by the findings that fail a check; other findings are the
 /// output of its test. An input that cannot be read is an error.
-pub fn suites(all: &[Shown<'_>], errors: &[Diagnostic], is_strict: bool) -> String {
+pub fn suites(all: &[ModuleViews<'_>], errors: &[Diagnostic], is_strict: bool) -> String {
     let mut report = Report::new("ptx-atomics check");
     for (program, modules) in &all.iter().chunk_by(|shown| shown.name().to_owned()) {
         let mut suite = TestSuite::new(&*program);
         for (kernel, views) in modules.flat_map(|shown| shown.module.report.kernels.iter().zip(&shown.views)) {
-            suite.add_test_case(case(&program, &shown(&kernel.kernel), views, is_strict));
+            suite.add_test_case(case(&program, &source_name(&kernel.kernel), views, is_strict));
         }
         report.add_test_suite(suite);
     }

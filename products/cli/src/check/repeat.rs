@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use ptx_atomics::check::{Mode, Witness};
-use ptx_atomics::memory_model::kernel::shown;
+use ptx_atomics::memory_model::kernel::source_name;
 
 use super::read::Module;
 use crate::{cli::CheckArgs, input::Kind, run::quoted};
@@ -39,7 +39,7 @@ fn named(args: &CheckArgs, path: &Path, module: &Module, kernel: &str) -> String
 /// The identifier in a long mangled name, if no other of these names has it.
 fn word_of(names: &[&str], kernel: &str) -> Option<String> {
     const LONG: usize = 60;
-    let demangled = shown(kernel);
+    let demangled = source_name(kernel);
     let word = Some(identifier(&demangled)).filter(|word| kernel.len() > LONG && !word.is_empty())?;
     let mut having = names.iter().filter(|name| name.contains(word));
     (having.next() == Some(&kernel) && having.next().is_none()).then(|| word.to_owned())

@@ -2,25 +2,25 @@
 
 use ptx_atomics::{
     check::{Edit, Evidence, Rule, Severity, View, Witness},
-    memory_model::kernel::shown,
+    memory_model::kernel::source_name,
     pass::Diagnostic,
 };
 use serde_json::{Value, json};
 
-use super::shown::Shown;
+use super::module_views::ModuleViews;
 use crate::sarif::{Log, physical, uri, whole};
 
 /// Writes the log. `command` returns the command that repeats an execution of a module.
 pub fn log(
-    shown: &[Shown<'_>],
+    shown: &[ModuleViews<'_>],
     profile: &str,
     errors: &[Diagnostic],
-    command: &dyn Fn(&Shown<'_>, &Witness) -> Option<String>,
+    command: &dyn Fn(&ModuleViews<'_>, &Witness) -> Option<String>,
 ) -> String {
     let rules = Rule::all().map(rule).collect();
-    let of_module = |shown: &Shown<'_>| {
+    let of_module = |shown: &ModuleViews<'_>| {
         let command = |witness: &Witness| command(shown, witness);
-        shown.each().map(|view| result(view, shown.name(), &command)).collect::<Vec<_>>()
+        shown.iter().map(|view| result(view, shown.name(), &command)).collect::<Vec<_>>()
     };
     let results = shown.iter().flat_map(of_module).collect();
     Log { rules, results, properties: json!({ "profile": profile }) }.text(errors)
@@ -49,7 +49,7 @@ fn result(view: &View<'_>, program: &str, command: &dyn Fn(&Witness) -> Option<S
         None => whole(&view.file),
     };
     location["logicalLocations"] = json!([{
-        "name": shown(&view.kernel), "decoratedName": view.kernel, "kind": "function",
+        "name": source_name(&view.kernel), "decoratedName": view.kernel, "kind": "function",
     }]);
     let mut result = json!({
         "kind": kind,

@@ -11,7 +11,7 @@ use ptx_atomics::{
     pass::Diagnostic,
 };
 
-use super::shown::Shown;
+use super::module_views::ModuleViews;
 use crate::cli::CheckArgs;
 
 /// The questions whose verdict is open if a proof fails.
@@ -62,7 +62,7 @@ impl Summary {
         }
     }
 
-    pub fn add(&mut self, shown: &Shown<'_>) {
+    pub fn add(&mut self, shown: &ModuleViews<'_>) {
         for kernel in &shown.module.report.kernels {
             let count = if kernel.is_kernel { &mut self.kernels } else { &mut self.functions };
             *count += 1;
@@ -76,7 +76,7 @@ impl Summary {
                 }
             }
         }
-        for view in shown.each() {
+        for view in shown.iter() {
             let finding = view.finding;
             self.is_open |= finding.is_possible() && finding.allowed.is_none();
             match finding.severity {

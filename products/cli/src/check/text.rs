@@ -5,11 +5,11 @@ use std::{collections::HashMap, fmt::Write};
 use annotate_snippets::Level;
 use ptx_atomics::{
     check::{Question, Rule, Severity, Verdict, View, Witness},
-    memory_model::kernel::shown,
+    memory_model::kernel::source_name,
     pass::{Diagnostic, Input},
 };
 
-use super::shown::Shown;
+use super::module_views::ModuleViews;
 use crate::render::{self, Message};
 
 /// The limit of listed lines of findings with the same message.
@@ -39,7 +39,7 @@ pub fn print(views: &[&View<'_>], input: &Input, profile: &str, command: &dyn Fn
             _ => first.notes.split_at(0),
         };
         let diagnostic = Diagnostic {
-            function: Some(shown(&first.kernel)),
+            function: Some(source_name(&first.kernel)),
             location: first.place.clone(),
             operation: finding
                 .operation
@@ -94,7 +94,7 @@ fn also(others: &[&View<'_>]) -> Option<String> {
 }
 
 /// A line for each kernel and question, and the assumptions of each proof.
-pub fn verdicts(all: &[Shown<'_>]) -> String {
+pub fn verdicts(all: &[ModuleViews<'_>]) -> String {
     let mut text = String::new();
     for (shown_of, kernel) in
         all.iter().flat_map(|shown| shown.module.report.kernels.iter().map(move |one| (shown, one)))
@@ -105,7 +105,7 @@ pub fn verdicts(all: &[Shown<'_>]) -> String {
                 _ if answer.is_stopped => ", stopped by the time limit".to_owned(),
                 _ => String::new(),
             };
-            let (name, question, verdict) = (shown(&kernel.kernel), answer.question, answer.verdict);
+            let (name, question, verdict) = (source_name(&kernel.kernel), answer.question, answer.verdict);
             let _ = writeln!(text, "{}: {name}: {question}: {verdict}{why}", shown_of.name());
             // The proof for races is also the proof for barriers.
             let is_repeated = question == Question::Barriers

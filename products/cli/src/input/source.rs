@@ -195,7 +195,7 @@ fn requires_pass(ptx: &Input) -> bool {
 /// The script as a command, to which the caller adds arguments.
 fn script() -> Command {
     let mut command = Command::new("bash");
-    command.args(["-c", SCRIPT, "to-llvm-ir"]).env("ROOT", kept()).env("SHOWN", kept());
+    command.args(["-c", SCRIPT, "to-llvm-ir"]).env("ROOT", core_folder()).env("SHOWN", core_folder());
     command
 }
 
@@ -219,7 +219,7 @@ fn text(input: Input) -> Result<Ptx, Failure> {
 
 /// The folder of Rust's `core` for the GPU: in the repository in which the command was built, or in the cache of the
 /// user.
-fn kept() -> PathBuf {
+fn core_folder() -> PathBuf {
     // The folder of builds may be outside of the repository.
     let repository = Path::new(env!("CARGO_MANIFEST_DIR"))
         .ancestors()

@@ -57,7 +57,7 @@ pub fn tests(
     }
     let kernels: Kernels = ptx.read()?;
     let mut errors = Errors::new();
-    for file in others(&kernels, path) {
+    for file in find_other_sources(&kernels, path) {
         match read(&file).and_then(Words::read) {
             Ok(of) => words.push(of),
             Err(of) => errors.extend(of),
@@ -99,7 +99,7 @@ pub fn tests(
 
 /// The other source files of a module, such as the modules of a Rust crate or the headers of a program in C: the files
 /// in the folder of the module's file, or below it.
-fn others(kernels: &Kernels, path: &Path) -> Vec<PathBuf> {
+fn find_other_sources(kernels: &Kernels, path: &Path) -> Vec<PathBuf> {
     let Ok(path) = fs::canonicalize(path) else { return Vec::new() };
     let folder = path.parent().unwrap_or(&path);
     let files = kernels.files().into_iter().filter_map(|file| fs::canonicalize(file).ok());

@@ -107,7 +107,7 @@ impl Worker {
         let _all = self.open.all();
         if let Some(outbox) = self.outbox.upgrade().filter(|_| !document.is_outdated()) {
             outbox(published(document.uri.clone(), Some(document.version), &said));
-            *document.said() = said;
+            *document.last_diagnostics() = said;
         }
     }
 }

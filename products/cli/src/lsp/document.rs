@@ -92,7 +92,7 @@ impl Document {
     }
 
     /// The last diagnostics of this version.
-    pub fn said(&self) -> MutexGuard<'_, Vec<Said>> {
+    pub fn last_diagnostics(&self) -> MutexGuard<'_, Vec<Said>> {
         // The list is replaced in a single step, so that it is complete even after a panic.
         self.said.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -50,7 +50,7 @@ pub fn judge(document: &Document, how: &How) -> Vec<Said> {
 
 /// The IR from which a compiler made a document, found by the name of the document.
 fn ir(document: &Document) -> Option<Input> {
-    input::read(&input::beside(&document.path()?, &[IR_OF_TRITON, "ll"])?).ok()
+    input::read(&input::find_sibling(&document.path()?, &[IR_OF_TRITON, "ll"])?).ok()
 }
 
 /// The arguments of `check` for a document.

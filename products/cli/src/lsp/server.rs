@@ -142,7 +142,7 @@ fn hovered(desk: &Desk, params: &HoverParams) -> Option<Hover> {
 fn actions(desk: &Desk, CodeActionParams { text_document, range, .. }: &CodeActionParams) -> Vec<CodeActionOrCommand> {
     let Some(document) = desk.get(&text_document.uri) else { return Vec::new() };
     let meets = |other: Range| other.start.line <= range.end.line && range.start.line <= other.end.line;
-    let said = document.said();
+    let said = document.last_diagnostics();
     let fixes = said.iter().filter(|said| meets(said.diagnostic.range));
     let fixes = fixes.filter_map(|said| Some((said, said.fix.clone()?))).unique_by(|(_, fix)| fix.title.clone());
     let actions = fixes.map(|(said, fix)| {

@@ -1,6 +1,6 @@
 //! The results of runs, as one JSON array.
 
-use ptx_atomics::{check::json::Access, ptx::launch::shown};
+use ptx_atomics::{check::json::Access, ptx::launch::format_size};
 use serde::Serialize;
 
 use super::found::{Failed, Found, Shown};
@@ -70,9 +70,9 @@ pub fn array(all: &[Found], file: &str) -> String {
 fn run<'a>(found: &'a Found, file: &'a str) -> Run<'a> {
     let launches = found.plan.launches.iter().map(|launch| Launch {
         kernel: &launch.kernel,
-        grid: shown(launch.size.grid),
-        block: shown(launch.size.block),
-        cluster: shown(launch.size.cluster),
+        grid: format_size(launch.size.grid),
+        block: format_size(launch.size.block),
+        cluster: format_size(launch.size.cluster),
         shared: launch.size.shared,
     });
     let errors = found.errors.iter().map(|error| Error { line: error.line, message: &error.reason });

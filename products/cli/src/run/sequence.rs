@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong() {
+    fn wrong_inputs_are_errors() {
         check("", Err("k.toml:1: missing field `launch`"));
         check("launch = []", Err("'k.toml' has no launch; help: add a table [[launch]]"));
         check(

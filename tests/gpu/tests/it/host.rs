@@ -64,7 +64,7 @@ fn memories(launch: &Launch, output: &Output) -> Vec<Vec<u32>> {
 }
 
 #[test]
-fn the_kernels_compute_what_the_runner_expects() {
+fn the_kernels_compute_the_expected_values() {
     for kernel in &KERNELS {
         let program = Program::new(kernel, &[]);
         for (blocks, threads, rounds) in [(2, 8, 1), (6, 16, 20), (24, 4, 7)] {

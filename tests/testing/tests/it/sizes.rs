@@ -102,7 +102,7 @@ fn functions_and_files_are_short() {
 }
 
 #[test]
-fn what_is_too_long_is_seen() {
+fn long_functions_and_files_are_found() {
     let function = |lines: usize| format!("fn f() {{\n{}}}\n", "g();\n".repeat(lines - 2));
     let check = |text: &str, is_test: bool, expected: &[(&str, usize)]| {
         let found = too_long(text, is_test);

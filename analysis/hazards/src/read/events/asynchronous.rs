@@ -30,12 +30,12 @@ impl AsynchronousInstruction<'_> {
     }
 
     /// The value in a role, if it is a number.
-    fn known(&self, role: Role) -> Option<i64> {
-        self.terms.known(self.operand(role)?)
+    fn number_in_role(&self, role: Role) -> Option<i64> {
+        self.terms.as_number(self.operand(role)?)
     }
 
     fn size(&self, role: Role) -> Option<u64> {
-        u64::try_from(self.known(role)?).ok()
+        u64::try_from(self.number_in_role(role)?).ok()
     }
 
     fn scope(&self) -> Scope {
@@ -52,7 +52,7 @@ impl AsynchronousInstruction<'_> {
             Extent::Fixed(number) => Some(number),
             Extent::Operand(role) => self.size(role),
             Extent::Accumulator => {
-                let columns = ((self.known(Role::Descriptor)?.cast_unsigned() >> 17) & 63) << 3;
+                let columns = ((self.number_in_role(Role::Descriptor)?.cast_unsigned() >> 17) & 63) << 3;
                 Some(columns).filter(|columns| *columns > 0)
             }
             Extent::Unknown => None,
@@ -63,7 +63,7 @@ impl AsynchronousInstruction<'_> {
     fn overwrites(&self) -> bool {
         match self.step.operands.iter().find(|(own, _)| *own == Role::Accumulate) {
             Some((_, Source::One(Content::Literal(literal)))) => *literal == Literal::FALSE,
-            Some((_, Source::One(Content::Value(value)))) => self.terms.known(*value) == Some(0),
+            Some((_, Source::One(Content::Value(value)))) => self.terms.as_number(*value) == Some(0),
             _ => false,
         }
     }
@@ -215,7 +215,7 @@ impl Maker<'_> {
         };
         let mut access = Access { extent: of.extent(extent), ..access };
         if let At::Tmem(Some(further)) = at {
-            match of.known(further) {
+            match of.number_in_role(further) {
                 Some(further) => {
                     access.address.offset.constant = access.address.offset.constant.wrapping_add(further);
                 }

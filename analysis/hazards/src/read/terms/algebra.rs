@@ -107,7 +107,7 @@ impl Terms {
     /// remain, and their factor.
     fn lower_bits(&self, sum: &Sum<Atom>) -> Option<(Sum<Atom>, Value, u32, u32, i64)> {
         let fields = || {
-            sum.terms.iter().filter_map(|(atom, factor)| match *self.what(*atom) {
+            sum.terms.iter().filter_map(|(atom, factor)| match *self.definition(*atom) {
                 What::Field(value, low, bits) => Some((*atom, *factor, value, low, bits)),
                 _ => None,
             })
@@ -128,19 +128,19 @@ impl Terms {
     /// negative. An index is not negative.
     fn divided_with_sign(&self, sum: &Sum<Atom>) -> Option<(Value, i64)> {
         let &[(a, 1), (b, 1)] = &sum.terms[..] else { return None };
-        let shifted = |quotient: Atom, sign: Atom| match (self.what(quotient), self.what(sign)) {
+        let shifted = |quotient: Atom, sign: Atom| match (self.definition(quotient), self.definition(sign)) {
             (What::Computed(Function::ShiftRight, of), &What::Field(signed, 31, 1)) => {
                 let &[product, shift] = &of[..] else { return None };
-                Some((product, u32::try_from(self.known(shift)?).ok()?)).filter(|_| product == signed)
+                Some((product, u32::try_from(self.as_number(shift)?).ok()?)).filter(|_| product == signed)
             }
             _ => None,
         };
         let (product, shift) =
             shifted(a, b).or_else(|| shifted(b, a)).filter(|(_, shift)| sum.constant == 0 && *shift < 31)?;
         // For a negative constant the dividend is added, because the constant represents one that is larger by 2^32.
-        let upper = |atom: Atom| match self.what(atom) {
+        let upper = |atom: Atom| match self.definition(atom) {
             What::Computed(Function::MultiplyHigh { is_signed: true }, of) => {
-                Some((*of.first()?, self.known(*of.get(1)?)?))
+                Some((*of.first()?, self.as_number(*of.get(1)?)?))
             }
             _ => None,
         };
@@ -186,10 +186,10 @@ impl Terms {
 
     /// The dividend and the divisor of an atom that is a quotient.
     fn quotient(&self, atom: Atom) -> Option<(Value, i64)> {
-        match self.what(atom) {
+        match self.definition(atom) {
             What::Computed(Function::Divide, values) => {
                 let &[value, by] = &values[..] else { return None };
-                Some((value, self.known(by).filter(|by| *by > 1)?))
+                Some((value, self.as_number(by).filter(|by| *by > 1)?))
             }
             // A shift is a division, if the bits above are not cut off.
             What::Field(value, low @ 1..32, bits) => {
@@ -202,7 +202,7 @@ impl Terms {
 
     /// The quotient of a non-negative value.
     pub fn divided(&mut self, value: Value, by: i64) -> Value {
-        if let Some(number) = self.known(value).filter(|number| *number >= 0) {
+        if let Some(number) = self.as_number(value).filter(|number| *number >= 0) {
             return self.constant(number / by);
         }
         let facts = self.facts(value);
@@ -232,11 +232,11 @@ impl Terms {
     fn divided_by_product(&self, value: Value, low: u32) -> Option<(Value, i64)> {
         let sum = self.sum(value);
         if let [(atom, 1)] = sum.terms[..]
-            && let What::Computed(Function::MultiplyHighest, of) = self.what(atom)
+            && let What::Computed(Function::MultiplyHighest, of) = self.definition(atom)
             && let &[dividend, by] = &of[..]
             && sum.constant == 0
         {
-            let divisor = divisor_of(self.known(by)?.cast_unsigned(), 64 + low, self.most(dividend))?;
+            let divisor = divisor_of(self.as_number(by)?.cast_unsigned(), 64 + low, self.most(dividend))?;
             return Some((dividend, divisor));
         }
         let by = sum.terms.iter().map(|(_, factor)| *factor).min_by_key(|factor| factor.unsigned_abs())?;
@@ -288,7 +288,7 @@ impl Terms {
     }
 
     pub fn multiply(&mut self, a: Value, b: Value, bits: u32) -> Value {
-        match (self.known(a), self.known(b)) {
+        match (self.as_number(a), self.as_number(b)) {
             (Some(a), _) => self.scale(b, a, bits),
             (_, Some(b)) => self.scale(a, b, bits),
             _ => {
@@ -306,7 +306,7 @@ impl Terms {
 
     /// The `bits` bits from bit `low` on.
     pub fn field(&mut self, value: Value, low: u32, bits: u32) -> Value {
-        if let Some(number) = self.known(value) {
+        if let Some(number) = self.as_number(value) {
             return self.constant(((number.cast_unsigned().checked_shr(low).unwrap_or(0)) & ones(bits)).cast_signed());
         }
         if bits == 0 || low >= 64 {
@@ -377,7 +377,7 @@ impl Terms {
         }
         if let Some(What::Computed(Function::MultiplyHigh { is_signed }, values)) = self.only(value)
             && let &[dividend, by] = &values[..]
-            && let Some(by) = self.known(by)
+            && let Some(by) = self.as_number(by)
             && low < 31
         {
             let small = self.facts(dividend);
@@ -408,11 +408,11 @@ impl Terms {
     fn divided_by_halves(&mut self, value: Value, shift: u32) -> Option<(Value, i64)> {
         let sum = self.sum(value);
         let &[(a, 1), (b, 1)] = &sum.terms[..] else { return None };
-        let halves = |half: Atom, upper: Atom| match (self.what(half), self.what(upper)) {
+        let halves = |half: Atom, upper: Atom| match (self.definition(half), self.definition(upper)) {
             (What::Field(apart, 1, 31), What::Computed(Function::MultiplyHigh { is_signed: false }, of)) => {
                 let &[dividend, by] = &of[..] else { return None };
                 let is_apart = self.sum(dividend).plus(&Sum::of(upper), -1) == *self.sum(*apart);
-                Some((dividend, self.known(by).filter(|_| is_apart)?))
+                Some((dividend, self.as_number(by).filter(|_| is_apart)?))
             }
             _ => None,
         };
@@ -426,7 +426,7 @@ impl Terms {
         if sum.terms.len() == 1 && sum.constant == 0 {
             return None;
         }
-        let (atom, inner, low) = sum.terms.iter().find_map(|(atom, factor)| match self.what(*atom) {
+        let (atom, inner, low) = sum.terms.iter().find_map(|(atom, factor)| match self.definition(*atom) {
             What::Field(inner, low @ 1..32, bits) if *factor == 1 => {
                 let facts = self.facts(*inner);
                 let is_whole = facts.low >= 0 && facts.high >> low <= ones(*bits).min(i64::MAX as u64).cast_signed();
@@ -439,8 +439,8 @@ impl Terms {
     }
 
     pub fn and(&mut self, a: Value, b: Value, bits: u32) -> Value {
-        let (a, b) = if self.known(a).is_some() { (b, a) } else { (a, b) };
-        let Some(mask) = self.known(b) else {
+        let (a, b) = if self.as_number(a).is_some() { (b, a) } else { (a, b) };
+        let Some(mask) = self.as_number(b) else {
             if a == b {
                 return a;
             }
@@ -454,7 +454,7 @@ impl Terms {
             return self.computed(Function::And, &[a.min(b), a.max(b)], facts);
         };
         let mask = mask.cast_unsigned() & ones(bits);
-        if let Some(number) = self.known(a) {
+        if let Some(number) = self.as_number(a) {
             return self.constant(wrapped((number.cast_unsigned() & mask).cast_signed(), bits));
         }
         // Code finds the first CTA of a pair with this mask: in the addresses of that CTA's shared memory, bit 24 is
@@ -497,7 +497,7 @@ impl Terms {
     }
 
     pub fn or(&mut self, a: Value, b: Value, bits: u32) -> Value {
-        if let (Some(a), Some(b)) = (self.known(a), self.known(b)) {
+        if let (Some(a), Some(b)) = (self.as_number(a), self.as_number(b)) {
             return self.constant(wrapped(a | b, bits));
         }
         if a == b {
@@ -507,7 +507,7 @@ impl Terms {
     }
 
     pub fn xor(&mut self, a: Value, b: Value, bits: u32) -> Value {
-        if let (Some(a), Some(b)) = (self.known(a), self.known(b)) {
+        if let (Some(a), Some(b)) = (self.as_number(a), self.as_number(b)) {
             return self.constant(wrapped(a ^ b, bits));
         }
         if a == b {

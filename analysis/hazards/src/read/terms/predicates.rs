@@ -56,8 +56,8 @@ impl Terms {
     pub fn within(&mut self, value: Value, low: i64, high: i64) -> Literal {
         let sum = self.sum(value).clone();
         if let &[(atom, factor)] = &sum.terms[..]
-            && let What::Select(literal, a, b) = self.what(atom).clone()
-            && let (Some(a), Some(b)) = (self.known(a), self.known(b))
+            && let What::Select(literal, a, b) = self.definition(atom).clone()
+            && let (Some(a), Some(b)) = (self.as_number(a), self.as_number(b))
         {
             let holds = |number: i64| {
                 let number = number.wrapping_mul(factor).wrapping_add(sum.constant);

@@ -2,7 +2,7 @@
 
 use ptx_isa::{Axis, Special, SpecialScalar, SpecialVector};
 
-use super::{Atom, Content, Literal, Meetings, Says, Terms, Value, What};
+use super::{Atom, Content, Literal, PhiInputs, Says, Terms, Value, What};
 use crate::kernel::Varies;
 
 impl Terms {
@@ -77,8 +77,8 @@ impl Terms {
         self.is_flat
     }
 
-    /// Computes which atoms and predicates vary, up to a fixed point. `meetings` has the incoming contents of each phi.
-    pub fn settle(&mut self, meetings: &Meetings) {
+    /// Computes which atoms and predicates vary, up to a fixed point. `phi_inputs` has the incoming contents of each phi.
+    pub fn settle(&mut self, phi_inputs: &PhiInputs) {
         for index in 0..self.atoms.len() {
             if !matches!(self.atoms[index].0, What::Result(_, _, None)) {
                 self.atoms_vary[index] = Varies::No;
@@ -95,7 +95,9 @@ impl Terms {
             for index in 0..self.atoms.len() {
                 let what = &self.atoms[index].0;
                 let now = match what {
-                    What::Phi(block, register) => meetings.get(&(*block, *register)).map(|met| self.meet(met)),
+                    What::Phi(block, register) => {
+                        phi_inputs.get(&(*block, *register)).map(|met| self.merge_variation(met))
+                    }
                     what => self.derived(what),
                 };
                 if let Some(now) = now {
@@ -104,7 +106,9 @@ impl Terms {
             }
             for index in 0..self.predicates.len() {
                 let now = match &self.predicates[index].0 {
-                    Says::Phi(block, register) => meetings.get(&(*block, *register)).map(|met| self.meet(met)),
+                    Says::Phi(block, register) => {
+                        phi_inputs.get(&(*block, *register)).map(|met| self.merge_variation(met))
+                    }
                     says => self.derived_predicate(says),
                 };
                 if let Some(now) = now {
@@ -114,7 +118,7 @@ impl Terms {
         }
     }
 
-    fn meet(&self, contents: &[(Content, Literal)]) -> Varies {
+    fn merge_variation(&self, contents: &[(Content, Literal)]) -> Varies {
         contents.iter().map(|(content, _)| self.content_varies(*content)).max().unwrap_or(Varies::No)
     }
 }

@@ -367,7 +367,7 @@ fn functions_of_the_runtime_synchronize_nothing() {
 }
 
 #[test]
-fn functions_in_place_of_their_calls() {
+fn functions_replace_their_calls() {
     check_module(
         ".func (.param .b64 r) at(.param .b32 i, .param .b64 base) {
          ld.param.b32 %r1, [i];

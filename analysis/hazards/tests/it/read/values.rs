@@ -148,7 +148,7 @@ fn predicates() {
 }
 
 #[test]
-fn what_meets_in_a_loop() {
+fn values_that_join_in_a_loop() {
     check(
         "mov.b32 %r0, sm;
          mov.b32 %r1, 0;

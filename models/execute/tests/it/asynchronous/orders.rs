@@ -181,7 +181,7 @@ bar.sync 0;
 }
 
 #[test]
-fn what_is_misused_is_found() {
+fn misuses_are_found() {
     let first = "setp.eq.u32 %p, %thread, 0;\n";
     let cases = [
         ("@%p mbarrier.init.shared::cta.b64 [full], 0;\n", "count"),

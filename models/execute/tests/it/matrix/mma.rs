@@ -192,7 +192,7 @@ fn a_sum_that_does_not_fit_wraps_or_is_clamped() {
 }
 
 #[test]
-fn what_is_no_form_is_refused_and_missing_registers_are_no_panic() {
+fn wrong_forms_and_missing_registers_are_errors() {
     for form in [
         "m16n8k16.row.col.f32.f16.bf16.f32",
         "m16n8k32.row.col.f32.f16.f16.f32",
@@ -285,7 +285,7 @@ fn ldmatrix(form: &str) -> Option<LdMatrix> {
 }
 
 #[test]
-fn what_ldmatrix_loads_is_what_mma_multiplies() {
+fn mma_multiplies_the_fragments_of_ldmatrix() {
     let mut random = Random(3);
     let mma = mma("m16n8k16.row.col.f32.f16.f16.f32");
     let mut matrix = |rows: usize, columns: usize| -> (Vec<Vec<u64>>, Vec<Vec<f64>>) {

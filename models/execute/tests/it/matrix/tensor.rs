@@ -69,7 +69,7 @@ const REGISTERS: [(&str, [usize; 8]); 5] = [
 ];
 
 #[test]
-fn what_is_stored_is_loaded_and_touches_every_cell_once() {
+fn stores_and_loads_use_each_cell_once() {
     let mut random = Random(4);
     for (shape, registers) in REGISTERS {
         for (i, count) in registers.into_iter().enumerate() {
@@ -366,7 +366,7 @@ fn every_layout_of_d_gets_the_naive_product() {
 }
 
 #[test]
-fn what_is_no_product_is_refused() {
+fn wrong_products_are_refused() {
     let case = Case { kind: "kind::f16", types: TYPES[0].1, ctas: 1, weight_stationary: false, m: 128, n: 64 };
     let good = instruction(&case, [false; 2], [false; 2]);
     let words = ["mma", "cta_group::1", "kind::f16"];

@@ -282,7 +282,7 @@ fn a_map_is_made_by_replacing_its_fields() {
 }
 
 #[test]
-fn what_has_no_box_is_refused() {
+fn a_tensor_without_a_box_is_refused() {
     let map = TensorMap {
         element: TensorElement::F16,
         rank: 2,

@@ -275,7 +275,7 @@ fn a_in_registers_is_a_in_memory() {
 }
 
 #[test]
-fn what_is_no_form_is_refused_and_no_descriptor_panics() {
+fn wrong_forms_are_refused_and_descriptors_do_not_panic() {
     for words in [
         ["m64n8k16", "f32", "f16", "bf16"],
         ["m64n12k16", "f32", "f16", "f16"],

@@ -94,7 +94,7 @@ fn load(shape: &str, role: &str, element: Element, by_rows: bool, random: &mut R
 }
 
 #[test]
-fn what_is_loaded_multiplied_and_stored_is_the_naive_product() {
+fn wmma_computes_the_naive_product() {
     let mut random = Random(21);
     for (shape, types, [d, a, b, c], registers) in FORMS {
         for choice in 0..8 {

@@ -24,8 +24,8 @@ impl Choice {
         if self.cb.contains(a, b) {
             return;
         }
-        let before = self.before.row(a) | Set::one(a);
-        let after = self.cb.row(b) | Set::one(b);
+        let before = self.before.row(a) | Set::singleton(a);
+        let after = self.cb.row(b) | Set::singleton(b);
         before.for_each(|event| *self.cb.row_mut(event) = self.cb.row(event) | after);
         after.for_each(|event| *self.before.row_mut(event) = self.before.row(event) | before);
     }
@@ -58,8 +58,8 @@ impl Search<'_, '_, '_> {
         if self.morally_strong.contains(source, read) {
             let x = &self.c.skeleton;
             let is_rmw = source > 0 && x.rmw.contains(source - 1, source);
-            let from = Set::one(source) | if is_rmw { choice.observed.row(source - 1) } else { Set(0) };
-            let to = x.rmw.row(read).fold(Set::one(read), |to, write| to | choice.observation.row(write));
+            let from = Set::singleton(source) | if is_rmw { choice.observed.row(source - 1) } else { Set(0) };
+            let to = x.rmw.row(read).fold(Set::singleton(read), |to, write| to | choice.observation.row(write));
             for write in from {
                 *choice.observation.row_mut(write) = choice.observation.row(write) | to;
                 for head in self.heads.row(write) {

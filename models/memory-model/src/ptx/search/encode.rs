@@ -129,7 +129,7 @@ impl<'e, 's, 'p, 'g> Encoding<'e, 's, 'p, 'g> {
             self.clauses.forbid(&chosen);
         }
         match self.clauses.solve()? {
-            true => Ok(Answer::Execution(Box::new(self.found()))),
+            true => Ok(Answer::Execution(Box::new(self.read_solution()))),
             false => Ok(Answer::None { thin_air: !cycles.is_empty() }),
         }
     }
@@ -299,11 +299,11 @@ impl<'e, 's, 'p, 'g> Encoding<'e, 's, 'p, 'g> {
                 self.clauses.forbid(&[there, back]);
             }
         }
-        let others = |write: usize| at.writes - Set::one(write);
+        let others = |write: usize| at.writes - Set::singleton(write);
         for a in at.writes {
             for b in others(a) {
                 self.clauses.imply(&[causes.get(a, b)], self.co.get(a, b));
-                for c in others(a) - Set::one(b) {
+                for c in others(a) - Set::singleton(b) {
                     self.clauses.imply(&[self.co.get(a, b), self.co.get(b, c)], self.co.get(a, c));
                 }
             }
@@ -372,7 +372,7 @@ impl<'e, 's, 'p, 'g> Encoding<'e, 's, 'p, 'g> {
         let len = self.search.c.skeleton.len();
         let mut leads = Pairs::new(len, self.clauses.constant(false));
         for a in cycles {
-            (cycles - Set::one(a)).for_each(|b| leads.set(a, b, self.clauses.fresh()));
+            (cycles - Set::singleton(a)).for_each(|b| leads.set(a, b, self.clauses.fresh()));
         }
         for read in cycles {
             for (write, chosen) in self.rf[read].clone() {
@@ -392,7 +392,7 @@ impl<'e, 's, 'p, 'g> Encoding<'e, 's, 'p, 'g> {
     }
 
     /// The solution.
-    fn found(&self) -> Found {
+    fn read_solution(&self) -> Found {
         let x = &self.search.c.skeleton;
         let source = |read: usize| {
             let chosen = self.rf[read].iter().find(|&&(_, lit)| self.clauses.holds(lit));

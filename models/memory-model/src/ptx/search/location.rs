@@ -74,7 +74,7 @@ impl Search<'_, '_, '_> {
             }
         }
         for init in at.writes & self.c.skeleton.inits {
-            order.after[init] = at.writes - Set::one(init);
+            order.after[init] = at.writes - Set::singleton(init);
         }
         order.close();
         // A read returns neither a later write nor a write that is overwritten before it (section 8.10.6). If coherence
@@ -139,7 +139,7 @@ impl Search<'_, '_, '_> {
                         continue;
                     }
                     let strong = self.morally_strong.row(read) & self.morally_strong.row(write) & at.writes;
-                    let others = strong - Set::one(source) - Set::one(write);
+                    let others = strong - Set::singleton(source) - Set::singleton(write);
                     (others & order.after[source]).for_each(|other| order.insert(write, other));
                     for other in others & self.morally_strong.row(source) {
                         if order.after[other].contains(write) {
@@ -160,10 +160,10 @@ impl Search<'_, '_, '_> {
     /// A coherence order that relates all writes and ends with `last`; the writes must all be morally strong.
     fn completed(&self, scene: &Scene, at: &LocationEvents, order: &CoherenceOrder, last: usize) -> CoherenceOrder {
         let mut order = *order;
-        (at.writes - Set::one(last)).for_each(|write| order.insert(write, last));
+        (at.writes - Set::singleton(last)).for_each(|write| order.insert(write, last));
         self.settle(scene, at, &mut order);
         for a in at.writes {
-            for b in at.writes - Set::one(a) {
+            for b in at.writes - Set::singleton(a) {
                 if !order.after[a].contains(b) && !order.after[b].contains(a) {
                     order.insert(a, b);
                     self.settle(scene, at, &mut order);
@@ -246,7 +246,7 @@ impl CoherenceOrder {
         if self.after[a].contains(b) {
             return;
         }
-        let row = self.after[b] | Set::one(b);
+        let row = self.after[b] | Set::singleton(b);
         for write in self.writes {
             if write == a || self.after[write].contains(a) {
                 self.after[write] = self.after[write] | row;

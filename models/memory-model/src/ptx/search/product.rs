@@ -20,7 +20,7 @@ impl Search<'_, '_, '_> {
             self.goal.undefined = true;
             if self.goal.witness.is_some() {
                 // The execution is known, but not its values.
-                self.found(choice, sc, &vec![0; self.locations.len()], State::default());
+                self.record_execution(choice, sc, &vec![0; self.locations.len()], State::default());
             }
             return Ok(());
         }
@@ -63,7 +63,7 @@ impl Search<'_, '_, '_> {
             match self.goal.wanted {
                 Some(wanted) => {
                     if wanted(&state) {
-                        self.found(choice, sc, &rows, state.into());
+                        self.record_execution(choice, sc, &rows, state.into());
                         return Ok(());
                     }
                 }
@@ -88,7 +88,7 @@ impl Search<'_, '_, '_> {
     }
 
     /// Keeps an execution, if the caller wants a witness.
-    fn found(&mut self, choice: &Choice, sc: &Relation, rows: &[usize], state: State) {
+    fn record_execution(&mut self, choice: &Choice, sc: &Relation, rows: &[usize], state: State) {
         let witness = self.witness(choice, sc, rows, state);
         if let Some(slot) = &mut self.goal.witness {
             **slot = Some(witness);

@@ -101,7 +101,7 @@ impl Encoding<'_, '_, '_, '_> {
         let lits = self.clauses.exactly_one(writes.len());
         let last: Vec<(usize, Lit)> = writes.into_iter().zip(lits).collect();
         for &(write, lit) in &last {
-            for other in at.writes - Set::one(write) {
+            for other in at.writes - Set::singleton(write) {
                 self.clauses.forbid(&[lit, self.co.get(write, other)]);
             }
         }

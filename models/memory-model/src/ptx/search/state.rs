@@ -140,7 +140,7 @@ impl Search<'_, '_, '_> {
         if others.contains(event) {
             return None;
         }
-        let read = |next| self.read_for(rf, next, others | Set::one(event));
+        let read = |next| self.read_for(rf, next, others | Set::singleton(event));
         if self.c.skeleton.events[event].kind == EventKind::Wait {
             return barrier::reduced(self.c, event, self.phases[event], &read);
         }

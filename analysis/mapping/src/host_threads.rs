@@ -81,7 +81,7 @@ impl Report {
 ///
 /// # Errors
 /// If a mapping has instructions that the model lacks.
-pub fn beside(
+pub fn check_set(
     hosts: &[HostMapping],
     mappings: &[Mapping<'_>],
     set: Set,
@@ -94,8 +94,8 @@ pub fn beside(
 /// The same for given programs.
 ///
 /// # Errors
-/// See [`beside`].
-pub fn beside_these(
+/// See [`check_set`].
+pub fn check_sources(
     hosts: &[HostMapping],
     mappings: &[Mapping<'_>],
     sources: &[Source],
@@ -117,7 +117,7 @@ fn each(
 ) -> Result<Report, NoProgram> {
     let reports = on_all_cores(shard, |shard| {
         let report = Report { cells: vec![Cell::default(); hosts.len()], ..Report::default() };
-        let mut checker = Beside { hosts, mappings, rules, numbers: Numbers::default(), report };
+        let mut checker = Checker { hosts, mappings, rules, numbers: Numbers::default(), report };
         let mut error = None;
         programs(shard, &mut |name, program| {
             if error.is_none() {
@@ -131,7 +131,7 @@ fn each(
     Ok(whole)
 }
 
-struct Beside<'m> {
+struct Checker<'m> {
     hosts: &'m [HostMapping],
     mappings: &'m [Mapping<'m>],
     rules: Rules,
@@ -139,7 +139,7 @@ struct Beside<'m> {
     report: Report,
 }
 
-impl Beside<'_> {
+impl Checker<'_> {
     fn check(&mut self, name: &str, program: &Program<Cpp>) -> Result<(), NoProgram> {
         self.report.programs += 1;
         let limits = bounded(program, EXPANSIONS[0].limits());
@@ -177,7 +177,7 @@ impl Beside<'_> {
                         (lowered, Soundness::Unsound(states)) => {
                             cell.not_kept += 1;
                             let source = Source { name: name.to_owned(), program: program.clone() };
-                            let mapping = format!("{} beside {}", host.name, mapping.name);
+                            let mapping = format!("{} check_set {}", host.name, mapping.name);
                             let (lowered, states) = (lowered.clone(), states.clone());
                             let example = Counterexample { mapping: number, lowered, states };
                             cell.consider(Found { mapping, source, example });

@@ -7,7 +7,7 @@
 use ptx_isa::graph;
 
 /// The number of iterations that become blocks: rings seldom have more elements.
-const ROUNDS: usize = 4;
+const PEELED_ITERATIONS: usize = 4;
 
 /// The limit of instructions in all of these blocks together.
 const LIMIT: usize = 40_000;
@@ -18,7 +18,7 @@ pub struct Blocks {
     pub next: Vec<Vec<usize>>,
     /// For each block, the block of the code that it is a copy of, and the number of the iteration. Iteration 0 is the
     /// block of the code itself.
-    pub of: Vec<(usize, usize)>,
+    pub origins: Vec<(usize, usize)>,
 }
 
 /// The properties that decide whether a loop is peeled.
@@ -30,16 +30,16 @@ pub struct BlockContent {
 
 /// Inserts the first iterations of such loops before them. The blocks come in reverse post-order; the first is the
 /// entry.
-pub fn first_rounds(next: Vec<Vec<usize>>, content: &[BlockContent]) -> Blocks {
+pub fn peel_loops(next: Vec<Vec<usize>>, content: &[BlockContent]) -> Blocks {
     let waits = |block: usize| content[block].waits_for_group;
     let loops = if (0..next.len()).any(waits) { loops(&next, waits) } else { Vec::new() };
-    let mut blocks = Blocks { of: (0..next.len()).map(|block| (block, 0)).collect(), next };
+    let mut blocks = Blocks { origins: (0..next.len()).map(|block| (block, 0)).collect(), next };
     let mut left = LIMIT;
     for (head, body) in loops {
-        let size = ROUNDS * body.iter().map(|block| content[*block].instructions).sum::<usize>();
+        let size = PEELED_ITERATIONS * body.iter().map(|block| content[*block].instructions).sum::<usize>();
         if size <= left {
             left -= size;
-            take_apart(&mut blocks, head, &body);
+            peel_loop(&mut blocks, head, &body);
         }
     }
     blocks
@@ -65,27 +65,27 @@ fn loops(next: &[Vec<usize>], waits: impl Fn(usize) -> bool) -> Vec<(usize, Vec<
     loops
 }
 
-fn take_apart(blocks: &mut Blocks, head: usize, body: &[usize]) {
+fn peel_loop(blocks: &mut Blocks, head: usize, body: &[usize]) {
     let first = blocks.next.len();
     let place = |block: usize| body.binary_search(&block).ok();
-    let copy = |round: usize, at: usize| first + round * body.len() + at;
+    let copy = |iteration: usize, at: usize| first + iteration * body.len() + at;
     let begin = place(head).map(|at| copy(0, at)).unwrap_or(head);
     for block in (0..first).filter(|block| place(*block).is_none()) {
         for to in blocks.next[block].iter_mut().filter(|to| **to == head) {
             *to = begin;
         }
     }
-    for round in 0..ROUNDS {
+    for iteration in 0..PEELED_ITERATIONS {
         for &block in body {
             let next = blocks.next[block].iter().map(|&to| match place(to) {
-                Some(_) if to == head && round + 1 == ROUNDS => head,
-                Some(at) if to == head => copy(round + 1, at),
-                Some(at) => copy(round, at),
+                Some(_) if to == head && iteration + 1 == PEELED_ITERATIONS => head,
+                Some(at) if to == head => copy(iteration + 1, at),
+                Some(at) => copy(iteration, at),
                 None => to,
             });
             let next = next.collect();
             blocks.next.push(next);
-            blocks.of.push((block, round + 1));
+            blocks.origins.push((block, iteration + 1));
         }
     }
 }

@@ -8,15 +8,15 @@ use ptx_atomics::{
 use super::read::{Module, Program};
 
 /// The findings of a module as views.
-pub struct Shown<'m> {
+pub struct ModuleViews<'m> {
     pub program: &'m Program,
     pub module: &'m Module,
     /// The views of each kernel, in the order of the report.
     pub views: Vec<Vec<View<'m>>>,
 }
 
-impl<'m> Shown<'m> {
-    pub fn all(program: &'m Program) -> Vec<Self> {
+impl<'m> ModuleViews<'m> {
+    pub fn collect(program: &'m Program) -> Vec<Self> {
         let Some(input) = &program.input else { return Vec::new() };
         let of_module = |module: &'m Module| {
             let document: Document<'m> = module.document(input);
@@ -31,7 +31,7 @@ impl<'m> Shown<'m> {
     }
 
     /// The views of all kernels.
-    pub fn each(&self) -> impl Iterator<Item = &View<'m>> {
+    pub fn iter(&self) -> impl Iterator<Item = &View<'m>> {
         self.views.iter().flatten()
     }
 }

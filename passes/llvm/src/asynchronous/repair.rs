@@ -102,7 +102,7 @@ fn unchecked(mut errors: Errors) -> Checked {
 ///
 /// # Errors
 /// An error if the PTX cannot be parsed.
-pub fn found(ptx: &str, readings: Readings) -> Result<Vec<Hazard>, Errors> {
+pub fn find_hazards(ptx: &str, readings: Readings) -> Result<Vec<Hazard>, Errors> {
     let error = |error| Diagnostic::new(format!("LLVM's PTX cannot be read: {error}"));
     let module: ptx_isa::Module = ptx.parse().map_err(error)?;
     Ok(ptx_hazards::read(&module).iter().flat_map(|kernel| ptx_hazards::check(kernel, readings).findings).collect())
@@ -154,7 +154,7 @@ impl<S: Subject> Pass<'_, S> {
             let (listing, all) = self.subject.listing()?;
             let wrong = self.wrong(&listing, of_inserter())?;
             let before = inserted.len();
-            wrong.iter().for_each(|finding| self.mend(finding, &listing, &all, &mut inserted));
+            wrong.iter().for_each(|finding| self.repair(finding, &listing, &all, &mut inserted));
             if inserted.len() == before {
                 break;
             }
@@ -166,7 +166,7 @@ impl<S: Subject> Pass<'_, S> {
 
     /// Inserts the instructions that a finding requires and that have not been inserted yet. If the position of an
     /// instruction is unknown, or an instruction is not portable, inserts none.
-    fn mend(
+    fn repair(
         &self,
         finding: &Hazard,
         listing: &Listing,
@@ -242,7 +242,7 @@ impl<S: Subject> Pass<'_, S> {
         let first = first.filter(|(_, first)| Some(*first) != instruction);
         let first = first.and_then(|(place, first)| match self.subject.location(first) {
             Some(_) if finding.message.names(place) => None,
-            Some(at) => Some(at.beside(location.as_ref().map(|location| location.file.as_str()))),
+            Some(at) => Some(at.text_relative_to(location.as_ref().map(|location| location.file.as_str()))),
             None => Some(format!("`{}`", self.subject.text(first))),
         });
         let first = first.map(|place| format!("the first access is {place}"));
@@ -261,7 +261,7 @@ impl<S: Subject> Pass<'_, S> {
     fn source(&self, message: &Text, beside: Option<Location>, listing: &Listing, all: &[S::Instruction]) -> String {
         let file = beside.map(|at| at.file);
         let place = |at: InstPlace| self.subject.location(*all.get(listing.origin(at.line)?)?);
-        message.placed(|at| Some(place(at)?.beside(file.as_deref())))
+        message.placed(|at| Some(place(at)?.text_relative_to(file.as_deref())))
     }
 
     fn remark(&self, inserted: &Inserted<S::Instruction>) -> Remark {

@@ -7,14 +7,14 @@ use ptx_lowering::{
 
 /// A straight-line sequence for one operation, in two parts.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Plain {
+pub struct StraightLine {
     /// Semantics and fences, where `*` marks the access: `fence.sc *.acquire`.
     pub order: String,
     /// The access without semantics, scope and state space, such as `atom.add.u32`. A fence has no access.
     pub access: Option<String>,
 }
 
-impl Plain {
+impl StraightLine {
     /// The parts of a sequence. `None` if the sequence branches, if it computes anything except the negation of an
     /// operand, or if an instruction has another scope or state space than the operation.
     pub fn of(sequence: &Sequence, op: &AtomicOp) -> Option<Self> {
@@ -103,13 +103,14 @@ mod tests {
         let is_fence = sequence.starts_with("fence") && !sequence.contains("global");
         let operation = if is_fence { Operation::Fence } else { operation };
         let op = AtomicOp { operation, ordering: Ordering::SeqCst, scope: SyncScope::Threads(Scope::Gpu) };
-        let plain = Plain::of(&sequence.parse().expect(sequence), &op);
-        let expected = expected.map(|(order, access)| Plain { order: order.into(), access: access.map(str::to_owned) });
+        let plain = StraightLine::of(&sequence.parse().expect(sequence), &op);
+        let expected =
+            expected.map(|(order, access)| StraightLine { order: order.into(), access: access.map(str::to_owned) });
         assert_eq!(plain, expected, "{sequence}");
     }
 
     #[test]
-    fn what_is_plain() {
+    fn plain_operations() {
         let add = Some("atom.add.u32");
         check("atom.relaxed.gpu.global.add.u32 %d, [%a], %b;", Some(("*.relaxed", add)));
         check("atom.global.add.u32 %d, [%a], %b;", Some(("*", add)));
@@ -123,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not() {
+    fn operations_that_are_not_plain() {
         check("atom.relaxed.sys.global.add.u32 %d, [%a], %b;", None);
         check("atom.relaxed.gpu.shared.add.u32 %d, [%a], %b;", None);
         check("fence.acq_rel.gpu; fence.sc.sys;", None);

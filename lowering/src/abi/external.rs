@@ -1,4 +1,4 @@
-//! Other mappings of atomics: from other NVIDIA documents, and from compilers and libraries whose code may be linked
+//! ExternalMapping mappings of atomics: from other NVIDIA documents, and from compilers and libraries whose code may be linked
 //! with this crate's output.
 //!
 //! Each mapping is in the notation of [`ABI`](super::ABI). This crate never lowers by them; the mapping check compares
@@ -17,7 +17,7 @@ use crate::{
 
 /// A mapping from another source.
 #[derive(Debug)]
-pub struct Other {
+pub struct ExternalMapping {
     /// The name on the command line.
     pub name: &'static str,
     /// The document with the mapping, or the measured program.
@@ -39,7 +39,7 @@ pub struct Other {
     pub reduces: bool,
 }
 
-impl Other {
+impl ExternalMapping {
     /// The row of an operation, if there is a row; `exchange` is true for a compare and exchange.
     pub fn row(&self, kind: RowKind, ordering: Ordering, exchange: bool) -> Option<&'static Row> {
         let rows = if exchange { self.exchanges.unwrap_or(self.rows) } else { self.rows };
@@ -50,7 +50,7 @@ impl Other {
 
 /// Prints the mapping's own rows, in the notation of the tables: the differences from [`ABI`], or all rows if the
 /// mapping is not based on it.
-impl fmt::Display for Other {
+impl fmt::Display for ExternalMapping {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for row in self.rows {
             let name = format!("{}({})", row.kind.function(), row.ordering);
@@ -65,7 +65,7 @@ impl fmt::Display for Other {
     }
 }
 
-const LIKE_ABI: Other = Other {
+const LIKE_ABI: ExternalMapping = ExternalMapping {
     name: "",
     source: "",
     scopes: &[Cta, Cluster, Gpu, Sys],
@@ -79,8 +79,8 @@ const LIKE_ABI: Other = Other {
 
 /// All mappings from other sources.
 #[rustfmt::skip]
-pub const OTHERS: &[Other] = &[
-    Other {
+pub const EXTERNAL_MAPPINGS: &[ExternalMapping] = &[
+    ExternalMapping {
         name: "cuda-12.8",
         source: "'Atomics Application Binary Interface' of CUDA 12.8.1: the seq_cst rows, and otherwise the page of today",
         rows: rows! {
@@ -89,7 +89,7 @@ pub const OTHERS: &[Other] = &[
         },
         ..LIKE_ABI
     },
-    Other {
+    ExternalMapping {
         name: "hopper-guide",
         source: "the page of that name beside the Hopper tuning guide: the seq_cst rows, and otherwise the page of today",
         rows: rows! {
@@ -97,7 +97,7 @@ pub const OTHERS: &[Other] = &[
         },
         ..LIKE_ABI
     },
-    Other {
+    ExternalMapping {
         name: "llvm-22",
         source: "llc 22.1.8, measured for sm_90 and PTX 8.6",
         rows: rows! {
@@ -112,7 +112,7 @@ pub const OTHERS: &[Other] = &[
         rmw_scope: Some(Gpu),
         ..LIKE_ABI
     },
-    Other {
+    ExternalMapping {
         name: "llvm-23",
         source: "llc 23.1.4, measured for sm_90 and PTX 8.6",
         rows: rows! {
@@ -120,12 +120,12 @@ pub const OTHERS: &[Other] = &[
         },
         ..LIKE_ABI
     },
-    Other {
+    ExternalMapping {
         name: "llvm-24",
         source: "llc 24.0.0 of 2026-10-25, measured for sm_90 and PTX 8.6: the page of today",
         ..LIKE_ABI
     },
-    Other {
+    ExternalMapping {
         name: "libcu++",
         source: "NVIDIA/cccl, libcudacxx/include/cuda/std/__atomic/functions, read on 2026-11-28",
         rows: rows! {
@@ -134,7 +134,7 @@ pub const OTHERS: &[Other] = &[
         },
         ..LIKE_ABI
     },
-    Other {
+    ExternalMapping {
         name: "sycl",
         source: "intel/llvm, libclc/libspirv/lib/ptx-nvidiacl, read on 2026-11-28; its `membar` is a `fence.sc` from sm_70 on",
         scopes: &[Cta, Gpu, Sys],
@@ -147,7 +147,7 @@ pub const OTHERS: &[Other] = &[
         ignores_failure: true,
         ..LIKE_ABI
     },
-    Other {
+    ExternalMapping {
         name: "tilelang",
         source: "tile-ai/tilelang, src/tl_templates/cuda/atomic.h after #2713: its additions of f16, bf16 and vectors; all else is libcu++",
         scopes: &[Gpu],
@@ -159,7 +159,7 @@ pub const OTHERS: &[Other] = &[
         exchanges: Some(ABI),
         ..LIKE_ABI
     },
-    Other {
+    ExternalMapping {
         name: "triton",
         source: "triton-lang/triton, LoadStoreOpToLLVM.cpp of the NVIDIA backend: read-modify-writes up to acq_rel, `red` since #10724, and nothing else",
         scopes: &[Cta, Gpu, Sys],
@@ -181,16 +181,16 @@ mod tests {
 
     #[test]
     fn every_mapping_has_a_name_of_its_own_and_a_source() {
-        assert!(OTHERS.iter().map(|other| other.name).all_unique());
-        for other in OTHERS {
+        assert!(EXTERNAL_MAPPINGS.iter().map(|other| other.name).all_unique());
+        for other in EXTERNAL_MAPPINGS {
             assert!(!other.name.is_empty() && !other.source.is_empty() && !other.scopes.is_empty(), "{other:?}");
         }
     }
 
     /// A row that equals the ABI's first sequence would be redundant.
     #[test]
-    fn what_stands_for_itself_differs_from_the_abi() {
-        for other in OTHERS.iter().filter(|other| other.else_abi) {
+    fn external_rows_differ_from_the_abi() {
+        for other in EXTERNAL_MAPPINGS.iter().filter(|other| other.else_abi) {
             for row in other.rows {
                 let abi = ABI.iter().find(|abi| abi.is(row.kind, row.ordering));
                 if row.kind == RowKind::Rmw && other.rmw_scope.is_some() {

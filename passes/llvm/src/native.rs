@@ -20,10 +20,10 @@ use crate::{
 
 /// The functions that contain such operations.
 #[derive(Debug, Default)]
-pub struct Kept(Vec<KeptFunction>);
+pub struct NativeOperations(Vec<NativeFunction>);
 
 #[derive(Debug)]
-struct KeptFunction {
+struct NativeFunction {
     name: String,
     /// Whether LLVM must print the function.
     is_needed: bool,
@@ -33,7 +33,7 @@ struct KeptFunction {
     chosen: Vec<Option<(String, Vec<String>)>>,
 }
 
-impl Kept {
+impl NativeOperations {
     /// Collects all operations of each function in which an operation stays. The operations are in the order of the
     /// module.
     pub(crate) fn of(planned: &[Planned<'_>]) -> Self {
@@ -54,7 +54,7 @@ impl Kept {
                 let instructions = planned.replacement.lowering.sequence.instructions();
                 Some((planned.operation(), instructions.filter_map(of_memory).collect()))
             };
-            kept.push(KeptFunction {
+            kept.push(NativeFunction {
                 name: name(&all[0].function),
                 is_needed: may_be_called(all[0].function),
                 blocks: blocks.collect(),
@@ -93,7 +93,7 @@ impl Kept {
     }
 }
 
-impl KeptFunction {
+impl NativeFunction {
     /// Compares one function. The judge assigns instructions to operations. In a function with further inline assembly
     /// the assignment may be wrong, so an error requires additional evidence: the whole function has fewer of the
     /// chosen instructions than must be printed.

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use ptx_atomics_conformance::{Grade, Language};
 use ptx_atomics_reference::{
     name, operations,
-    others::{find, is_shown, measured},
+    other_compilers::{find, is_shown, measured},
 };
 use ptx_lowering::Target;
 

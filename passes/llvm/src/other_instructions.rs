@@ -19,7 +19,7 @@ use crate::{
 
 /// The instructions of a function other than its atomics, including the functions that it calls, which may be inlined.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Beside {
+pub struct OtherInstructions {
     /// The texts of inline assembly, which may contain further atomics.
     pub assembly: Vec<String>,
     /// Whether there are plain stores to memory outside the function's stack.
@@ -39,7 +39,7 @@ type Roots = Option<HashSet<LLVMValueRef>>;
 
 /// The facts about one function, without the functions that it calls.
 pub struct Summary<'c> {
-    pub own: Beside,
+    pub own: OtherInstructions,
     /// The defined functions that the function calls.
     pub callees: Vec<FunctionValue<'c>>,
     /// The targets of its plain stores.
@@ -73,7 +73,7 @@ pub fn has_atomics_alone(function: FunctionValue<'_>) -> bool {
 impl<'c> Summary<'c> {
     pub fn of(function: FunctionValue<'c>) -> Self {
         let is_kernel = function.get_call_conventions() == LLVMCallConv::LLVMPTXKernelCallConv as u32;
-        let (own, callees, stores) = (Beside::default(), Vec::new(), Vec::new());
+        let (own, callees, stores) = (OtherInstructions::default(), Vec::new(), Vec::new());
         let mut summary = Self { own, callees, stores, asks: false, is_kernel };
         let plain = instructions(function).filter(|instruction| Instruction::atomic(*instruction).is_none());
         plain.for_each(|instruction| summary.add(instruction));
