@@ -237,8 +237,8 @@ const SETTING: [(&str, &str, &str, &str, &str); 12] = [
     ("strategy",             "fence",     "atom.relaxed.sys.global.add.u32",      "fast",    "unknown strategy 'fast'"),
     ("default-scope",        "gpu",       "atom.acq_rel.gpu.global.add.u32",      "warp",    "unknown scope 'warp'"),
     ("fp-atomics",           "ieee",      "add.rn.f32",                           "fast",    "unknown policy 'fast'"),
-    ("generic-may-be-local", "true",      "isspacep.local",                       "perhaps", "found 'perhaps'"),
-    ("volatile-as-mmio",     "true",      "ld.mmio.relaxed.sys.global.b32",       "perhaps", "found 'perhaps'"),
+    ("generic-may-be-local", "true",      "isspacep.local",                       "perhaps", "'perhaps'"),
+    ("volatile-as-mmio",     "true",      "ld.mmio.relaxed.sys.global.b32",       "perhaps", "'perhaps'"),
     ("optimize",             "scope",     "atom.acq_rel.cluster.shared.add.u32",  "fast",    "unknown rewrite 'fast'"),
     // The input has no asynchronous operation.
     ("async",                "off",       "",                                     "never",   "expected one of off, check, deny, insert, found 'never'"),
