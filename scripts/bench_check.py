@@ -9,6 +9,7 @@ count.
 """
 
 import argparse
+import os
 import re
 import statistics
 import subprocess
@@ -58,7 +59,7 @@ def main(arguments):
         times.append(statistics.median(whole))
         quick.append(statistics.median(fast))
         counted = instructions([ours, "check", "--quick", "-j", "1", file]) / 1e6
-        row = f"| `{file}` | {times[-1]:.2f} s | {quick[-1]:.2f} s | {counted:.0f} million |"
+        row = f"| `{os.path.relpath(file, ROOT)}` | {times[-1]:.2f} s | {quick[-1]:.2f} s | {counted:.0f} million |"
         if args.old:
             ratios.append(statistics.median(old))
             row += f" {ratios[-1]:.2f} |"
