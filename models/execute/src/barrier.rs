@@ -62,10 +62,12 @@ impl Machine<'_> {
         barrier.predicates += lanes.count_ones();
         barrier.aligned |= of.aligned;
         barrier.arrived.push((w, lanes, pc));
-        for lane in each(lanes).filter(|_| self.options.races) {
-            let order = &mut cta.order[(warp.first + lane as u32) as usize];
-            barrier.past.join(&order.clock);
-            order.clock.advance();
+        if self.options.races {
+            for lane in each(lanes) {
+                let order = &mut cta.order[(warp.first + lane as u32) as usize];
+                barrier.past.join(&order.clock);
+                order.clock.advance();
+            }
         }
         let wait = if of.waits { Wait::Barrier(id) } else { Wait::Ready };
         warp.split(index, lanes, pc + 1, wait);

@@ -406,3 +406,26 @@ impl JoinedPasts {
         self.past
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use itertools::Itertools;
+
+    use super::*;
+
+    /// The join of two lists of epochs has the later epoch of each agent. It shares a list that is as late everywhere.
+    #[test]
+    fn a_join_has_the_later_epochs_and_shares_a_list() {
+        let lists = || (0..4).flat_map(|length| vec![0..3; length].into_iter().multi_cartesian_product());
+        for (own, other) in lists().cartesian_product(lists()) {
+            let (own, other) = (Rc::new(own), Rc::new(other));
+            let mut joined = Rc::clone(&own);
+            join_epochs(&mut joined, &other);
+            let late = |list: &Epochs| (0..4).map(|index| at(list, index)).collect_vec();
+            let expected = late(&own).into_iter().zip(late(&other)).map(|(a, b)| a.max(b)).collect_vec();
+            assert_eq!(late(&joined), expected, "{own:?} and {other:?}");
+            let is_shared = Rc::ptr_eq(&joined, &own) || Rc::ptr_eq(&joined, &other);
+            assert_eq!(is_shared, expected == late(&own) || expected == late(&other), "{own:?} and {other:?}");
+        }
+    }
+}

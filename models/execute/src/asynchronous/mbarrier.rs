@@ -213,12 +213,11 @@ impl Machine<'_> {
         let state = barrier.phase << 32 | barrier.pending;
         let order = &mut cta.order[at.thread as usize];
         let agent = order.clock.agent;
-        if !races {
-            // Without race detection no order is recorded.
-        } else if of.releases {
+        // Without race detection no order is recorded.
+        if races && of.releases {
             barrier.message.release(agent, of.scope, &order.clock.past(), cluster);
             order.clock.advance();
-        } else {
+        } else if races {
             // A fence before the arrival releases.
             for scope in [Scope::Cta, Scope::Cluster, Scope::Gpu] {
                 if let Some(past) = order.pending.fence(scope).filter(|_| scope <= of.scope) {
