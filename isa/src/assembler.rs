@@ -6,7 +6,7 @@
 //! use ptx_isa::Target;
 //!
 //! let target = Target::new("sm_90".parse()?, Some("ptx86".parse()?))?;
-//! for assembler in Assembler::found().iter().filter(|assembler| assembler.knows(&target)) {
+//! for assembler in Assembler::find_installed().iter().filter(|assembler| assembler.knows(&target)) {
 //!     assembler.assemble(&target, ".version 8.6\n.target sm_90\n.address_size 64\n")?;
 //! }
 //! # Ok::<(), Box<dyn std::error::Error>>(())

@@ -15,7 +15,7 @@
 //! let words = ["llc", "-mcpu={sm}", "-mattr=+{ptx}", "{input}", "-o", "{output}"];
 //! let command = Template::new(words.map(str::to_owned))?;
 //! let compiler = Compiler { command, language: Language::Llvm, timeout: Duration::from_secs(60) };
-//! let suite = Suite { compiler, assemblers: Assembler::found().to_vec(), batch: 64, jobs: 2 };
+//! let suite = Suite { compiler, assemblers: Assembler::find_installed().to_vec(), batch: 64, jobs: 2 };
 //! for outcome in suite.run(&target, &Language::Llvm.cells(&target, 22), |_| {})? {
 //!     if outcome.verdict != Grade::Right {
 //!         println!("{}: {}", outcome.cell.name, outcome.said.join("; "));
