@@ -26,40 +26,40 @@
 //! A program that has one thread needs no helper: [`lower`] forks it, as the command does. Without the feature `llvm`,
 //! the command `ptx-atomics` is the helper. Linux only.
 
-#[cfg(feature = "llvm")]
+#[cfg(feature = "host-llvm")]
 mod backend;
-#[cfg(not(feature = "llvm"))]
+#[cfg(not(feature = "host-llvm"))]
 mod helper_client;
-#[cfg(all(feature = "llvm", feature = "analysis"))]
+#[cfg(all(feature = "host-llvm", feature = "analysis"))]
 mod judge;
-#[cfg(feature = "llvm")]
+#[cfg(feature = "host-llvm")]
 mod llvm_ir;
-#[cfg(feature = "llvm")]
+#[cfg(feature = "host-llvm")]
 mod lower;
 #[cfg(feature = "mlir")]
 mod mlir;
-#[cfg(feature = "llvm")]
+#[cfg(feature = "host-llvm")]
 mod obituary;
-#[cfg(feature = "llvm")]
+#[cfg(feature = "host-llvm")]
 mod part;
-#[cfg(feature = "llvm")]
+#[cfg(feature = "host-llvm")]
 mod parts;
-#[cfg(feature = "llvm")]
+#[cfg(feature = "host-llvm")]
 mod process;
-#[cfg(feature = "llvm")]
+#[cfg(feature = "host-llvm")]
 mod serve;
 mod unoptimized;
-#[cfg(feature = "llvm")]
+#[cfg(feature = "host-llvm")]
 mod work;
 
-#[cfg(all(feature = "analysis", not(feature = "llvm")))]
+#[cfg(all(feature = "analysis", not(feature = "host-llvm")))]
 pub use self::helper_client::judge;
-#[cfg(not(feature = "llvm"))]
+#[cfg(not(feature = "host-llvm"))]
 pub use self::helper_client::{Started, lower, out_of_memory, serve, start, unoptimized};
-#[cfg(all(feature = "llvm", feature = "analysis"))]
+#[cfg(all(feature = "host-llvm", feature = "analysis"))]
 pub use self::judge::judge;
 pub use self::unoptimized::{Site, Unoptimized};
-#[cfg(feature = "llvm")]
+#[cfg(feature = "host-llvm")]
 pub use self::{
     lower::{Started, lower, run, start, unoptimized},
     process::{Stage, fatal, out_of_memory, stage},
@@ -68,7 +68,7 @@ pub use self::{
 };
 pub use ptx_atomics_common::helper::{Emit, Helper, Job, Language, Lowered, Pair};
 
-#[cfg(all(test, feature = "llvm"))]
+#[cfg(all(test, feature = "host-llvm"))]
 mod tests {
     use super::*;
     use crate::llvm::Input;

@@ -9,6 +9,7 @@
 //! | feature | adds | requires |
 //! | --- | --- | --- |
 //! | `llvm` | `llvm`, the pass over LLVM IR; `ptx_from_llvm_ir`, and `lower_llvm_ir`, which also reports the result for each operation; `isolated`, the same in a child process; `order`, a judgement of any compiler's PTX | LLVM |
+//! | `host-llvm` | the same, with the LLVM that the program links by itself | nothing for the build of this crate |
 //! | `mlir` | `mlir`, the pass over MLIR | MLIR, and two variables for the build |
 //! | `analysis` | `check`, every check of kernels in one report; `hazards` and `races`, the checks of asynchronous operations and of data races; `execute`, kernels on the CPU; `launch`, the launch of a kernel; `solver`, the solver of the proofs | nothing |
 //! | `model` | `memory_model`, every outcome that PTX allows a program; `mapping`, the check of the lowering with it | nothing |
@@ -43,7 +44,7 @@ use ptx_atomics_link as _;
 /// The version of the linked MLIR; `None` if a build script of melior links it.
 #[cfg(feature = "mlir")]
 pub use ptx_atomics_link::MLIR_VERSION;
-#[cfg(feature = "llvm")]
+#[cfg(feature = "host-llvm")]
 pub use ptx_atomics_llvm as llvm;
 #[cfg(feature = "mlir")]
 pub use ptx_atomics_mlir as mlir;
@@ -70,11 +71,11 @@ pub use ptx_solver as solver;
 mod device;
 #[cfg(all(feature = "helper", target_os = "linux"))]
 pub mod isolated;
-#[cfg(all(feature = "llvm", target_os = "linux"))]
+#[cfg(all(feature = "host-llvm", target_os = "linux"))]
 pub mod order;
-#[cfg(feature = "llvm")]
+#[cfg(feature = "host-llvm")]
 mod pipeline;
-#[cfg(feature = "llvm")]
+#[cfg(feature = "host-llvm")]
 pub use pipeline::{LoweredIr, lower_llvm_ir, ptx_from_llvm_ir};
 
 /// The README's library example compiles.

@@ -11,6 +11,7 @@ mod cli;
 mod conformance;
 mod docs;
 mod door;
+mod embed;
 mod examples;
 mod fuzz;
 mod grid;
@@ -52,6 +53,7 @@ fn main() {
         ("conformance", conformance::trials),
         ("docs", docs::trials),
         ("door", door::trials),
+        ("embed", embed::trials),
         ("examples", examples::trials),
         ("fuzz", fuzz::trials),
         ("grid", grid::trials),

@@ -1,5 +1,5 @@
-//! The library in projects outside the repository. The trials build and run the projects of docs/library.md without the
-//! repository's configuration, for the LLVM under test. They also package the crates, and build the documentation
+//! The library in projects outside the repository. The trials build and run the projects of docs/library.md and
+//! docs/embed.md without the repository's configuration, for the LLVM under test. They also package the crates, and build the documentation
 //! without LLVM.
 
 use std::{
@@ -23,6 +23,9 @@ pub fn trials() -> Vec<Trial> {
         ("the models need no features", no_features),
         ("the library lowers LLVM IR", llvm),
         ("remarks name the result of each operation", remarks),
+        ("a compiler with inkwell embeds the pass", with_inkwell),
+        ("a compiler with llvm-sys embeds the pass", with_llvm_sys),
+        ("a compiler that prints LLVM IR embeds the lowering", with_text),
         ("MLIR", mlir),
         ("an input that ends LLVM is an error", ends_llvm),
         ("a golden suite marks weaker texts", golden),
@@ -62,7 +65,10 @@ fn target() -> PathBuf {
 }
 
 /// The changes for LLVM 23 according to docs/library.md: a text of a project for LLVM 22, and its replacement.
-const FOR_23: [(&str, &str); 7] = [
+const FOR_23: [(&str, &str); 10] = [
+    ("features = [\"llvm22\"]", "features = [\"llvm23\"]"),
+    ("llvm22-1-", "llvm23-1-"),
+    ("\"221\"", "\"231\""),
     ("/golden\" }", "/golden\", default-features = false, features = [\"llvm\", \"llvm23\"] }"),
     ("\"../ptx-atomics\", features = [", "\"../ptx-atomics\", default-features = false, features = [\"llvm23\", "),
     ("\"0.27\"", "\"0.28\""),
@@ -116,7 +122,12 @@ impl Project {
     /// A project from a section of docs/library.md. The last `toml` block has the dependencies, and the last `rust`
     /// block the program.
     fn of_docs(name: &'static str, heading: &str) -> Result<Self, Failed> {
-        let (dependencies, main) = (blocks(heading, "toml")?.pop(), blocks(heading, "rust")?.pop());
+        Self::of_page(name, "docs/library.md", heading)
+    }
+
+    fn of_page(name: &'static str, page: &str, heading: &str) -> Result<Self, Failed> {
+        let last = |language| Ok::<_, Failed>(blocks_of(page, heading, language)?.pop());
+        let (dependencies, main) = (last("toml")?, last("rust")?);
         Self::new(name, &dependencies.ok_or("no dependencies")?, &main.ok_or("no program")?)
     }
 
@@ -172,6 +183,22 @@ fn no_features() -> Result<(), Failed> {
 
 fn llvm() -> Result<(), Failed> {
     check(&Project::of_docs("outside-llvm", "LLVM IR")?, &[], "atom.acq_rel.sys.global.add.u32")
+}
+
+fn with_inkwell() -> Result<(), Failed> {
+    let project = Project::of_page("outside-inkwell", "docs/embed.md", "With inkwell")?;
+    check(&project, &[], "atom.acq_rel.sys.global.add.u32")
+}
+
+fn with_llvm_sys() -> Result<(), Failed> {
+    let project = Project::of_page("outside-llvm-sys", "docs/embed.md", "With llvm-sys")?;
+    check(&project, &[], "st.release.gpu.global.b32")
+}
+
+fn with_text() -> Result<(), Failed> {
+    let project = Project::of_page("outside-text", "docs/embed.md", "Without LLVM")?;
+    let printed = blocks_of("docs/embed.md", "Without LLVM", "llvm")?.pop().ok_or("the page shows the text")?;
+    check(&project, NO_LLVM, &printed)
 }
 
 fn mlir() -> Result<(), Failed> {

@@ -77,7 +77,7 @@ pub use self::{
     print::{Names, PtxNames},
     runtime::Runtime,
     special::{Axis, Special, SpecialScalar, SpecialVector},
-    stop::Stop,
+    stop::{Instant, Stop},
     target::{Gpus, PtxVersion, Requirement, Sm, Target, UnknownTarget},
     text::Text,
     word::*,

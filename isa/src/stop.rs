@@ -12,7 +12,11 @@ use std::{
     time::Duration,
 };
 
-use web_time::Instant;
+/// A point in time, in browsers too.
+#[cfg(not(target_family = "wasm"))]
+pub use std::time::Instant;
+#[cfg(target_family = "wasm")]
+pub use web_time::Instant;
 
 /// A deadline or a flag at which an analysis gives up; by default neither. Clones share the record of whether the stop
 /// has struck.

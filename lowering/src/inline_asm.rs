@@ -11,10 +11,31 @@ use crate::{
 /// The text, the constraints, and the arguments of one call to inline assembly.
 ///
 /// The address is an indirect memory operand (`*m`): LLVM folds a global and a constant offset into it and prints the
-/// brackets. If the sequence computes with the address, it is an integer of 64 bits instead. The call returns the value
-/// of [`D`], if [`InlineAsm::has_result`] holds. Values of 8 bits are zero-extended to 16; half floats and vectors are
-/// passed as integers of their width. An argument of 128 bits is passed as two halves, because libNVVM accepts no
-/// argument wider than 64 bits.
+/// brackets. If the sequence computes with the address, or the compiler asks for a register, it is an integer of 64 bits
+/// (`l`) instead. The call returns the value of [`D`], if [`InlineAsm::has_result`] holds. Values of 8 bits are
+/// zero-extended to 16; half floats and vectors are passed as integers of their width. An argument of 128 bits is
+/// passed as two halves, because libNVVM accepts no argument wider than 64 bits.
+///
+/// A compiler that prints LLVM IR as text takes the whole call from [`InlineAsm::call`]:
+///
+/// ```
+/// use ptx_lowering::{
+///     Access, AddressOperand, AtomicOp, InlineAsm, Operation, Ordering, Policy, RmwOp, SyncScope, Target, Type, lower, ptx,
+/// };
+///
+/// let operation = Operation::Rmw(RmwOp::Add, Access::new(ptx::Space::Global, Type::F32));
+/// let scope = SyncScope::Threads(ptx::Scope::Gpu);
+/// let op = AtomicOp { operation, ordering: Ordering::AcqRel, scope };
+/// let target = Target::new("sm_90".parse()?, None)?;
+/// let lowering = lower(&op, &Policy::default(), &target).expect("sm_90 has it");
+/// let asm = InlineAsm::new(&lowering.sequence, Type::F32, AddressOperand::Register);
+/// assert_eq!(asm.constraints(), "=f,l,f,~{memory}");
+/// assert_eq!(
+///     asm.call(1, &["%address", "%value"]),
+///     r#"call float asm sideeffect "atom.acq_rel.gpu.global.add.f32 $0, [$1], $2;", "=f,l,f,~{memory}"(i64 %address, float %value) nounwind"#
+/// );
+/// # Ok::<(), ptx_lowering::UnknownTarget>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InlineAsm {
     template: String,
@@ -22,6 +43,18 @@ pub struct InlineAsm {
     has_result: bool,
     arguments: Vec<Argument>,
     address_is_integer: bool,
+    ty: OpType,
+}
+
+/// The form in which the call passes the address.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum AddressOperand {
+    /// A pointer, as an indirect memory operand `*m`. LLVM folds its computation into the instruction. Versions of LLVM
+    /// with typed pointers, such as the dialect of libNVVM before compute_100, do not have this form.
+    #[default]
+    Memory,
+    /// An integer of 64 bits in a register.
+    Register,
 }
 
 /// An argument of the call.
@@ -71,24 +104,47 @@ impl InlineAsm {
         self.address_is_integer
     }
 
-    /// Wraps a sequence whose values have type `ty`.
-    pub fn new(sequence: &Sequence, ty: OpType) -> Self {
-        let register = match (ty, ty.bits()) {
-            (OpType::F32, _) => "f",
-            (OpType::F64, _) => "d",
-            (_, 8 | 16) => "h",
-            (_, 32) => "r",
-            (_, 64) => "l",
-            _ => "q",
+    /// The type of LLVM in which the call passes a value: `i16` also for values of 8 bits.
+    pub fn value_type(&self) -> &'static str {
+        register(self.ty).1
+    }
+
+    /// The type of LLVM of an argument that is not a pointer.
+    pub fn argument_type(&self, argument: &Argument) -> &'static str {
+        match argument {
+            Argument::Whole(slot) if *slot != A => self.value_type(),
+            _ => "i64",
+        }
+    }
+
+    /// The call in the text of LLVM IR. `values` has a value for each of [`Self::arguments`], without its type; a
+    /// pointer is to the given address space.
+    pub fn call(&self, address_space: u32, values: &[&str]) -> String {
+        let operand = |(argument, value): (&Argument, &&str)| match argument {
+            Argument::Whole(slot) if *slot == A && !self.address_is_integer => {
+                let space = if address_space == 0 { String::new() } else { format!("addrspace({address_space}) ") };
+                format!("ptr {space}elementtype({}) {value}", self.value_type())
+            }
+            argument => format!("{} {value}", self.argument_type(argument)),
         };
+        let operands: Vec<_> = self.arguments.iter().zip(values).map(operand).collect();
+        let result = if self.has_result { self.value_type() } else { "void" };
+        let template = self.template.replace('\n', "\\0A").replace('\t', "\\09");
+        let (constraints, operands) = (&self.constraints, operands.join(", "));
+        format!("call {result} asm sideeffect \"{template}\", \"{constraints}\"({operands}) nounwind")
+    }
+
+    /// Wraps a sequence whose values have type `ty`.
+    pub fn new(sequence: &Sequence, ty: OpType, address: AddressOperand) -> Self {
+        let (register, _) = register(ty);
         let slots = [A, B, C].into_iter().filter(|slot| sequence.instructions().any(|i| i.reads(slot)));
         let (whole, halved): (Vec<_>, Vec<_>) = slots.partition(|slot| *slot == A || ty.bits() < 128);
         let sequence = &joined(sequence, &halved);
         let halves = halved.into_iter().flat_map(|slot| [Argument::Low(slot.clone()), Argument::High(slot)]);
         let arguments: Vec<_> = whole.into_iter().map(Argument::Whole).chain(halves).collect();
         let has_result = sequence.instructions().any(|instruction| instruction.destinations().any(|d| *d == D));
-        let address_is_integer =
-            sequence.instructions().flat_map(Instruction::sources).any(|source| source.register() == Some(&A));
+        let address_is_integer = address == AddressOperand::Register
+            || sequence.instructions().flat_map(Instruction::sources).any(|source| source.register() == Some(&A));
 
         let mut constraints = String::new();
         if has_result {
@@ -110,7 +166,19 @@ impl InlineAsm {
         let mut template = String::new();
         sequence.print(&mut template, &names).expect("writing to a string does not fail");
         let template = template.replace('\n', "\n\t");
-        Self { template, constraints, has_result, arguments, address_is_integer }
+        Self { template, constraints, has_result, arguments, address_is_integer, ty }
+    }
+}
+
+/// The constraint of a register for values of a type, and the type of LLVM that it holds.
+fn register(ty: OpType) -> (&'static str, &'static str) {
+    match (ty, ty.bits()) {
+        (OpType::F32, _) => ("f", "float"),
+        (OpType::F64, _) => ("d", "double"),
+        (_, 8 | 16) => ("h", "i16"),
+        (_, 32) => ("r", "i32"),
+        (_, 64) => ("l", "i64"),
+        _ => ("q", "i128"),
     }
 }
 
@@ -181,7 +249,7 @@ mod tests {
     use super::*;
 
     fn check(text: &str, ty: OpType, template: &str, constraints: &str) {
-        let asm = InlineAsm::new(&text.parse().expect(text), ty);
+        let asm = InlineAsm::new(&text.parse().expect(text), ty, AddressOperand::Memory);
         assert_eq!((asm.template.as_str(), asm.constraints.as_str()), (template, constraints));
     }
 
@@ -229,6 +297,19 @@ mod tests {
             "fence.sc.sys;\n\tld.acquire.sys.b64 $0, $1;",
             "=l,*m,~{memory}",
         );
+    }
+
+    #[test]
+    fn an_address_in_a_register_has_brackets() {
+        let check = |text: &str, template: &str, constraints: &str, call: &str| {
+            let asm = InlineAsm::new(&text.parse().expect(text), OpType::I32, AddressOperand::Register);
+            assert_eq!((asm.template(), asm.constraints()), (template, constraints));
+            assert!(asm.address_is_integer() && !asm.has_memory_operand());
+            assert!(asm.call(3, &["%p", "1"]).ends_with(call), "{}", asm.call(3, &["%p", "1"]));
+        };
+        check("ld.shared.b32 %d, [%a];", "ld.shared.b32 $0, [$1];", "=r,l,~{memory}", "(i64 %p) nounwind");
+        let call = r#"call void asm sideeffect "fence.sc.cta;\0A\09st.b32 [$0], $1;", "l,r,~{memory}"(i64 %p, i32 1) nounwind"#;
+        check("fence.sc.cta; st.b32 [%a], %b;", "fence.sc.cta;\n\tst.b32 [$0], $1;", "l,r,~{memory}", call);
     }
 
     #[test]

@@ -25,6 +25,7 @@ mod legalize;
 mod op;
 pub mod sass;
 mod sequence;
+#[cfg(feature = "table")]
 pub mod table;
 
 pub use ptx_isa as ptx;
@@ -32,7 +33,7 @@ pub use ptx_isa::{Form, PtxVersion, Requirement, Sm, Target, UnknownTarget};
 
 pub use self::{
     abi::{Strategies, Strategy, UnknownStrategy},
-    inline_asm::{Argument, InlineAsm},
+    inline_asm::{AddressOperand, Argument, InlineAsm},
     legalize::{Change, FpAtomics, Lowering, Policy, Unsupported, by_steps, lower, row},
     op::{Access, AtomicOp, Operation, Ordering, RmwOp, SyncScope, Type},
     sequence::{A, B, C, D, Sequence},

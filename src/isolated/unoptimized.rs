@@ -2,7 +2,7 @@
 
 use ptx_atomics_common::Location;
 use ptx_atomics_common::helper::data::location;
-#[cfg(feature = "llvm")]
+#[cfg(feature = "host-llvm")]
 use ptx_atomics_llvm::{AsynchronousLines, Hidden};
 use serde::{Deserialize, Serialize};
 
@@ -34,7 +34,7 @@ pub struct Site {
 }
 
 impl Unoptimized {
-    #[cfg(feature = "llvm")]
+    #[cfg(feature = "host-llvm")]
     pub(super) fn new(name: Option<String>, lines: AsynchronousLines) -> Self {
         let AsynchronousLines { ptx, places, hidden } = lines;
         let place = |(function, location)| Site { function, location };

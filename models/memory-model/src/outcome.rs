@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use web_time::Instant;
+use ptx_isa::Instant;
 
 pub use crate::layout::Layout;
 use crate::{

@@ -185,6 +185,13 @@ impl FromIterator<Diagnostic> for Errors {
     }
 }
 
+/// For a compiler whose errors are texts.
+impl From<Errors> for String {
+    fn from(errors: Errors) -> Self {
+        errors.to_string()
+    }
+}
+
 impl From<Diagnostic> for Errors {
     fn from(error: Diagnostic) -> Self {
         Self(vec![error])

@@ -5,8 +5,8 @@ use std::cell::OnceCell;
 
 use ptx_judge::Strength;
 use ptx_lowering::{
-    Access, AtomicOp, B, C, Change, InlineAsm, Lowering, Operation, Ordering, Policy, RmwOp, SyncScope, Target, Type,
-    Unsupported, lower,
+    Access, AddressOperand, AtomicOp, B, C, Change, InlineAsm, Lowering, Operation, Ordering, Policy, RmwOp, SyncScope,
+    Target, Type, Unsupported, lower,
     ptx::{Scope, Space},
 };
 
@@ -216,7 +216,7 @@ impl Replacement {
     pub fn asm(&self) -> &InlineAsm {
         // A fence has no operand, so its type does not matter.
         let ty = self.op.operation.access().map_or(Type::I32, |access| access.ty);
-        self.asm.get_or_init(|| InlineAsm::new(&self.lowering.sequence, ty))
+        self.asm.get_or_init(|| InlineAsm::new(&self.lowering.sequence, ty, AddressOperand::Memory))
     }
 
     /// Whether the sequence orders other accesses.

@@ -13,11 +13,15 @@ mod repair;
 mod tests;
 
 use inkwell::{
-    llvm_sys::core::{LLVMGetNamedMetadata, LLVMGetOrInsertNamedMetadata},
+    llvm_sys::{LLVMAttributeFunctionIndex, core::*},
     module::Module,
-    values::{BasicValue, FunctionValue, InstructionValue},
+    values::{AsValueRef, BasicValue, FunctionValue, InstructionValue},
 };
-use ptx_atomics_common::{AsyncMode, Errors, Input, Location, Options, assembly, callee::is_asynchronous};
+use ptx_atomics_common::{
+    AsyncMode, Errors, Input, Location, Options,
+    assembly::{self, Declared, Effects},
+    callee::is_asynchronous,
+};
 use ptx_hazards::Position;
 
 pub use self::{
@@ -25,7 +29,7 @@ pub use self::{
     repair::{Checked, Subject, check as check_subject, find_hazards},
 };
 use self::{place::Places, repair::Find};
-use crate::value::{Value, debug_location, declared, inline_assembly, instructions, name};
+use crate::value::{Value, called, debug_location, inline_assembly, instructions, name};
 
 /// The PTX of a module before LLVM's optimizer, with the origin of each line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -99,6 +103,35 @@ pub fn lines(module: &Module<'_>, input: &Input, options: &Options) -> Result<Li
     let place = |line| all.get(listing.origin(line)?).map(|of| (place::function(*of), places.location(*of)));
     let places = listing.lines().map(place).collect();
     Ok(Lines { ptx: listing.ptx, places, hidden })
+}
+
+/// The declared effects of the inline assembly that an instruction calls, if it calls inline assembly.
+fn declared(instruction: InstructionValue<'_>) -> Option<Declared> {
+    let value = instruction.as_value_ref();
+    // SAFETY: the called value is live and owns its constraints. The constraints are read only from inline assembly,
+    // and the attribute only from a call.
+    unsafe {
+        let assembly = LLVMIsAInlineAsm(called(instruction)?);
+        if assembly.is_null() {
+            return None;
+        }
+        let mut length = 0;
+        let constraints = LLVMGetInlineAsmConstraintString(assembly, &mut length);
+        let constraints = std::slice::from_raw_parts(constraints.cast::<u8>(), length);
+        let memory = LLVMGetEnumAttributeKindForName("memory".as_ptr().cast(), "memory".len());
+        let effects = LLVMGetCallSiteEnumAttribute(value, LLVMAttributeFunctionIndex, memory);
+        // Two bits for each kind of memory: whether it is read, and whether it is written.
+        let effects = (!effects.is_null()).then(|| LLVMGetEnumAttributeValue(effects));
+        Some(Declared {
+            has_side_effects: LLVMGetInlineAsmHasSideEffects(assembly) != 0,
+            clobbers_memory: constraints.windows(9).any(|word| word == b"~{memory}"),
+            memory: match effects {
+                Some(0) => Effects::Nothing,
+                Some(effects) if effects & 0xaaaa_aaaa_aaaa_aaaa == 0 => Effects::Reads,
+                _ => Effects::All,
+            },
+        })
+    }
 }
 
 fn with(module: &Module<'_>, input: &Input, options: &Options, find: Find<'_>) -> Result<Checked, Errors> {

@@ -38,18 +38,23 @@
 //! program that must survive other such instructions runs [`ptx`] in another process, and calls [`install_handlers`]
 //! there to learn the reason.
 //!
-//! This crate names LLVM's functions and links none of them. A program links them by `ptx-atomics-link`. A plugin takes
-//! the functions of its host; it calls [`begin`] before LLVM's passes, and [`end`] before [`lower`].
+//! A compiler that already holds a module calls [`host::lower_around`], which contains the steps 2 to 5.
+//!
+//! This crate names LLVM's functions and does not decide how they are linked: the compiler links LLVM as before, and a
+//! program without LLVM adds `ptx-atomics-link`. A plugin takes the functions of its host.
 
 #![warn(missing_docs)]
 
+#[cfg(feature = "asynchronous")]
 mod asynchronous;
 mod call;
+mod copies;
 mod cuda;
 mod effects;
 mod embed;
 mod emit;
 mod fatal;
+pub mod host;
 mod instruction;
 mod lower;
 mod machine;
@@ -71,11 +76,12 @@ use inkwell::module::Module;
 #[cfg(test)]
 use ptx_atomics_link as _;
 
+#[cfg(feature = "asynchronous")]
+pub use self::asynchronous::{
+    Checked, Hidden, Lines as AsynchronousLines, Listing, Subject, asynchronous, check_subject, debug_locations,
+    find_hazards, has_asynchronous, is_checked, lines as asynchronous_lines, set_checked,
+};
 pub use self::{
-    asynchronous::{
-        Checked, Hidden, Lines as AsynchronousLines, Listing, Subject, asynchronous, check_subject, debug_locations,
-        find_hazards, has_asynchronous, is_checked, lines as asynchronous_lines, set_checked,
-    },
     cuda::relax_cuda,
     effects::{begin, end},
     emit::{RESOLVE, bitcode, discard_names, ir, prepare, ptx, strip_debug_info},
@@ -100,6 +106,10 @@ pub use ptx_atomics_common::{
 };
 /// The major version of LLVM for which this crate is built.
 pub use ptx_atomics_version::MAJOR as LLVM_VERSION;
+#[doc(no_inline)]
+pub use ptx_lowering::{Policy, PtxVersion, Sm, Target, ptx::Scope};
+#[doc(no_inline)]
+pub use ptx_optimize::Rewrites;
 
 /// Whether the module has operations to lower, or contains additions of [`begin`].
 pub fn is_pending(module: &Module<'_>) -> bool {

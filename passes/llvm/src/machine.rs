@@ -89,6 +89,7 @@ pub fn machine(module: &Module<'_>, target: &Target, level: OptimizationLevel) -
 ///
 /// # Errors
 /// An error if LLVM has no code generator for the target.
+#[cfg(feature = "asynchronous")]
 pub fn registered(module: &Module<'_>, target: &Target, level: OptimizationLevel) -> Result<TargetMachine, Errors> {
     let triple = triple(module);
     create(&TargetTriple::create(if triple.is_empty() { TRIPLE } else { &triple }), target, level, Pointers::of(module))

@@ -8,13 +8,10 @@ use std::{
 use inkwell::{
     basic_block::BasicBlock,
     context::ContextRef,
-    llvm_sys::{LLVMAttributeFunctionIndex, LLVMTypeKind, core::*, debuginfo::*, prelude::*},
+    llvm_sys::{LLVMTypeKind, core::*, debuginfo::*, prelude::*},
     values::{AsValueRef, FunctionValue, InstructionValue, PointerValue},
 };
-use ptx_atomics_common::{
-    Location,
-    assembly::{Declared, Effects},
-};
+use ptx_atomics_common::Location;
 
 /// A value of any kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -146,37 +143,8 @@ pub fn inline_assembly(instruction: InstructionValue<'_>) -> Option<String> {
     }
 }
 
-/// The declared effects of the inline assembly that an instruction calls, if it calls inline assembly.
-pub fn declared(instruction: InstructionValue<'_>) -> Option<Declared> {
-    let value = instruction.as_value_ref();
-    // SAFETY: the called value is live and owns its constraints. The constraints are read only from inline assembly,
-    // and the attribute only from a call.
-    unsafe {
-        let assembly = LLVMIsAInlineAsm(called(instruction)?);
-        if assembly.is_null() {
-            return None;
-        }
-        let mut length = 0;
-        let constraints = LLVMGetInlineAsmConstraintString(assembly, &mut length);
-        let constraints = std::slice::from_raw_parts(constraints.cast::<u8>(), length);
-        let memory = LLVMGetEnumAttributeKindForName("memory".as_ptr().cast(), "memory".len());
-        let effects = LLVMGetCallSiteEnumAttribute(value, LLVMAttributeFunctionIndex, memory);
-        // Two bits for each kind of memory: whether it is read, and whether it is written.
-        let effects = (!effects.is_null()).then(|| LLVMGetEnumAttributeValue(effects));
-        Some(Declared {
-            has_side_effects: LLVMGetInlineAsmHasSideEffects(assembly) != 0,
-            clobbers_memory: constraints.windows(9).any(|word| word == b"~{memory}"),
-            memory: match effects {
-                Some(0) => Effects::Nothing,
-                Some(effects) if effects & 0xaaaa_aaaa_aaaa_aaaa == 0 => Effects::Reads,
-                _ => Effects::All,
-            },
-        })
-    }
-}
-
 /// The called value of a call.
-fn called(instruction: InstructionValue<'_>) -> Option<LLVMValueRef> {
+pub fn called(instruction: InstructionValue<'_>) -> Option<LLVMValueRef> {
     // SAFETY: the instruction is live, and the called value is read only from a call.
     is_call(instruction).then(|| unsafe { LLVMGetCalledValue(instruction.as_value_ref()) })
 }

@@ -17,9 +17,7 @@ use std::{
 };
 
 use host::{Callbacks, PluginCallbacks};
-use ptx_atomics_common::{
-    AsyncMode, Diagnostic, Errors, Input, Location, Options, Remark, Settings, remarks, settings::ptx_feature,
-};
+use ptx_atomics_common::{AsyncMode, Diagnostic, Errors, Input, Location, Options, Remark, Settings, remarks};
 use ptx_atomics_llvm::{
     self as llvm,
     inkwell::{
@@ -29,7 +27,7 @@ use ptx_atomics_llvm::{
     },
 };
 use ptx_atomics_version::plugin::{PassPluginLibraryInfo, Plugin, Text};
-use ptx_lowering::{PtxVersion, Sm, Target, UnknownTarget};
+use ptx_lowering::{PtxVersion, Sm, Target};
 use ptx_optimize::Rewrites;
 
 /// The environment variable with options, for hosts that cannot pass any.
@@ -60,12 +58,8 @@ unsafe extern "C" fn start(module: LLVMModuleRef, parameters: Text) {
         let parameters = unsafe { parameters.get() }.unwrap_or_default();
         // A misspelled option is an error even in a module without atomics.
         let settings = settings(module, &parameters)?;
-        llvm::expand(module)?;
-        llvm::relax_cuda(module, || Ok(settings.cuda_atomics != Some(false)))?;
-        llvm::begin(module);
-        if llvm::is_pending(module) {
-            llvm::show_global_pointers(module);
-        }
+        llvm::host::expand(module, settings.cuda_atomics != Some(false))?;
+        llvm::host::protect(module);
         Ok(())
     };
     // SAFETY: the module is live.
@@ -202,12 +196,8 @@ fn settings(module: &Module<'_>, parameters: &str) -> Result<Settings, Errors> {
 /// several GPUs, it is the highest. An older GPU rejects code for a newer one; conversely, code for the older GPU might
 /// lose an ordering on the newer one.
 fn target(settings: &Settings, module: &Module<'_>, machine: Option<(String, String)>) -> Result<Target, Errors> {
-    let unknown = |error: UnknownTarget| Diagnostic::new(format!("the host's target: {error}"));
     let (gpu, version) = match machine {
-        Some((gpu, features)) => {
-            let gpu = if gpu.is_empty() { None } else { Some(gpu.parse().map_err(unknown)?) };
-            (gpu, ptx_feature(&features).map(str::parse).transpose().map_err(unknown)?)
-        }
+        Some((gpu, features)) => llvm::host::target(&gpu, &features)?,
         None => {
             let (gpus, versions) = (llvm::requested_gpus(module)?, llvm::requested_versions(module)?);
             let version = versions.into_iter().map(|(version, _)| version).max();

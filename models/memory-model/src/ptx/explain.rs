@@ -6,8 +6,8 @@ use super::{
     relations,
     search::{combinations, decide},
 };
+use ptx_isa::Instant;
 use strum::IntoEnumIterator;
-use web_time::Instant;
 
 use crate::{
     barrier::Phases,

@@ -8,7 +8,7 @@ use crate::{
     },
     unfold::Limit,
 };
-use web_time::Instant;
+use ptx_isa::Instant;
 
 use crate::report::{
     answer::{Answer, Found, TestReport},
