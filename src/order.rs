@@ -38,7 +38,7 @@ use crate::device;
 #[derive(Debug)]
 pub struct Judged<'a> {
     /// Each operation, in the order of the source.
-    pub operations: Vec<Found<'a>>,
+    pub operations: Vec<JudgedOperation<'a>>,
     /// Functions whose PTX accesses memory in a way that neither the source nor its inline assembly does, with the
     /// lines of these accesses. Accesses that are the fault of an operation are not listed.
     pub effects: Vec<(&'a str, Vec<u32>)>,
@@ -49,7 +49,7 @@ pub struct Judged<'a> {
 
 /// An operation of a source, with its judgement.
 #[derive(Debug)]
-pub struct Found<'a> {
+pub struct JudgedOperation<'a> {
     /// The name of its function in LLVM IR.
     pub function: &'a str,
     /// The description of the operation for a reader.
@@ -72,7 +72,7 @@ impl Judged<'_> {
         let mut errors = Errors::new();
         for recognized in source {
             let name = &recognized.function;
-            let of_function = |found: &&mut Found<'_>| found.function == *name;
+            let of_function = |found: &&mut JudgedOperation<'_>| found.function == *name;
             let own = self.operations.iter().filter(|found| found.function == *name);
             let lost: Vec<_> =
                 own.filter_map(|found| found.judgement.as_ref()).filter(|found| found.loss().is_some()).collect();
@@ -286,7 +286,7 @@ pub fn judge<'a>(source: &'a [Recognized], ptx: &Module, text: &str) -> Result<J
             }
             None => vec![without_function(*visible); named.len()],
         };
-        let of_operation = |(named, judgement)| Found { function: name, named, judgement };
+        let of_operation = |(named, judgement)| JudgedOperation { function: name, named, judgement };
         found.operations.extend(named.iter().zip(judgements).map(of_operation));
     }
     errors.or(found)

@@ -56,7 +56,7 @@ fn action(folder: &str) -> Result<(), Failed> {
 }
 
 /// No document except the one that `scripts/times` writes names the time of a script.
-fn times(documents: &[Document], found: &mut Found) -> Result<(), Failed> {
+fn times(documents: &[Document], found: &mut CheckedItems) -> Result<(), Failed> {
     const PLACES: [&str; 2] = ["docs/evidence", "CHANGELOG.md"];
     for document in documents.iter().filter(|document| !PLACES.iter().any(|place| document.path.starts_with(place))) {
         let text = fs::read_to_string(root().join(&document.path))?;
@@ -81,12 +81,12 @@ fn times(documents: &[Document], found: &mut Found) -> Result<(), Failed> {
 
 /// The number of checked items, and the faults found.
 #[derive(Default)]
-struct Found {
+struct CheckedItems {
     count: usize,
     wrong: Vec<String>,
 }
 
-impl Found {
+impl CheckedItems {
     fn add(&mut self, document: &Document, line: usize, wrong: Option<String>) {
         self.count += 1;
         self.wrong.extend(wrong.map(|wrong| format!("{}:{line}: {wrong}", document.path.display())));
@@ -94,13 +94,13 @@ impl Found {
 }
 
 /// Reports all faults. A check of nothing is also a fault.
-fn check(of: fn(&[Document], &mut Found) -> Result<(), Failed>) -> Result<(), Failed> {
-    let mut found = Found::default();
+fn check(of: fn(&[Document], &mut CheckedItems) -> Result<(), Failed>) -> Result<(), Failed> {
+    let mut found = CheckedItems::default();
     of(&documents()?, &mut found)?;
     match found {
-        Found { count: 0, .. } => Err("expected something to check".into()),
-        Found { wrong, .. } if wrong.is_empty() => Ok(()),
-        Found { wrong, .. } => Err(wrong.join("\n").into()),
+        CheckedItems { count: 0, .. } => Err("expected something to check".into()),
+        CheckedItems { wrong, .. } if wrong.is_empty() => Ok(()),
+        CheckedItems { wrong, .. } => Err(wrong.join("\n").into()),
     }
 }
 
@@ -217,7 +217,7 @@ fn normal(path: &Path) -> Option<PathBuf> {
     Some(normal)
 }
 
-fn links(documents: &[Document], found: &mut Found) -> Result<(), Failed> {
+fn links(documents: &[Document], found: &mut CheckedItems) -> Result<(), Failed> {
     let anchors: BTreeMap<&Path, _> = documents.iter().map(|document| (&*document.path, &document.anchors)).collect();
     let wrong = |document: &Document, link: &str| {
         let (path, fragment) = link.split_once('#').map_or((link, None), |(path, name)| (path, Some(name)));
@@ -245,7 +245,7 @@ fn links(documents: &[Document], found: &mut Found) -> Result<(), Failed> {
     Ok(())
 }
 
-fn images(documents: &[Document], found: &mut Found) -> Result<(), Failed> {
+fn images(documents: &[Document], found: &mut CheckedItems) -> Result<(), Failed> {
     for document in documents {
         for (line, description) in &document.images {
             found.add(document, *line, description.is_empty().then(|| "an image without a description".to_owned()));
@@ -254,7 +254,7 @@ fn images(documents: &[Document], found: &mut Found) -> Result<(), Failed> {
     Ok(())
 }
 
-fn chapters(documents: &[Document], found: &mut Found) -> Result<(), Failed> {
+fn chapters(documents: &[Document], found: &mut CheckedItems) -> Result<(), Failed> {
     let settings = fs::read_to_string(root().join(BOOK).join("book.toml"))?;
     assert!(settings.lines().any(|line| line == r#"src = ".""#), "the chapters are beside book.toml:\n{settings}");
     let is_summary = |document: &&Document| document.path == Path::new(BOOK).join("SUMMARY.md");
@@ -279,7 +279,7 @@ fn known(subcommand: &str) -> Result<Option<BTreeSet<String>>, Failed> {
     Ok(output.status.success().then(|| words.map(str::to_owned).collect()))
 }
 
-fn options(documents: &[Document], found: &mut Found) -> Result<(), Failed> {
+fn options(documents: &[Document], found: &mut CheckedItems) -> Result<(), Failed> {
     let mut helps = BTreeMap::new();
     for document in documents {
         for (line, code) in document.commands.iter().chain(&document.code) {
@@ -308,7 +308,7 @@ fn options(documents: &[Document], found: &mut Found) -> Result<(), Failed> {
 }
 
 /// Checks words that begin with a folder of the repository. Examples and patterns are not file names.
-fn files(documents: &[Document], found: &mut Found) -> Result<(), Failed> {
+fn files(documents: &[Document], found: &mut CheckedItems) -> Result<(), Failed> {
     let mut folders = BTreeSet::new();
     for entry in fs::read_dir(root())? {
         let entry = entry?;
@@ -380,7 +380,7 @@ fn named<T: IntoEnumIterator + ToString>() -> BTreeSet<String> {
 }
 
 /// The tables of the chapters on strategies and on messages have exactly the existing names.
-fn names(documents: &[Document], found: &mut Found) -> Result<(), Failed> {
+fn names(documents: &[Document], found: &mut CheckedItems) -> Result<(), Failed> {
     let tables =
         [("strategies.md", "| strategy | ", named::<Strategy>()), ("messages.md", "| change | ", named::<Change>())];
     for (chapter, header, names) in tables {

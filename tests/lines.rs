@@ -9,7 +9,7 @@ use ptx_atomics::{
     hazards::{self, Budget},
     optimize::text as optimize,
     ptx::{Code, InstId, InstPlace, Module, Stop},
-    races::check::{Options, check},
+    races::check::{RaceOptions, check},
 };
 use testing::root;
 
@@ -50,7 +50,7 @@ fn findings(module: &Module) -> BTreeMap<String, Vec<String>> {
     let id = |at: InstPlace| at.id;
     let name = |pair: Vec<Option<InstId>>| format!("{pair:?}");
     let mut all: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for report in check(module, &Options::default()) {
+    for report in check(module, &RaceOptions::default()) {
         let found = report.obstacles.iter().map(|finding| {
             let changes = finding.remedy.iter().flat_map(|remedy| &remedy.changes).map(|change| id(change.at()));
             format!("{} {} {}", finding.class, name(finding.pair.map(id).into()), name(changes.collect()))
@@ -88,7 +88,7 @@ fn is_same(text: &str) -> Result<(), Failed> {
         return Err(format!("apart: {apart:#?}\ntogether: {together:#?}\n{joined}").into());
     }
     let rewritten = |module: &Module| -> Result<String, Failed> {
-        let Ok(rewritten) = optimize::rewrite(&module.to_string(), &optimize::Options::default()) else {
+        let Ok(rewritten) = optimize::rewrite(&module.to_string(), &optimize::TextOptions::default()) else {
             return Ok(String::new());
         };
         Ok(rewritten.text.parse::<Module>()?.to_string())

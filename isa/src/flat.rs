@@ -134,7 +134,7 @@ const DISCARDED: u64 = 128;
 /// An access of memory by an instruction that is not asynchronous. [`Step::writes`] has the registers that receive the
 /// values it reads.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Access {
+pub struct MemoryAccess {
     /// The kind of the instruction.
     pub kind: AccessKind,
     /// The address: an [`Operand::Address`].
@@ -173,7 +173,7 @@ pub struct Access {
     pub data: Vec<Operand>,
 }
 
-impl Access {
+impl MemoryAccess {
     /// The number of bytes that one thread accesses, from the address on.
     pub fn bytes(&self) -> Option<u64> {
         match self.kind {
@@ -277,7 +277,7 @@ pub enum Action {
         ty: Type,
     },
     /// A memory access.
-    Access(Access),
+    Access(MemoryAccess),
     /// An asynchronous operation, or an instruction that orders asynchronous operations.
     Asynchronous(Box<Asynchronous>, Vec<(Role, Operand)>),
     /// A barrier.

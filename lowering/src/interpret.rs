@@ -62,12 +62,12 @@ pub struct Machine {
     space: Option<Space>,
     /// Whether `%a` is a generic address.
     generic: bool,
-    accesses: Vec<Access>,
+    accesses: Vec<ExecutedAccess>,
 }
 
 /// An executed access to the memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Access {
+pub struct ExecutedAccess {
     /// The range of bytes in the memory.
     pub bytes: Range<usize>,
     /// Whether the access is a store. A store counts even if it writes the value that is already there.
@@ -78,7 +78,7 @@ pub struct Access {
     pub after: Memory,
 }
 
-impl Access {
+impl ExecutedAccess {
     /// Whether other threads can distinguish the access from a load. An `atom` that does not change the value counts as
     /// a load.
     pub fn writes(&self) -> bool {
@@ -141,7 +141,7 @@ impl Machine {
     }
 
     /// The accesses of the last run, in the order of execution.
-    pub fn accesses(&self) -> &[Access] {
+    pub fn accesses(&self) -> &[ExecutedAccess] {
         &self.accesses
     }
 
@@ -210,7 +210,7 @@ impl Machine {
             let went = registers.step(instruction, place.clone(), &mut self.memory)?;
             if let Some(bytes) = place {
                 let is_store = matches!(instruction, Instruction::St(_));
-                self.accesses.push(Access { bytes, is_store, before, after: self.memory });
+                self.accesses.push(ExecutedAccess { bytes, is_store, before, after: self.memory });
             }
             if let ControlFlow::Break(target) = went {
                 let label = Statement::Label(target.clone());

@@ -120,9 +120,9 @@ pub fn compile() -> Option<Result<(), Failed>> {
 }
 
 /// The results of the suite by the names of functions: the verdict, and the PTX.
-type Said = BTreeMap<String, (String, String)>;
+type SuiteResults = BTreeMap<String, (String, String)>;
 
-fn said(options: &[&str], compiler: &[&str], mutant: Option<&str>) -> Result<Said, Failed> {
+fn said(options: &[&str], compiler: &[&str], mutant: Option<&str>) -> Result<SuiteResults, Failed> {
     let mut command = ptx_atomics();
     command
         .args(["conformance", "--no-ptxas", "--format", "json", "--with-ptx"])

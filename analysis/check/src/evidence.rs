@@ -1,6 +1,6 @@
 //! The evidence of a finding.
 
-use ptx_execute::{Assumed, Fault, Options, Schedule};
+use ptx_execute::{Assumed, Fault, RunOptions, Schedule};
 use ptx_hazards::{Cause, Class};
 
 use crate::budget::Budget;
@@ -52,7 +52,7 @@ pub enum Mode {
 
 impl Mode {
     /// The options of an execution.
-    pub(crate) fn options(self, seed: u64, budget: &Budget) -> Options {
+    pub(crate) fn options(self, seed: u64, budget: &Budget) -> RunOptions {
         match self {
             Self::Async => ptx_hazards::options(seed, &budget.hazards),
             Self::Races => ptx_races::witness::options(seed, &budget.races),

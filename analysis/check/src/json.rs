@@ -154,9 +154,9 @@ enum JsonEvidence<'r> {
         /// The fault in one sentence.
         message: &'r str,
         /// The first access.
-        first: Option<Access<'r>>,
+        first: Option<WitnessAccess<'r>>,
         /// The second access, or the site of the fault.
-        second: Access<'r>,
+        second: WitnessAccess<'r>,
     },
     /// Neither a proof nor a witness.
     Open {
@@ -174,7 +174,8 @@ enum JsonEvidence<'r> {
 /// An access in an execution.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct Access<'r> {
+#[cfg_attr(test, schemars(rename = "Access"))]
+pub struct WitnessAccess<'r> {
     line: u32,
     source: Option<Source<'r>>,
     instruction: &'r str,
@@ -325,8 +326,8 @@ fn evidence<'r>(evidence: &'r Evidence, command: &dyn Fn(&Witness) -> Option<Str
             command: command(witness),
             fault: witness.fault.kind.to_string(),
             message: &witness.fault.message,
-            first: witness.fault.other.as_ref().map(Access::from),
-            second: Access::from(&witness.fault.site),
+            first: witness.fault.other.as_ref().map(WitnessAccess::from),
+            second: WitnessAccess::from(&witness.fault.site),
         },
         Evidence::Open(open) => {
             let (why, cause) = match &open.why {
@@ -348,7 +349,7 @@ fn evidence<'r>(evidence: &'r Evidence, command: &dyn Fn(&Witness) -> Option<Str
     }
 }
 
-impl<'r> From<&'r FaultSite> for Access<'r> {
+impl<'r> From<&'r FaultSite> for WitnessAccess<'r> {
     fn from(site: &'r FaultSite) -> Self {
         let source = |SourceLine { file, line, column }: &'r SourceLine| Source { file, line: *line, column: *column };
         let FaultSite { at, source: of, instruction, thread, cta, .. } = site;

@@ -4,7 +4,7 @@ use itertools::Itertools;
 use ptx_execute::FaultKind;
 use ptx_hazards::{Class, Rule as AsyncRule};
 use ptx_isa::{Function, Text, flat::Library};
-use ptx_races::check::{Kind, Obstacle, Options, check_kernel};
+use ptx_races::check::{Kind, Obstacle, RaceOptions, check_kernel};
 
 use crate::{
     check::Check,
@@ -20,7 +20,7 @@ use crate::{
 /// The answers about a kernel, and its findings.
 pub fn answers(check: &Check<'_>, library: &Library<'_>, function: &Function) -> (Vec<Answer>, Vec<Finding>) {
     let stop = check.stop.part(check.time);
-    let options = Options {
+    let options = RaceOptions {
         size: check.launch.size,
         may_alias: check.launch.may_alias,
         numbers: check.launch.numbers.clone(),

@@ -25,7 +25,7 @@ impl Check<'_> {
         let kernels: Vec<&Function> =
             self.ptx.functions().filter(|function| function.head.is_entry && self.is_asked(&function.name)).collect();
         let parameters = self.launch.numbers.iter().map(|(name, number)| (name.clone(), number.cast_signed()));
-        let options = ptx_hazards::Options { size: self.launch.size, parameters: parameters.collect() };
+        let options = ptx_hazards::HazardOptions { size: self.launch.size, parameters: parameters.collect() };
         let is_read = self.questions.has(Question::Async) || self.questions.has(Question::Barriers);
         let read = if is_read { ptx_hazards::read_with(self.ptx, &options) } else { Vec::new() };
         let read: BTreeMap<&str, &ptx_hazards::Kernel> = read.iter().map(|kernel| (&*kernel.name, kernel)).collect();

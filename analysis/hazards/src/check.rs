@@ -44,7 +44,7 @@ use self::{
 pub use self::{graph::EventGraph, token::is_asynchronous};
 use crate::{
     finding::Report,
-    kernel::{Access, EventKind, Kernel, Start},
+    kernel::{EventAccess, EventKind, Kernel, Start},
     options::Budget,
 };
 
@@ -176,18 +176,19 @@ fn seconds<'k>(graph: &EventGraph<'k>, point: Point) -> Vec<Token<'k>> {
     if matches!(event.kind, EventKind::Initialize { .. } | EventKind::Allocate { .. }) {
         seconds.clear();
     }
-    let other = |access: Access, kind: TokenKind<'k>| {
+    let other = |access: EventAccess, kind: TokenKind<'k>| {
         Token::new(graph, point, access, kind, graph.conditions_at_event(point).to_vec())
     };
     match &event.kind {
         EventKind::Deallocate(access) => {
-            seconds.push(other(Access { writes: true, proxy: Proxy::Tensor, ..access.clone() }, TokenKind::Plain));
+            seconds.push(other(EventAccess { writes: true, proxy: Proxy::Tensor, ..access.clone() }, TokenKind::Plain));
         }
         EventKind::Arrive { barrier, .. } | EventKind::Wait { barrier, .. } | EventKind::CopyArrive(barrier) => {
             seconds.push(other(token::mbarrier(barrier), TokenKind::Initialized))
         }
         EventKind::TensorCommit { barrier, .. } | EventKind::Start(Start { barrier: Some(barrier), .. }) => {
-            seconds.push(other(Access { proxy: Proxy::Async, ..token::mbarrier(barrier) }, TokenKind::Initialized));
+            seconds
+                .push(other(EventAccess { proxy: Proxy::Async, ..token::mbarrier(barrier) }, TokenKind::Initialized));
         }
         _ => {}
     }

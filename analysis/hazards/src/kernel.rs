@@ -275,7 +275,7 @@ pub struct Address {
 
 /// An access of memory by an operation.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Access {
+pub struct EventAccess {
     /// Its first address.
     pub address: Address,
     /// Its size in bytes, or in columns of tensor memory; `None` if it is unknown.
@@ -335,10 +335,10 @@ pub struct Event {
 pub enum EventKind {
     /// A synchronous access of its thread, complete before the events that follow. Accesses of local and constant
     /// memory are left out.
-    Access(Access),
+    Access(EventAccess),
     /// An access of global memory that no asynchronous operation accesses. It is left out if the kernel has no
     /// `griddepcontrol.wait`.
-    Global(Access),
+    Global(EventAccess),
     /// `griddepcontrol.wait`
     GridWait,
     /// An asynchronous operation.
@@ -361,10 +361,10 @@ pub enum EventKind {
         /// The object that it allocates.
         object: usize,
         /// The write of the address to shared memory.
-        access: Access,
+        access: EventAccess,
     },
     /// `tcgen05.dealloc`
-    Deallocate(Access),
+    Deallocate(EventAccess),
     /// `tcgen05.relinquish_alloc_permit`
     Relinquish,
     /// `commit_group` of operations of this kind
@@ -431,7 +431,7 @@ pub enum EventKind {
     /// A strong access, which may synchronize: to a flag, a lock, a counter.
     Atomic {
         /// The access.
-        access: Access,
+        access: EventAccess,
         /// Its ordering semantics.
         semantics: Semantics,
         /// Its scope.
@@ -447,7 +447,7 @@ pub struct Start {
     /// The operation.
     pub what: Operation,
     /// Its accesses. A copy's reads of its tensor map are in the tensormap proxy.
-    pub accesses: Vec<Access>,
+    pub accesses: Vec<EventAccess>,
     /// The mbarrier that its completion signals, if the instruction itself names one.
     pub barrier: Option<Address>,
 }

@@ -19,7 +19,7 @@ pub use self::{
     finding::{Claim, Edit, Hazard, Pair, Position, Remedy, Report, Rule},
     kernel::*,
     litmus::litmus,
-    options::{Budget, Options},
+    options::{Budget, HazardOptions},
     read::{read, read_with},
     witness::{Class, Witness, Witnesses, options, witnesses},
 };

@@ -22,7 +22,8 @@ use crate::{
     check::EventGraph,
     finding::Hazard,
     kernel::{
-        Access, Address, Barrier, BarrierId, Event, EventKind, Kernel, Object, ObjectKind, Operation, Space, Start, Sum,
+        Address, Barrier, BarrierId, Event, EventAccess, EventKind, Kernel, Object, ObjectKind, Operation, Space,
+        Start, Sum,
     },
 };
 
@@ -251,7 +252,7 @@ impl<'k> Test<'k> {
         Location(index as u16)
     }
 
-    fn at(&mut self, access: &'k Access) -> operand::Address {
+    fn at(&mut self, access: &'k EventAccess) -> operand::Address {
         self.variable(access.space, Some(&access.address)).into()
     }
 
@@ -359,7 +360,7 @@ impl<'k> Test<'k> {
         register(&mut self.program.threads[thread], &name)
     }
 
-    fn plain(&mut self, thread: usize, of: &'k Access) -> Option<Instruction> {
+    fn plain(&mut self, thread: usize, of: &'k EventAccess) -> Option<Instruction> {
         if of.address.is_remote || matches!(of.space, Space::Tensor | Space::Register) {
             return None;
         }
@@ -375,11 +376,11 @@ impl<'k> Test<'k> {
         if accesses.iter().any(|access| access.address.is_remote) {
             return None;
         }
-        let mut of = |space: Space, is: &dyn Fn(&Access) -> bool, skip: usize| -> operand::Address {
+        let mut of = |space: Space, is: &dyn Fn(&EventAccess) -> bool, skip: usize| -> operand::Address {
             let found = accesses.iter().filter(|access| access.space == space && is(access)).nth(skip);
             self.variable(space, found.map(|access| &access.address)).into()
         };
-        let (reads, writes) = (|access: &Access| access.reads, |access: &Access| access.writes);
+        let (reads, writes) = (|access: &EventAccess| access.reads, |access: &EventAccess| access.writes);
         Some(match what {
             Operation::TensorLoad => {
                 let t = of(Space::Tensor, &reads, 0);
@@ -390,13 +391,13 @@ impl<'k> Test<'k> {
             }
             Operation::TensorMatrix { group, shape } => {
                 let d = of(Space::Tensor, &writes, 0);
-                let only_reads = |access: &Access| access.reads && !access.writes;
+                let only_reads = |access: &EventAccess| access.reads && !access.writes;
                 let in_tensor =
                     accesses.iter().skip(1).any(|access| access.space == Space::Tensor && only_reads(access));
                 let in_shared = accesses.iter().filter(|access| access.space == Space::Shared && access.reads).count();
                 let a = match in_tensor && in_shared < 2 {
-                    true => asynchronous::Access::by(Proxy::Tensor, of(Space::Tensor, &only_reads, 0)),
-                    false => asynchronous::Access::by(Proxy::Async, of(Space::Shared, &reads, 0)),
+                    true => asynchronous::AsyncAccess::by(Proxy::Tensor, of(Space::Tensor, &only_reads, 0)),
+                    false => asynchronous::AsyncAccess::by(Proxy::Async, of(Space::Shared, &reads, 0)),
                 };
                 let b = of(Space::Shared, &reads, usize::from(in_shared > 1));
                 let known = self.shapes.iter().position(|other| *other == shape);
@@ -420,8 +421,8 @@ impl<'k> Test<'k> {
             }
             Operation::BulkLoad => {
                 let barrier = barrier.as_ref()?;
-                let mapped = |access: &Access| access.proxy == Proxy::Tensormap;
-                let source = |access: &Access| access.reads && !mapped(access);
+                let mapped = |access: &EventAccess| access.proxy == Proxy::Tensormap;
+                let source = |access: &EventAccess| access.reads && !mapped(access);
                 let (d, s) = (of(Space::Shared, &writes, 0), of(Space::Global, &source, 0));
                 let map = accesses.iter().any(mapped).then(|| of(Space::Global, &mapped, 0));
                 let expects = Some(Operand::Immediate(BYTES.into()));
@@ -473,12 +474,12 @@ fn common<'k>(first: &'k Event, second: &'k Event) -> Option<Option<[&'k Address
     let (first, second) = (accesses(first), accesses(second));
     let pairs = first.iter().flat_map(|a| second.iter().map(move |b| (*a, *b)));
     let conflicts = pairs.filter(|(a, b)| a.space == b.space && (a.writes || b.writes));
-    let is_same = |(a, b): &(&Access, &Access)| a.address.object == b.address.object;
+    let is_same = |(a, b): &(&EventAccess, &EventAccess)| a.address.object == b.address.object;
     let (a, b) = conflicts.max_by_key(is_same)?;
     Some(Some([&a.address, &b.address]))
 }
 
-fn accesses(event: &Event) -> Vec<&Access> {
+fn accesses(event: &Event) -> Vec<&EventAccess> {
     match &event.kind {
         EventKind::Access(access) | EventKind::Deallocate(access) => vec![access],
         EventKind::Start(start) => start.accesses.iter().collect(),

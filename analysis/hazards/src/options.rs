@@ -7,7 +7,7 @@ use ptx_isa::LaunchSize;
 
 /// The known facts about a kernel's launch. The kernel's own directives about its block take precedence.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Options {
+pub struct HazardOptions {
     /// The sizes of the launch.
     pub size: LaunchSize,
     /// Integer values of kernel parameters. The keys are the parameters' names in the PTX, or the part of these names

@@ -27,15 +27,15 @@ use ptx_isa::{
 };
 
 use self::graph::Graph;
-use crate::{kernel::Kernel, options::Options};
+use crate::{kernel::Kernel, options::HazardOptions};
 
 /// The kernels of a module: each `.entry`, and each `.func` with a body that none of its functions calls.
 pub fn read(module: &Module) -> Vec<Kernel> {
-    read_with(module, &Options::default())
+    read_with(module, &HazardOptions::default())
 }
 
 /// The kernels of a module, with known facts about their launch.
-pub fn read_with(module: &Module, options: &Options) -> Vec<Kernel> {
+pub fn read_with(module: &Module, options: &HazardOptions) -> Vec<Kernel> {
     let library = Library::of(module);
     let called = library.called();
     let has_body = module.functions().filter(|function| function.body.is_some());
@@ -58,7 +58,7 @@ pub fn read_with(module: &Module, options: &Options) -> Vec<Kernel> {
             let parameters = options.parameters.iter();
             let parameters = parameters.map(|(own, number)| (short_name(name, own).to_owned(), *number)).collect();
             let graph = Graph::of(&code);
-            let options = Options { parameters, ..*options };
+            let options = HazardOptions { parameters, ..*options };
             let mut kernel = events::kernel(&code, &graph, &walk::walk(&code, &graph, &options));
             let says_most = kernel.has_block;
             if code.head.most_threads.is_none() && kernel.most.is_some() {

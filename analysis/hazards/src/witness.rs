@@ -11,8 +11,8 @@ use std::{
 };
 
 use ptx_execute::{
-    AccessType, Assumption, Detail, Device, End, Fault, FaultKind, Given, Launch, LaunchError, Options, Peer, Race,
-    Report, Schedule, Site, SiteKind, Tried, Value, search,
+    AccessType, Assumption, Detail, Device, End, Fault, FaultKind, Given, Launch, LaunchError, Peer, Race, Report,
+    RunOptions, Schedule, Site, SiteKind, Tried, Value, search,
 };
 use ptx_isa::{Family, InstPlace, Module, Stop};
 
@@ -116,14 +116,14 @@ impl crate::finding::Report {
 }
 
 /// The options of an execution with a seed.
-pub fn options(seed: u64, budget: &Budget) -> Options {
-    let options = Options {
+pub fn options(seed: u64, budget: &Budget) -> RunOptions {
+    let options = RunOptions {
         most_steps: budget.run_steps,
         lenient: true,
         presence: true,
         findings: 2,
         products: false,
-        ..Options::default()
+        ..RunOptions::default()
     };
     options.of_seed(seed)
 }

@@ -47,7 +47,7 @@ const LAUNCHES: usize = 2;
 
 /// The answer of the check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Said {
+enum CheckAnswer {
     Nothing,
     Warning,
     Possible,
@@ -77,14 +77,14 @@ struct Row {
     kernel: String,
     line: u32,
     kind: DeletedKind,
-    said: Said,
+    said: CheckAnswer,
     need: Need,
     why: String,
 }
 
 impl Row {
     fn is_needed(&self) -> bool {
-        self.said == Said::Error || self.need >= Need::Hangs
+        self.said == CheckAnswer::Error || self.need >= Need::Hangs
     }
 }
 
@@ -234,13 +234,13 @@ impl<'m> Whole<'m> {
     }
 
     /// The answer of the check after a deletion, whether the deleted instruction is needed, and the reason.
-    fn without(&self, deletion: &Deletion) -> Result<(Said, Need, String), Failed> {
+    fn without(&self, deletion: &Deletion) -> Result<(CheckAnswer, Need, String), Failed> {
         let mut module = self.module.clone();
         let changed = module.functions_mut().find(|own| own.name == self.function.name).ok_or("no kernel")?;
         deletion.apply(changed);
         let all = findings(&module, self.function);
         let new: Vec<Hazard> = all.iter().filter(|finding| !self.before.contains(&key(finding))).cloned().collect();
-        let (mut said, mut why) = (Said::Nothing, String::new());
+        let (mut said, mut why) = (CheckAnswer::Nothing, String::new());
         for finding in &new {
             let level = level(finding, None);
             if level > said {
@@ -259,10 +259,10 @@ impl<'m> Whole<'m> {
             let (class, own) = (witness.class, mistake(&witness.found));
             let finding = witness.shows.map(|index| &proposed[index]);
             let is_new = finding.is_none_or(|finding| !self.before.contains(&key(finding)));
-            let level = finding.map_or(Said::Nothing, |finding| level(finding, Some(class)));
+            let level = finding.map_or(CheckAnswer::Nothing, |finding| level(finding, Some(class)));
             let level = match class {
-                Class::Wrong => Said::Error,
-                Class::Stuck => level.max(Said::Possible),
+                Class::Wrong => CheckAnswer::Error,
+                Class::Stuck => level.max(CheckAnswer::Possible),
                 Class::Warning | Class::Plain => level,
             };
             let again = || run(&self.module, &witness.launch, witness.seed);
@@ -272,7 +272,7 @@ impl<'m> Whole<'m> {
             }
             (said, why) = (level, format!("{} at {own:?}{how}", witness.found));
         }
-        if said == Said::Error {
+        if said == CheckAnswer::Error {
             return Ok((said, Need::Wrong, why));
         }
         let (need, how) = self.need(&module);
@@ -334,15 +334,15 @@ fn run(module: &Module, launch: &Assumed, seed: u64) -> (Vec<Fault>, u64) {
 }
 
 /// The severity that the command derives from a finding and its witness.
-fn level(finding: &Hazard, class: Option<Class>) -> Said {
+fn level(finding: &Hazard, class: Option<Class>) -> CheckAnswer {
     match (finding.claim, class) {
-        (Claim::Wrong, Some(_)) | (_, Some(Class::Wrong)) => Said::Error,
-        (_, Some(Class::Stuck)) => Said::Error,
-        (Claim::NotChecked, Some(_)) => Said::Warning,
-        (Claim::Wrong, None) => Said::Possible,
-        (Claim::NotChecked, None) if finding.rule.is_some() => Said::Possible,
-        (Claim::Note, _) if finding.first.is_some() || finding.remedy.is_some() => Said::Warning,
-        _ => Said::Nothing,
+        (Claim::Wrong, Some(_)) | (_, Some(Class::Wrong)) => CheckAnswer::Error,
+        (_, Some(Class::Stuck)) => CheckAnswer::Error,
+        (Claim::NotChecked, Some(_)) => CheckAnswer::Warning,
+        (Claim::Wrong, None) => CheckAnswer::Possible,
+        (Claim::NotChecked, None) if finding.rule.is_some() => CheckAnswer::Possible,
+        (Claim::Note, _) if finding.first.is_some() || finding.remedy.is_some() => CheckAnswer::Warning,
+        _ => CheckAnswer::Nothing,
     }
 }
 
@@ -390,12 +390,12 @@ impl Counts {
         for row in rows {
             counts.deleted += 1;
             let column = match (row.is_needed(), row.said, row.need) {
-                (true, Said::Error, _) => &mut counts.error,
-                (true, Said::Possible, _) => &mut counts.possible,
-                (true, Said::Warning, _) => &mut counts.warning,
-                (true, Said::Nothing, _) => &mut counts.missed,
-                (false, Said::Nothing, Need::Ordinary) => &mut counts.ordinary,
-                (false, Said::Nothing, _) => &mut counts.redundant,
+                (true, CheckAnswer::Error, _) => &mut counts.error,
+                (true, CheckAnswer::Possible, _) => &mut counts.possible,
+                (true, CheckAnswer::Warning, _) => &mut counts.warning,
+                (true, CheckAnswer::Nothing, _) => &mut counts.missed,
+                (false, CheckAnswer::Nothing, Need::Ordinary) => &mut counts.ordinary,
+                (false, CheckAnswer::Nothing, _) => &mut counts.redundant,
                 (false, ..) => &mut counts.unseen,
             };
             *column += 1;
@@ -438,7 +438,7 @@ fn print(rows: &[Row]) {
         let kinds: BTreeSet<DeletedKind> = own().map(|row| row.kind).collect();
         kinds.iter().for_each(|kind| Counts::of(own().filter(|row| row.kind == *kind)).print(&kind.to_string()));
         Counts::of(own()).print("all");
-        for row in own().filter(|row| row.is_needed() && row.said < Said::Error) {
+        for row in own().filter(|row| row.is_needed() && row.said < CheckAnswer::Error) {
             println!("{:?}: {}:{}: {}: {}", row.said, row.kernel, row.line, row.kind, row.why);
         }
     }

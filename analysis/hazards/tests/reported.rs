@@ -8,7 +8,7 @@ use testing::reported::{Reported, reported};
 
 /// The profile and severity with which the form before the fix is found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Found {
+enum Detection {
     Wrong,
     /// `default` only warns: of a read that a copy overwrites, and of an arrival of `.cta` at another CTA.
     Warning,
@@ -16,10 +16,10 @@ enum Found {
     Strict,
 }
 
-use Found::{Strict, Warning, Wrong};
+use Detection::{Strict, Warning, Wrong};
 
 #[rustfmt::skip]
-const REPORTED: [(&str, Rule, Found); 23] = [
+const REPORTED: [(&str, Rule, Detection); 23] = [
     ("cudnn_784",              Rule::R4,  Wrong),
     ("cula_114",               Rule::R4,  Wrong),
     ("cutlass_3647",           Rule::R8,  Warning),
@@ -59,7 +59,7 @@ fn main() {
     libtest_mimic::run(&Arguments::from_args(), trials.collect()).exit();
 }
 
-fn ratchet(bug: &Reported, rule: Rule, found: Found) -> Result<(), Failed> {
+fn ratchet(bug: &Reported, rule: Rule, found: Detection) -> Result<(), Failed> {
     match (trial(bug, rule, found), OPEN.contains(&&*bug.name)) {
         (Ok(()), true) => Err("it is right now: take it off OPEN".into()),
         (Err(_), true) => Ok(()),
@@ -67,7 +67,7 @@ fn ratchet(bug: &Reported, rule: Rule, found: Found) -> Result<(), Failed> {
     }
 }
 
-fn trial(bug: &Reported, rule: Rule, found: Found) -> Result<(), Failed> {
+fn trial(bug: &Reported, rule: Rule, found: Detection) -> Result<(), Failed> {
     if bug.before == bug.fixed {
         return Err("no line is the fix".into());
     }

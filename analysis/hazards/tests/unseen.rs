@@ -10,7 +10,7 @@ use std::{
 };
 
 use libtest_mimic::{Arguments, Failed, Trial};
-use ptx_hazards::{Cause, Claim, Hazard, Options, check, read_with};
+use ptx_hazards::{Cause, Claim, Hazard, HazardOptions, check, read_with};
 use ptx_isa::{LaunchSize, Module};
 use ptx_memory_model::ptx::readings::Readings;
 
@@ -89,7 +89,7 @@ fn row(name: &str, text: &str) -> Result<(), Failed> {
     let module: Module = text.parse()?;
     let (mut pairs, mut of_wrong) = (0, 0);
     let mut causes: BTreeMap<&'static str, usize> = BTreeMap::new();
-    for kernel in read_with(&module, &Options::default()) {
+    for kernel in read_with(&module, &HazardOptions::default()) {
         let findings = check(&kernel, Readings::DEFAULT).findings;
         let of = |claim| findings.iter().filter(move |finding| finding.claim == claim);
         let wrong = of(Claim::Wrong).flat_map(Hazard::pairs).map(|pair| pair.synchronization);
@@ -100,12 +100,12 @@ fn row(name: &str, text: &str) -> Result<(), Failed> {
             *causes.entry(cause).or_default() += finding.pairs().count();
         }
     }
-    let Counts { wrong, not_checked, synchronizations, unchecked } = counts(text, &Options::default())?;
+    let Counts { wrong, not_checked, synchronizations, unchecked } = counts(text, &HazardOptions::default())?;
     eprintln!("{name}\t{synchronizations}\t{wrong}\t{not_checked}\t{pairs}\t{unchecked}\t{of_wrong}\t{causes:?}");
     Ok(())
 }
 
-fn counts(text: &str, options: &Options) -> Result<Counts, Failed> {
+fn counts(text: &str, options: &HazardOptions) -> Result<Counts, Failed> {
     let module: Module = text.parse()?;
     let mut counts = Counts::default();
     for kernel in read_with(&module, options) {
@@ -124,7 +124,7 @@ fn is_as_expected(name: &str, text: &str, total: &Mutex<Counts>) -> Result<(), F
         row(name, text)?;
     }
     let expected = WRONG.iter().find(|(own, ..)| *own == name);
-    let found = counts(text, &Options::default())?;
+    let found = counts(text, &HazardOptions::default())?;
     if name.starts_with("kernels/") {
         let mut total = total.lock().map_err(|_| "another file has failed")?;
         total.synchronizations += found.synchronizations;
@@ -141,7 +141,8 @@ fn is_as_expected(name: &str, text: &str, total: &Mutex<Counts>) -> Result<(), F
 
 fn is_needed(text: &str, line: usize) -> Result<(), Failed> {
     let without: Vec<_> = text.lines().enumerate().filter(|(at, _)| at + 1 != line).map(|(_, own)| own).collect();
-    let (before, after) = (counts(text, &Options::default())?, counts(&without.join("\n"), &Options::default())?);
+    let (before, after) =
+        (counts(text, &HazardOptions::default())?, counts(&without.join("\n"), &HazardOptions::default())?);
     let more = after.wrong > before.wrong || after.not_checked > before.not_checked;
     if more { Ok(()) } else { Err(format!("nothing is said without line {line}").into()) }
 }
@@ -149,8 +150,11 @@ fn is_needed(text: &str, line: usize) -> Result<(), Failed> {
 /// Idioms in which only the number of threads is unknown are right in the CTA that they are written for.
 fn is_settled_by_block(text: &str) -> Result<(), Failed> {
     let (open, given) = (
-        Options::default(),
-        Options { size: LaunchSize { block: Some([128, 1, 1]), ..LaunchSize::default() }, ..Options::default() },
+        HazardOptions::default(),
+        HazardOptions {
+            size: LaunchSize { block: Some([128, 1, 1]), ..LaunchSize::default() },
+            ..HazardOptions::default()
+        },
     );
     let (open, given) = (counts(text, &open)?, counts(text, &given)?);
     if open.wrong == 0 && open.not_checked > 0 && given.wrong + given.not_checked == 0 {

@@ -8,7 +8,7 @@ use ptx_memory_model::{
     program::Program,
     source::{self, Cpp, Races, ReleaseSequences, Rules, read::Source},
 };
-use ptx_optimize::{Condition, Options};
+use ptx_optimize::{Condition, OptimizeOptions};
 use strum::IntoEnumIterator;
 
 use crate::{
@@ -16,19 +16,19 @@ use crate::{
     optimize::optimized,
     programs::{self, Set},
     translate::{Mapping, NoProgram},
-    verify::{EXPANSIONS, Expansion, Found, MAXIMUM},
+    verify::{BrokenProgram, EXPANSIONS, Expansion, MAXIMUM},
 };
 
 /// A dropped condition.
 pub struct LeftOut {
     pub condition: Condition,
-    pub shown: Shown,
+    pub shown: ConditionEvidence,
 }
 
 /// The evidence that a condition is needed.
-pub enum Shown {
+pub enum ConditionEvidence {
     /// Without the condition, the optimizer breaks a program of this set.
-    By(Set, Box<Found>),
+    By(Set, Box<BrokenProgram>),
     /// The model cannot express the reason for the condition.
     Beyond(&'static str),
     /// The condition affects this many programs, and all of them are preserved.
@@ -76,21 +76,24 @@ fn beyond(condition: Condition) -> Option<&'static str> {
 /// If a lowering has instructions that the model lacks.
 pub fn leave_out() -> Result<Vec<LeftOut>, NoProgram> {
     let left_out = |condition| {
-        let shown = beyond(condition).map_or(Shown::Nothing { programs: 0 }, Shown::Beyond);
+        let shown = beyond(condition).map_or(ConditionEvidence::Nothing { programs: 0 }, ConditionEvidence::Beyond);
         LeftOut { condition, shown }
     };
     let mut all: Vec<LeftOut> = Condition::iter().map(left_out).collect();
     for (set, expansion, sample) in SETS {
-        let open: Vec<Condition> =
-            all.iter().filter(|of| matches!(of.shown, Shown::Nothing { .. })).map(|of| of.condition).collect();
+        let open: Vec<Condition> = all
+            .iter()
+            .filter(|of| matches!(of.shown, ConditionEvidence::Nothing { .. }))
+            .map(|of| of.condition)
+            .collect();
         if open.is_empty() {
             break;
         }
         for hunted in hunt(set, expansion, sample, &open)? {
             let of = all.iter_mut().find(|of| of.condition == hunted.condition).expect("the condition is in the list");
             match (&mut of.shown, hunted.found) {
-                (shown, Some((_, found))) => *shown = Shown::By(set, found),
-                (Shown::Nothing { programs }, None) => *programs += hunted.programs,
+                (shown, Some((_, found))) => *shown = ConditionEvidence::By(set, found),
+                (ConditionEvidence::Nothing { programs }, None) => *programs += hunted.programs,
                 _ => {}
             }
         }
@@ -104,15 +107,15 @@ struct Hunted {
     /// The number of programs that the condition affects.
     programs: u64,
     /// The first program that is not preserved, with its number.
-    found: Option<(u64, Box<Found>)>,
+    found: Option<(u64, Box<BrokenProgram>)>,
 }
 
-fn mappings(access: Access) -> Vec<(Mapping<'static>, Options)> {
+fn mappings(access: Access) -> Vec<(Mapping<'static>, OptimizeOptions)> {
     let mapping = |(strategy, sm, ptx): (Strategy, &str, PtxVersion)| {
         let sm = sm.parse().expect("a GPU");
         let target = Target::new(sm, Some(ptx)).expect("the GPU has the version");
         let policy = Policy::from(strategy);
-        (Mapping::new(policy, target, access, format!("{strategy} for {target}")), Options::new(policy, target))
+        (Mapping::new(policy, target, access, format!("{strategy} for {target}")), OptimizeOptions::new(policy, target))
     };
     MAPPED.map(mapping).into()
 }
@@ -138,7 +141,7 @@ fn hunt(set: Set, expansion: &Expansion, sample: usize, open: &[Condition]) -> R
         let workers: Vec<_> = (0..threads).map(|worker| scope.spawn(move || work(worker))).collect();
         workers.into_iter().map(|worker| worker.join().expect("the work does not panic")).collect::<Result<Vec<_>, _>>()
     })?;
-    let number = |found: &Option<(u64, Box<Found>)>| found.as_ref().map_or(u64::MAX, |(number, _)| *number);
+    let number = |found: &Option<(u64, Box<BrokenProgram>)>| found.as_ref().map_or(u64::MAX, |(number, _)| *number);
     let mut all: Vec<Hunted> = open.iter().map(nothing).collect();
     for hunted in of_workers {
         for (all, of) in all.iter_mut().zip(hunted) {
@@ -161,7 +164,7 @@ struct Tried<'p> {
 
 impl Tried<'_> {
     /// Determines the conditions that the program shows.
-    fn show(&self, mappings: &[(Mapping<'_>, Options)], hunted: &mut [Hunted]) -> Result<(), NoProgram> {
+    fn show(&self, mappings: &[(Mapping<'_>, OptimizeOptions)], hunted: &mut [Hunted]) -> Result<(), NoProgram> {
         let admitted = LazyCell::new(|| {
             let rules = Rules { sequences: ReleaseSequences::Cpp20, races: Races::Llvm };
             source::search::outcomes(self.program, rules, of_source(self.limits))
@@ -171,7 +174,7 @@ impl Tried<'_> {
             let by = |options| optimized(self.program, mapping.access, &options);
             let right = by(*options)?;
             for of in hunted.iter_mut().filter(|of| of.found.is_none()) {
-                let wrong = by(Options { without: Some(of.condition), ..*options })?;
+                let wrong = by(OptimizeOptions { without: Some(of.condition), ..*options })?;
                 if (&right.program, &right.operations) == (&wrong.program, &wrong.operations) {
                     continue;
                 }
@@ -181,7 +184,7 @@ impl Tried<'_> {
                 if let (Soundness::Unsound(states), _) = judge(&admitted, &lowered, self.limits) {
                     let source = Source { name: self.name.to_owned(), program: self.program.clone() };
                     let example = Counterexample { mapping: 0, lowered, states };
-                    let found = Found { mapping: mapping.name.clone(), source, example };
+                    let found = BrokenProgram { mapping: mapping.name.clone(), source, example };
                     of.found = Some((self.number, Box::new(found)));
                 }
             }

@@ -21,14 +21,14 @@ use crate::{
 
 /// The kind of an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Access {
+pub enum CycleAccess {
     Read,
     Write,
 }
 
-use Access::{Read, Write as Store};
+use CycleAccess::{Read, Write as Store};
 
-impl Access {
+impl CycleAccess {
     fn letter(self) -> char {
         if self == Read { 'R' } else { 'W' }
     }
@@ -39,7 +39,7 @@ impl Access {
 }
 
 /// The accesses of each thread.
-pub type Ring = Vec<Vec<Access>>;
+pub type Ring = Vec<Vec<CycleAccess>>;
 
 /// The choices of a fence between two accesses of a thread.
 const FENCES: [&str; 5] = ["", "acq", "rel", "ar", "sc"];
@@ -70,7 +70,7 @@ fn rings(threads: usize) -> Vec<Ring> {
 fn locations(ring: &Ring) -> Vec<Vec<usize>> {
     let count = ring.iter().filter(|thread| thread.len() == 2).count();
     let mut location = 0;
-    let of_thread = |thread: &Vec<Access>| {
+    let of_thread = |thread: &Vec<CycleAccess>| {
         let first = location;
         location = (location + thread.len() - 1) % count;
         if thread.len() == 2 { vec![first, location] } else { vec![first] }
@@ -79,7 +79,7 @@ fn locations(ring: &Ring) -> Vec<Vec<usize>> {
 }
 
 fn name_of(ring: &Ring) -> String {
-    let of_thread = |thread: &Vec<Access>| thread.iter().map(|access| access.letter()).collect::<String>();
+    let of_thread = |thread: &Vec<CycleAccess>| thread.iter().map(|access| access.letter()).collect::<String>();
     ring.iter().map(of_thread).join("+")
 }
 
@@ -175,7 +175,7 @@ fn reaching(places: &[Place]) -> Vec<Scope> {
 
 /// The number of cycles with this ring.
 fn of_ring(ring: &Ring, placed: &[Placed]) -> u64 {
-    let of_thread = |thread: &Vec<Access>| match thread.len() {
+    let of_thread = |thread: &Vec<CycleAccess>| match thread.len() {
         1 => 3,
         _ => 3 * 3 * FENCES.len() as u64,
     };
@@ -233,8 +233,9 @@ fn mixed(number: u64) -> Made {
     let scopes = scopes.collect();
     let narrow = chance.once_in(2);
     let mut maker = Maker { chance, usual, narrow, scopes, values: 0, loops: usize::from(threads < 4) };
-    let of_thread =
-        |(number, (thread, locations)): (usize, (&Vec<Access>, &Vec<usize>))| maker.thread(thread, locations, number);
+    let of_thread = |(number, (thread, locations)): (usize, (&Vec<CycleAccess>, &Vec<usize>))| {
+        maker.thread(thread, locations, number)
+    };
     let code = ring.iter().zip(&locations).enumerate().map(of_thread).collect_vec().join(" || ");
     (name_of(ring), code, places.clone())
 }
@@ -256,7 +257,7 @@ struct Maker {
 }
 
 impl Maker {
-    fn thread(&mut self, accesses: &[Access], locations: &[usize], number: usize) -> String {
+    fn thread(&mut self, accesses: &[CycleAccess], locations: &[usize], number: usize) -> String {
         let mut code = Vec::with_capacity(8);
         let mut registers = 0;
         for (index, (&access, &location)) in accesses.iter().zip(locations).enumerate() {
@@ -289,7 +290,7 @@ impl Maker {
         format!("fence.{order}.{}", self.scope(&scopes))
     }
 
-    fn access(&mut self, access: Access, variable: &str, scopes: &[Scope], registers: &mut usize) -> String {
+    fn access(&mut self, access: CycleAccess, variable: &str, scopes: &[Scope], registers: &mut usize) -> String {
         let updates = if self.narrow { &UPDATES[..3] } else { &UPDATES };
         let (order, update) = (*self.chance.of(&access.orders()), *self.chance.of(updates));
         let (scope, failure) = (self.scope(scopes), *self.chance.of(&Read.orders()));

@@ -13,7 +13,7 @@ use crate::{
     numbers::Numbers,
     programs::{self, Set},
     translate::{Mapping, NoProgram, inline, operations, typed},
-    verify::{EXPANSIONS, Found, on_all_cores},
+    verify::{BrokenProgram, EXPANSIONS, on_all_cores},
 };
 
 /// The result for programs with some threads on the host.
@@ -39,7 +39,7 @@ pub struct Cell {
     pub not_kept: u64,
     pub unknown: u64,
     /// A smallest program that is not preserved.
-    pub example: Option<Found>,
+    pub example: Option<BrokenProgram>,
 }
 
 impl Cell {
@@ -52,8 +52,8 @@ impl Cell {
         }
     }
 
-    fn consider(&mut self, found: Found) {
-        let size = |found: &Found| {
+    fn consider(&mut self, found: BrokenProgram) {
+        let size = |found: &BrokenProgram| {
             let threads = &found.source.program.threads;
             (threads.iter().map(|thread| thread.code.len()).sum::<usize>(), threads.len(), found.source.to_string())
         };
@@ -180,7 +180,7 @@ impl Checker<'_> {
                             let mapping = format!("{} check_set {}", host.name, mapping.name);
                             let (lowered, states) = (lowered.clone(), states.clone());
                             let example = Counterexample { mapping: number, lowered, states };
-                            cell.consider(Found { mapping, source, example });
+                            cell.consider(BrokenProgram { mapping, source, example });
                         }
                     }
                 }

@@ -17,7 +17,7 @@ use crate::{
     numbers::Numbers,
     programs::{self, Set},
     translate::{Mapping, NoProgram, inline, operations},
-    verify::{EXPANSIONS, Found, on_all_cores},
+    verify::{BrokenProgram, EXPANSIONS, on_all_cores},
 };
 
 /// The target on which all mappings are compared: it has every fence and every scope.
@@ -74,7 +74,7 @@ pub struct Cell {
 pub struct Example {
     /// Whether each of the two mappings alone preserves the program.
     pub together: bool,
-    pub found: Found,
+    pub found: BrokenProgram,
 }
 
 impl Example {
@@ -227,7 +227,7 @@ impl Mixer<'_> {
                         let source = Source { name: name.to_owned(), program: program.clone() };
                         let (lowered, states) = (lowered.clone(), states.clone());
                         let example = Counterexample { mapping: choice[0], lowered, states };
-                        cell.consider(Example { together, found: Found { mapping, source, example } });
+                        cell.consider(Example { together, found: BrokenProgram { mapping, source, example } });
                     }
                 }
             }

@@ -37,12 +37,12 @@ pub struct Mutant {
     pub target: Target,
     pub op: AtomicOp,
     pub edit: Edit,
-    pub found: Found,
+    pub found: MutantResult,
 }
 
 /// The result of the programs for a mutant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Found {
+pub enum MutantResult {
     /// The first program that is not preserved is in this set.
     Caught(Set),
     /// Each of these programs is preserved, except `unknown` programs without an answer.
@@ -353,14 +353,14 @@ pub fn hunt(expansion: &Expansion, sets: &[(Set, usize)]) -> Result<Vec<Mutant>,
     for &(set, sample) in sets {
         hunt.through(set, sample)?;
         for hunted in &mut hunt.mutants {
-            if matches!(hunted.mutant.found, Found::Kept { .. }) && *hunted.caught.get_mut() {
-                hunted.mutant.found = Found::Caught(set);
+            if matches!(hunted.mutant.found, MutantResult::Kept { .. }) && *hunted.caught.get_mut() {
+                hunted.mutant.found = MutantResult::Caught(set);
             }
         }
     }
     let mutant = |Hunted { mut mutant, programs, unknown, .. }: Hunted| {
-        if let Found::Kept { .. } = mutant.found {
-            mutant.found = Found::Kept { programs: programs.into_inner(), unknown: unknown.into_inner() };
+        if let MutantResult::Kept { .. } = mutant.found {
+            mutant.found = MutantResult::Kept { programs: programs.into_inner(), unknown: unknown.into_inner() };
         }
         mutant
     };
@@ -416,7 +416,7 @@ impl<'e> Hunt<'e> {
             if (edit.unread && read) || others.any(known) {
                 continue;
             }
-            let found = Found::Kept { programs: 0, unknown: 0 };
+            let found = MutantResult::Kept { programs: 0, unknown: 0 };
             let mutant = Mutant { strategy: mapped.strategy, target: mapped.target, op, edit, found };
             self.mutants.push(Hunted {
                 mapping: index,

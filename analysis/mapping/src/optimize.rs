@@ -17,7 +17,7 @@ use ptx_memory_model::{
     program::{AtomOp, Cmp, Instruction, Label, Location, Operand, Program, RmwOp, Statement, Thread},
     source::{Cpp, Fence, Order, Semantics},
 };
-use ptx_optimize::{Address, Atomic, Block, End, Event, EventKind, Function, Options, Remark, optimize};
+use ptx_optimize::{Address, Atomic, Block, End, Event, EventKind, Function, OptimizeOptions, Remark, optimize};
 
 use crate::translate::{NoProgram, operation};
 
@@ -33,7 +33,7 @@ pub struct Optimized {
 ///
 /// # Errors
 /// If the program has a construct that no source language has.
-pub fn optimized(program: &Program<Cpp>, access: Access, options: &Options) -> Result<Optimized, NoProgram> {
+pub fn optimized(program: &Program<Cpp>, access: Access, options: &OptimizeOptions) -> Result<Optimized, NoProgram> {
     let mut optimized = Optimized {
         program: Program { locations: program.locations.clone(), threads: Vec::with_capacity(program.threads.len()) },
         operations: Vec::with_capacity(8),
@@ -64,7 +64,7 @@ pub fn within(program: &Program<Cpp>) -> Scope {
 }
 
 /// The scope of the threads that can access each location, and a state space with that scope.
-fn reaches(program: &Program<Cpp>, options: &Options) -> Vec<(Scope, Space)> {
+fn reaches(program: &Program<Cpp>, options: &OptimizeOptions) -> Vec<(Scope, Space)> {
     let mut narrowest = vec![(Scope::Sys, Space::Global); program.locations.len()];
     let has_clusters = options.target.meets(Form::ClusterScope.requirement());
     for (location, reach) in narrowest.iter_mut().enumerate() {

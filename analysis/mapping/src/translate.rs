@@ -17,7 +17,7 @@ use ptx_memory_model::{
     ptx::{self, Fence, Ptx},
     source::{Cpp, Order},
 };
-use ptx_optimize::Options;
+use ptx_optimize::OptimizeOptions;
 
 /// The reason why no PTX program can be checked.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -45,7 +45,7 @@ pub struct Mapping<'l> {
     /// The type and space of all atomics. The values of a program must fit.
     pub access: Access,
     /// The options of the optimizer that runs before; `None` without an optimizer.
-    pub optimizer: Option<Options>,
+    pub optimizer: Option<OptimizeOptions>,
     lower: Lower<'l>,
 }
 
@@ -76,7 +76,7 @@ impl<'l> Mapping<'l> {
     }
 
     /// The same mapping after the optimizer.
-    pub fn optimized(self, optimizer: Options) -> Self {
+    pub fn optimized(self, optimizer: OptimizeOptions) -> Self {
         Self { optimizer: Some(optimizer), ..self }
     }
 

@@ -15,7 +15,7 @@ use ptx_memory_model::{
     ptx::Ptx,
     source::{Cpp, Order, Rules, read::Source},
 };
-use ptx_optimize::{Options, Rewrite};
+use ptx_optimize::{OptimizeOptions, Rewrite};
 use strum::IntoEnumIterator;
 
 use crate::{
@@ -156,7 +156,7 @@ impl Expansion {
             let target = Target::new(sm, Some(ptx)).expect("the GPU has the version");
             let policy = Policy::from(strategy);
             let mapping = Mapping::new(policy, target, self.access(), format!("{strategy} for {target}"));
-            let options = Options { one_grid: self.alone, ..Options::new(policy, target) };
+            let options = OptimizeOptions { one_grid: self.alone, ..OptimizeOptions::new(policy, target) };
             let mapping = if self.optimized { mapping.optimized(options) } else { mapping };
             Mapped { strategy, target, mapping }
         };
@@ -182,18 +182,18 @@ pub struct Report {
     /// The defined programs to which each rewrite of the optimizer applies.
     pub rewritten: HashMap<Rewrite, u64>,
     /// The first program that each mapping does not preserve.
-    pub found: Vec<Found>,
+    pub found: Vec<BrokenProgram>,
 }
 
 /// A program that is not preserved.
 #[derive(Clone, Debug)]
-pub struct Found {
+pub struct BrokenProgram {
     pub mapping: String,
     pub source: Source,
     pub example: Counterexample,
 }
 
-impl Found {
+impl BrokenProgram {
     /// The lowered program, with an outcome that the source forbids as its condition.
     pub fn litmus(&self) -> Litmus {
         let program = self.example.lowered.clone();
@@ -276,7 +276,7 @@ fn run(expansion: &Expansion, rules: Rules, shard: (usize, usize), each: Each<'_
     let mappings = &expansion.mappings();
     let reports = on_all_cores(shard, |shard| {
         let mut checker = Checker::new(mappings, rules, expansion.limits());
-        let mut found: Vec<Found> = Vec::new();
+        let mut found: Vec<BrokenProgram> = Vec::new();
         let mut error = None;
         each(shard, &mut |name, program| {
             if error.is_some() {
@@ -291,7 +291,7 @@ fn run(expansion: &Expansion, rules: Rules, shard: (usize, usize), each: Each<'_
                             let mapping = mappings[example.mapping].name.clone();
                             let known = found.iter().any(|found| found.mapping == mapping);
                             let source = Source { name: name.to_owned(), program: program.clone() };
-                            (!known).then_some(Found { mapping, source, example })
+                            (!known).then_some(BrokenProgram { mapping, source, example })
                         })
                         .collect::<Vec<_>>(),
                 ),

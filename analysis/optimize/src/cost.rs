@@ -16,7 +16,7 @@ use rustc_hash::FxHashMap;
 use crate::{
     function::{Block, Event, Function},
     graph,
-    options::Options,
+    options::OptimizeOptions,
 };
 
 /// The assumed number of iterations of a loop.
@@ -82,12 +82,12 @@ impl std::iter::Sum for Cost {
 
 /// The costs of operations, each computed once.
 pub struct Costs<'o> {
-    options: &'o Options,
+    options: &'o OptimizeOptions,
     known: RefCell<FxHashMap<AtomicOp, Option<Cost>>>,
 }
 
 impl<'o> Costs<'o> {
-    pub fn new(options: &'o Options) -> Self {
+    pub fn new(options: &'o OptimizeOptions) -> Self {
         Self { options, known: RefCell::default() }
     }
 
@@ -129,7 +129,7 @@ impl<'o> Costs<'o> {
     }
 
     fn measure(&self, op: &AtomicOp) -> Option<Cost> {
-        let Options { policy, target, .. } = self.options;
+        let OptimizeOptions { policy, target, .. } = self.options;
         let family = Family::of(target.sm)?;
         let sequence = lower(op, policy, target).ok()?.sequence;
         let sass = Sass::of_sequence(&sequence, family);

@@ -6,7 +6,7 @@ use crate::{
     cost::Costs,
     function::{Atomic, Event, Function},
     graph::Fact,
-    options::{Options, Rewrite},
+    options::{OptimizeOptions, Rewrite},
     remark::Remark,
 };
 
@@ -24,7 +24,7 @@ pub enum Change {
 /// A function during one rewrite.
 pub struct Editor<'e> {
     pub function: &'e mut Function,
-    pub options: &'e Options,
+    pub options: &'e OptimizeOptions,
     pub costs: &'e Costs<'e>,
     pub remarks: &'e mut Vec<Remark>,
 }

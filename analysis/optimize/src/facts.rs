@@ -10,7 +10,7 @@ use crate::{
     function::{Atomic, Block, End, Event, EventKind, Function},
     graph::Fact,
     level::{self, ALL, GRID, LEVELS, Level},
-    options::{Condition, Options},
+    options::{Condition, OptimizeOptions},
 };
 use ptx_lowering::{Operation, Ordering};
 
@@ -79,7 +79,7 @@ pub struct Facts<'o> {
     pub adjacent: Adjacent,
     /// Whether a releasing fence may be present.
     pub released: bool,
-    options: &'o Options,
+    options: &'o OptimizeOptions,
 }
 
 /// The facts about the code around a function.
@@ -97,7 +97,7 @@ impl Border {
 
     /// The border of a function. For a kernel, the accesses of its grid all lie between launch and end. Other kernels
     /// and the host are in wider scopes only, and may access memory before the launch and after the end.
-    pub fn of(function: &Function, options: &Options) -> Self {
+    pub fn of(function: &Function, options: &OptimizeOptions) -> Self {
         let grid = if options.is_met_or_assumed(Condition::OneGrid, options.one_grid) { ALL } else { GRID };
         if options.is_met_or_assumed(Condition::Kernel, function.kernel) {
             Self { alone: true, grid }
@@ -121,12 +121,12 @@ impl PartialEq for Facts<'_> {
 
 impl<'o> Facts<'o> {
     /// The facts at the entry of a function.
-    pub fn at_entry(border: Border, options: &'o Options) -> Self {
+    pub fn at_entry(border: Border, options: &'o OptimizeOptions) -> Self {
         Self::at_border(Side::Before, border, options)
     }
 
     /// The facts at the end of a block without a successor.
-    pub fn at_end(block: &Block, border: Border, options: &'o Options) -> Self {
+    pub fn at_end(block: &Block, border: Border, options: &'o OptimizeOptions) -> Self {
         let border = match block.end {
             End::Return => border,
             End::Never => Border { alone: true, ..border },
@@ -134,7 +134,7 @@ impl<'o> Facts<'o> {
         Self::at_border(Side::After, border, options)
     }
 
-    fn at_border(side: Side, Border { alone, grid }: Border, options: &'o Options) -> Self {
+    fn at_border(side: Side, Border { alone, grid }: Border, options: &'o OptimizeOptions) -> Self {
         Self {
             side,
             carriers: if alone { Carriers::default() } else { Carriers::unknown() },
@@ -145,7 +145,7 @@ impl<'o> Facts<'o> {
     }
 
     /// The facts before an end that is never reached: every fact holds.
-    pub fn never(options: &'o Options) -> Self {
+    pub fn never(options: &'o OptimizeOptions) -> Self {
         let adjacent = Adjacent { one_sided: ALL, seq_cst: ALL };
         Self { side: Side::After, carriers: Carriers::default(), adjacent, released: false, options }
     }

@@ -29,7 +29,7 @@ use crate::{
     function::{Atomic, End, Event, EventKind, Function},
     graph,
     level::{self, ALL, CTA, Level},
-    options::Options,
+    options::OptimizeOptions,
     ordering::{is_seq_cst, keep, of_halves},
     rewrites::{self, fences::orders_itself},
 };
@@ -69,7 +69,7 @@ impl Budget {
 /// A lower bound on the weight, as counted by [`crate::weights`], of every placement that preserves the orderings of
 /// the function with the narrowest scopes. `None` if an operation has no measurement, or if the function is not a
 /// kernel, because the code around a call is unknown.
-pub fn least(function: &Function, first: FirstRound, options: &Options, budget: &mut Budget) -> Option<Least> {
+pub fn least(function: &Function, first: FirstRound, options: &OptimizeOptions, budget: &mut Budget) -> Option<Least> {
     if !function.kernel {
         return None;
     }
@@ -155,7 +155,7 @@ impl Orders {
 
 /// An access, with the properties that determine the orderings it needs.
 #[derive(Clone, Copy, Debug)]
-struct Access {
+struct AccessNeeds {
     /// Whether it may be an atomic read.
     reads: bool,
     /// Whether it may be an atomic write.
@@ -171,7 +171,7 @@ struct Access {
 /// An edge from block to block.
 type Edge = (usize, usize);
 
-impl Access {
+impl AccessNeeds {
     const PLAIN: Self = Self { reads: false, writes: false, seen: ALL, address: None, exchange: None };
     /// A barrier or a call, and the code around a function that is not a kernel.
     const UNKNOWN: Self = Self { reads: true, writes: true, ..Self::PLAIN };
@@ -197,7 +197,7 @@ impl Access {
 enum Kind {
     /// A point without an access, where a fence may be placed; the edge, if the point is on one.
     Gap(Option<Edge>),
-    Access(Access),
+    Access(AccessNeeds),
     /// The code before or after a kernel. Only scopes wider than this level include it.
     Border(Level),
 }
@@ -226,7 +226,7 @@ const NOTHING: Choice = Choice { weight: 0, once: 0, orders: Orders([0; 4]) };
 /// The points of a function. The first point precedes the entry.
 struct Places<'f> {
     function: &'f Function,
-    options: &'f Options,
+    options: &'f OptimizeOptions,
     costs: &'f Costs<'f>,
     /// The scopes that the function uses.
     levels: Vec<Level>,
@@ -235,7 +235,7 @@ struct Places<'f> {
 
 impl<'f> Places<'f> {
     /// `None` if an operation has no measurement.
-    fn of(function: &'f Function, options: &'f Options, costs: &'f Costs<'f>) -> Option<Self> {
+    fn of(function: &'f Function, options: &'f OptimizeOptions, costs: &'f Costs<'f>) -> Option<Self> {
         let levels =
             function.events().filter_map(Event::atomic).flat_map(|atomic| [level::of(atomic), level::seen(atomic)]);
         let levels = levels.filter(|level| *level > 0).sorted_unstable().dedup().collect();
@@ -247,7 +247,7 @@ impl<'f> Places<'f> {
     fn fill(&mut self) -> Option<()> {
         let function = self.function;
         let border = Border::of(function, self.options);
-        let border = if border.alone { Kind::Border(border.grid) } else { Kind::Access(Access::UNKNOWN) };
+        let border = if border.alone { Kind::Border(border.grid) } else { Kind::Access(AccessNeeds::UNKNOWN) };
         let (regions, depths) = graph::loops(function, &graph::predecessors(function));
         let reached = graph::reached(function);
         self.add(border, Orders::default(), Vec::new());
@@ -259,8 +259,8 @@ impl<'f> Places<'f> {
             let mut fence = Orders::default();
             for event in &block.events {
                 let access = match &event.kind {
-                    EventKind::Plain => Access::PLAIN,
-                    EventKind::Barrier | EventKind::Unknown(_) => Access::UNKNOWN,
+                    EventKind::Plain => AccessNeeds::PLAIN,
+                    EventKind::Barrier | EventKind::Unknown(_) => AccessNeeds::UNKNOWN,
                     EventKind::Atomic(atomic) => {
                         if atomic.is_fence() || is_seq_cst(&atomic.op) {
                             fence = fence.join(Orders::of_fence(
@@ -271,7 +271,7 @@ impl<'f> Places<'f> {
                         if atomic.is_fence() {
                             continue;
                         }
-                        Access::of(atomic)
+                        AccessNeeds::of(atomic)
                     }
                 };
                 let fences = self.fences(depth);
@@ -449,7 +449,7 @@ impl Places<'_> {
             match place.kind {
                 Kind::Gap(_) => Vec::new(),
                 Kind::Border(_) => vec![start(Part::Release, None)],
-                Kind::Access(Access { reads, writes, exchange, .. }) => {
+                Kind::Access(AccessNeeds { reads, writes, exchange, .. }) => {
                     let acquires = match exchange {
                         Some(_) => vec![start(Part::Acquire, Some(true)), start(Part::Failed, Some(false))],
                         None if reads => vec![start(Part::Acquire, None)],
@@ -554,7 +554,7 @@ impl Places<'_> {
     }
 
     /// Whether two accesses need no ordering of this kind.
-    fn is_free(&self, start: &Start, first: &Access, item: usize, last: &Access) -> bool {
+    fn is_free(&self, start: &Start, first: &AccessNeeds, item: usize, last: &AccessNeeds) -> bool {
         match start.part {
             // A releasing write to the location of a read passes on the values that the read acquires.
             Part::Acquire | Part::Failed => {

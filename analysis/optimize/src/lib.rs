@@ -31,7 +31,7 @@ use self::{cost::Costs, edit::Editor};
 pub use self::{
     function::{Address, Atomic, Block, End, Event, EventKind, Function},
     least::{Budget, FirstRound, Least, least},
-    options::{Condition, Options, Rewrite, Rewrites, UnknownRewrite},
+    options::{Condition, OptimizeOptions, Rewrite, Rewrites, UnknownRewrite},
     remark::Remark,
 };
 
@@ -42,7 +42,7 @@ const MOST_TURNS: usize = 8;
 type Run = fn(&mut Editor<'_>) -> bool;
 
 /// Rewrites a function in place.
-pub fn optimize(function: &mut Function, options: &Options) -> Vec<Remark> {
+pub fn optimize(function: &mut Function, options: &OptimizeOptions) -> Vec<Remark> {
     let costs = Costs::new(options);
     let mut remarks = Vec::new();
     if function.blocks.is_empty() || !function.events().any(|event| event.atomic().is_some()) {
@@ -72,7 +72,7 @@ pub fn optimize(function: &mut Function, options: &Options) -> Vec<Remark> {
 
 /// The cost of the orderings in each block of a function. Each barrier of the machine code has a weight by the scope
 /// that it waits for, multiplied by [`ROUNDS`] for each enclosing loop. Accesses without an ordering cost nothing.
-pub fn weights(function: &Function, options: &Options) -> Vec<u64> {
+pub fn weights(function: &Function, options: &OptimizeOptions) -> Vec<u64> {
     let costs = Costs::new(options);
     let predecessors = graph::predecessors(function);
     let (_, depths) = graph::loops(function, &predecessors);
@@ -84,7 +84,7 @@ pub fn weights(function: &Function, options: &Options) -> Vec<u64> {
 }
 
 /// The cost of the ordering of one operation, outside loops.
-pub fn weight_of(op: &AtomicOp, options: &Options) -> u64 {
+pub fn weight_of(op: &AtomicOp, options: &OptimizeOptions) -> u64 {
     ordered(&Costs::new(options), op, 0)
 }
 

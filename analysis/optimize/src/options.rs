@@ -169,7 +169,7 @@ pub enum Condition {
 
 /// The options of the optimizer.
 #[derive(Clone, Copy, Debug)]
-pub struct Options {
+pub struct OptimizeOptions {
     /// The enabled rewrites.
     pub rewrites: Rewrites,
     /// The lowering policy, which determines the costs of operations.
@@ -183,7 +183,7 @@ pub struct Options {
     pub without: Option<Condition>,
 }
 
-impl Options {
+impl OptimizeOptions {
     /// Options with all rewrites.
     pub fn new(policy: Policy, target: Target) -> Self {
         Self { rewrites: Rewrites::all(), policy, target, one_grid: false, without: None }

@@ -5,7 +5,7 @@
 //! memory: [`Launch`] does.
 //!
 //! ```
-//! use ptx_optimize::text::{Options, rewrite};
+//! use ptx_optimize::text::{TextOptions, rewrite};
 //!
 //! let ptx = "
 //!     .version 8.6
@@ -16,7 +16,7 @@
 //!         atom.acq_rel.gpu.shared.add.u32 %r1, [found], 1;
 //!         ret;
 //!     }";
-//! let rewritten = rewrite(ptx, &Options::default())?;
+//! let rewritten = rewrite(ptx, &TextOptions::default())?;
 //! assert!(rewritten.text.contains("atom.acq_rel.cta.shared.add.u32 %r1, [found], 1;"), "{}", rewritten.text);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -38,7 +38,7 @@ use self::{apply::Edit, feed::Fed, reach::Reach};
 
 /// The enabled rewrites, and the facts about launches.
 #[derive(Clone, Copy, Debug)]
-pub struct Options {
+pub struct TextOptions {
     /// The rewrites. [`Rewrite::Writes`] does not apply to PTX.
     pub rewrites: Rewrites,
     /// Whether a waiting loop first polls with relaxed loads. The option adds instructions, and pays if the loop has to
@@ -53,7 +53,7 @@ pub struct Options {
     pub without: Option<Condition>,
 }
 
-impl Default for Options {
+impl Default for TextOptions {
     fn default() -> Self {
         Self { rewrites: Rewrites::on(), polls: false, launch: Launch::default(), least: None, without: None }
     }
@@ -65,14 +65,14 @@ pub struct Rewritten {
     /// The whole text.
     pub text: String,
     /// The remarks about changes and obstacles, function by function.
-    pub said: Vec<Said>,
+    pub said: Vec<RewriteRemark>,
     /// The functions that have orderings.
     pub functions: Vec<Weight>,
 }
 
 /// A remark about one instruction.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Said {
+pub struct RewriteRemark {
     /// The function.
     pub function: String,
     /// The line in the input.
@@ -117,7 +117,7 @@ pub enum Error {
 ///
 /// # Errors
 /// If the text is not valid PTX, or its target lacks the memory model of PTX: sm_70 is the first target that has it.
-pub fn rewrite(text: &str, options: &Options) -> Result<Rewritten, Error> {
+pub fn rewrite(text: &str, options: &TextOptions) -> Result<Rewritten, Error> {
     let module: Module = text.parse()?;
     let target = target(&module)?;
     let (library, reach) = (Library::of(&module), Reach::of(&module, &target, options.launch));
@@ -162,7 +162,7 @@ struct Part<'m> {
     /// The optimized graph.
     graph: optimize::Function,
     edits: Vec<Edit>,
-    said: Vec<Said>,
+    said: Vec<RewriteRemark>,
     weight: Option<Weight>,
 }
 
@@ -187,7 +187,7 @@ fn optimize_function<'m>(
     function: &'m Function,
     fed: Fed<'m>,
     target: &Target,
-    options: &Options,
+    options: &TextOptions,
     labels: &mut apply::Labels,
 ) -> Option<Part<'m>> {
     let with = |rewrites| optimizing(options, rewrites, target);
@@ -220,17 +220,17 @@ fn optimize_function<'m>(
 }
 
 /// The options of the optimizer for these rewrites.
-fn optimizing(options: &Options, rewrites: Rewrites, target: &Target) -> optimize::Options {
-    optimize::Options {
+fn optimizing(options: &TextOptions, rewrites: Rewrites, target: &Target) -> optimize::OptimizeOptions {
+    optimize::OptimizeOptions {
         rewrites,
         without: options.without,
         one_grid: options.launch.alone,
-        ..optimize::Options::new(Policy::default(), *target)
+        ..optimize::OptimizeOptions::new(Policy::default(), *target)
     }
 }
 
 /// Searches a lower bound for each function. The steps that a function does not use go to later functions.
-fn find_least(parts: &mut [Part<'_>], options: &optimize::Options, mut budget: Budget) {
+fn find_least(parts: &mut [Part<'_>], options: &optimize::OptimizeOptions, mut budget: Budget) {
     let mut weighed =
         parts.iter_mut().filter_map(|part| Some((&part.fed.function, part.weight.as_mut()?))).collect_vec();
     let mut searches = 2 * weighed.len();
@@ -252,9 +252,9 @@ fn list_remarks<'a>(
     fed: &'a Fed<'_>,
     remarks: Vec<Remark>,
     polled: &'a [usize],
-) -> impl Iterator<Item = Said> + 'a {
+) -> impl Iterator<Item = RewriteRemark> + 'a {
     let at = |id: usize| (fed.lines[id].number, fed.lines[id].text.split_whitespace().join(" "));
-    let all = remarks.into_iter().map(|Remark { id, rewrite, applied, message }| Said {
+    let all = remarks.into_iter().map(|Remark { id, rewrite, applied, message }| RewriteRemark {
         function: function.name.clone(),
         line: at(id).0,
         instruction: at(id).1,
@@ -262,7 +262,7 @@ fn list_remarks<'a>(
         applied,
         message,
     });
-    let polled = polled.iter().map(move |id| Said {
+    let polled = polled.iter().map(move |id| RewriteRemark {
         function: function.name.clone(),
         line: at(*id).0,
         instruction: at(*id).1,

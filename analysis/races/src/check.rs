@@ -8,7 +8,7 @@ use ptx_isa::{
 use rustc_hash::FxHashSet;
 use strum::{Display, EnumString};
 
-pub use crate::options::{Budget, Options};
+pub use crate::options::{Budget, RaceOptions};
 use crate::{
     assumption::Assumption,
     launch::Sizes,
@@ -102,13 +102,13 @@ pub struct Report {
 }
 
 /// Checks the kernels of a module.
-pub fn check(module: &Module, options: &Options) -> Vec<Report> {
+pub fn check(module: &Module, options: &RaceOptions) -> Vec<Report> {
     let library = Library::of(module);
     module.kernels().map(|kernel| check_kernel(module, &library, kernel, options)).collect()
 }
 
 /// Checks one kernel.
-pub fn check_kernel(module: &Module, library: &Library<'_>, kernel: &Function, options: &Options) -> Report {
+pub fn check_kernel(module: &Module, library: &Library<'_>, kernel: &Function, options: &RaceOptions) -> Report {
     let mut flat = Flat::of(library, kernel, flat::Limits::default());
     options.give_numbers(&mut flat);
     let sizes = Sizes::of(&flat, options.size);
@@ -211,7 +211,7 @@ fn add_remedies(
     module: &Module,
     kernel: &Function,
     (flat, sizes): (&mut Flat, Sizes),
-    options: &Options,
+    options: &RaceOptions,
     proof: &Proof,
     obstacles: &mut [Obstacle],
 ) {

@@ -45,7 +45,7 @@ impl Default for Budget {
 
 /// The launches that a user names, and the budget of a kernel.
 #[derive(Clone, Debug, Default)]
-pub struct Options {
+pub struct RaceOptions {
     /// The sizes; sizes in the PTX take precedence.
     pub size: LaunchSize,
     /// Whether pointers of different parameters may point to the same memory.
@@ -58,7 +58,7 @@ pub struct Options {
     pub stop: Stop,
 }
 
-impl Options {
+impl RaceOptions {
     /// Replaces each parameter that has a given value by the value.
     pub fn give_numbers(&self, flat: &mut Flat) {
         for step in &mut flat.steps {

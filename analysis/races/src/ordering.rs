@@ -2,14 +2,14 @@
 
 use ptx_isa::{
     Module, Scope, Sem, Sm,
-    flat::{Access, AccessKind, Action, Flat},
+    flat::{AccessKind, Action, Flat, MemoryAccess},
     mnemonic::ordered,
 };
 
 use crate::{
     graph::blocks,
     launch::Sizes,
-    options::Options,
+    options::RaceOptions,
     paths::Paths,
     prove::Proof,
     remedy::{Change, Pool},
@@ -22,7 +22,7 @@ const FLAGS: usize = 4;
 struct Trial<'t> {
     flat: &'t mut Flat,
     sizes: Sizes,
-    options: &'t Options,
+    options: &'t RaceOptions,
     pool: &'t mut Pool,
 }
 
@@ -32,7 +32,7 @@ pub fn orderings(
     module: &Module,
     flat: &mut Flat,
     sizes: Sizes,
-    options: &Options,
+    options: &RaceOptions,
     proof: &Proof,
     pool: &mut Pool,
 ) -> Option<Vec<Change>> {
@@ -60,7 +60,7 @@ pub fn orderings(
 }
 
 /// Whether an access has one value of a size that supports orderings.
-fn is_scalar(access: &Access) -> bool {
+fn is_scalar(access: &MemoryAccess) -> bool {
     let has_kind = matches!(access.kind, AccessKind::Ld | AccessKind::St | AccessKind::Atom | AccessKind::Red);
     has_kind && access.elements == 1 && access.ty.is_some_and(|ty| ty.bits() <= 64) && !access.is_private()
 }
@@ -87,7 +87,8 @@ impl Trial<'_> {
     /// Strengthens the accesses among `steps` that must be stronger, and returns them; `None` if strengthening all of
     /// them is not enough.
     fn weakest(&mut self, steps: &[usize], is_across: bool) -> Option<Vec<usize>> {
-        let before: Vec<(usize, Access)> = steps.iter().filter_map(|step| Some((*step, self.access(*step)?))).collect();
+        let before: Vec<(usize, MemoryAccess)> =
+            steps.iter().filter_map(|step| Some((*step, self.access(*step)?))).collect();
         for (step, access) in &before {
             self.set(*step, strongest(access, is_across));
         }
@@ -98,7 +99,7 @@ impl Trial<'_> {
         let mut changed = Vec::new();
         for (step, access) in before {
             let now = self.access(step)?;
-            let weaker = [Sem::Acquire, Sem::Release, Sem::Relaxed].map(|sem| Access { sem, ..now.clone() });
+            let weaker = [Sem::Acquire, Sem::Release, Sem::Relaxed].map(|sem| MemoryAccess { sem, ..now.clone() });
             let mut weaker = [access.clone()].into_iter().chain(weaker.into_iter().filter(|_| now.sem == Sem::AcqRel));
             let is_enough = weaker.find(|access| {
                 self.set(step, access.clone());
@@ -113,14 +114,14 @@ impl Trial<'_> {
         (!changed.is_empty()).then_some(changed)
     }
 
-    fn access(&self, step: usize) -> Option<Access> {
+    fn access(&self, step: usize) -> Option<MemoryAccess> {
         match &self.flat.steps[step].action {
             Action::Access(access) => Some(access.clone()),
             _ => None,
         }
     }
 
-    fn set(&mut self, step: usize, access: Access) {
+    fn set(&mut self, step: usize, access: MemoryAccess) {
         self.flat.steps[step].action = Action::Access(access);
     }
 
@@ -131,7 +132,7 @@ impl Trial<'_> {
 }
 
 /// An access with the strongest ordering that it can have.
-fn strongest(access: &Access, is_across: bool) -> Access {
+fn strongest(access: &MemoryAccess, is_across: bool) -> MemoryAccess {
     let sem = match (access.reads, access.writes) {
         (true, true) if access.kind == AccessKind::Atom => Sem::AcqRel,
         (_, true) => Sem::Release,
@@ -139,7 +140,7 @@ fn strongest(access: &Access, is_across: bool) -> Access {
     };
     let least = if is_across { Scope::Gpu } else { Scope::Cta };
     let scope = access.strong().map_or(least, |scope| scope.max(least));
-    Access { sem, scope: Some(scope), mmio: false, ..access.clone() }
+    MemoryAccess { sem, scope: Some(scope), mmio: false, ..access.clone() }
 }
 
 /// The edits of some instructions.

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use itertools::Itertools;
 use ptx_isa::{
     Initial, Scope, Space, Stop,
-    flat::{Access, Flat},
+    flat::{Flat, MemoryAccess},
 };
 
 use crate::{
@@ -25,7 +25,7 @@ use ptx_solver::{
 pub struct LocatedAccess {
     pub touch: AccessEvent,
     pub places: Vec<PossibleAddress>,
-    pub access: Access,
+    pub access: MemoryAccess,
 }
 
 /// Addresses of two accesses that may be equal.
@@ -189,6 +189,6 @@ pub fn may_begin_with_zero(flat: &Flat, own: &LocatedAccess) -> bool {
 
 /// Whether two accesses are strong with scopes that are not narrower than `scope`, so that they do not race if they
 /// access the same bytes.
-pub fn are_strong(one: &Access, other: &Access, scope: Scope) -> bool {
+pub fn are_strong(one: &MemoryAccess, other: &MemoryAccess, scope: Scope) -> bool {
     [one, other].into_iter().all(|access| access.strong().is_some_and(|own| own >= scope))
 }

@@ -9,7 +9,7 @@ use ptx_isa::{
 use crate::{
     budget::ProofBudget,
     launch::Sizes,
-    options::{Budget, Options},
+    options::{Budget, RaceOptions},
     prove::{Proof, prove},
 };
 
@@ -87,7 +87,7 @@ impl Pool {
     }
 
     /// A proof of a changed kernel.
-    pub fn prove(&mut self, flat: &Flat, sizes: Sizes, options: &Options) -> Proof {
+    pub fn prove(&mut self, flat: &Flat, sizes: Sizes, options: &RaceOptions) -> Proof {
         self.proofs = self.proofs.saturating_sub(1);
         let proof = prove(flat, sizes, options.may_alias, self.budget.part(Self::PART), &options.stop);
         self.budget = self.budget.without(proof.clauses, proof.decisions);
@@ -107,7 +107,7 @@ impl Tried {
         module: &Module,
         kernel: &Function,
         sizes: Sizes,
-        options: &Options,
+        options: &RaceOptions,
         pairs: &[[InstPlace; 2]],
         pool: &mut Pool,
     ) -> Self {

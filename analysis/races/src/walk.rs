@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use ptx_isa::{
     Asynchronous, AtomOp, Family, Runtime, Space, Stop, Type,
     effects::{Effect, FenceEffect},
-    flat::{Access, AccessKind, Action, Barrier, Elsewhere, NotInlined, Operand, Symbol},
+    flat::{AccessKind, Action, Barrier, Elsewhere, MemoryAccess, NotInlined, Operand, Symbol},
     operation::Operation,
 };
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -460,7 +460,7 @@ impl<'w, 'f> Walk<'w, 'f> {
         at: usize,
         state: &mut State,
         guard: Option<Term>,
-        access: &Access,
+        access: &MemoryAccess,
     ) -> Vec<(Term, bool)> {
         let count = self.eval.flat.steps[at].writes.len();
         let address = self.eval.value(state, &access.address, 64);
@@ -539,7 +539,7 @@ impl<'w, 'f> Walk<'w, 'f> {
         node: usize,
         at: usize,
         state: &State,
-        access: &Access,
+        access: &MemoryAccess,
         ty: Type,
         address: Term,
         base: Base,
@@ -576,7 +576,7 @@ impl<'w, 'f> Walk<'w, 'f> {
         at: usize,
         state: &mut State,
         guard: Option<Term>,
-        access: &Access,
+        access: &MemoryAccess,
         address: Term,
     ) -> Vec<(Term, bool)> {
         let local = local_of(&self.eval.terms, self.eval.flat, address);
@@ -628,7 +628,7 @@ impl<'w, 'f> Walk<'w, 'f> {
         &mut self,
         state: &mut State,
         guard: Option<Term>,
-        access: &Access,
+        access: &MemoryAccess,
         ty: Type,
         (symbol, offset): (Symbol, Option<i64>),
     ) -> Vec<(Term, bool)> {

@@ -1,7 +1,7 @@
 //! Witnesses of races and divergent barriers: `models/execute/` runs the kernel in guessed launches under several
 //! schedules.
 
-use ptx_execute::{Assumed, Device, End, Fault, FaultKind, Given, Launch, LaunchError, Options, Schedule, search};
+use ptx_execute::{Assumed, Device, End, Fault, FaultKind, Given, Launch, LaunchError, RunOptions, Schedule, search};
 use ptx_isa::{
     Dim3, InstPlace, Module,
     flat::{AccessKind, Action, Flat},
@@ -43,8 +43,8 @@ impl Witness {
 const SEEDS: u64 = 10;
 
 /// The machine options for a seed.
-pub fn options(seed: u64, budget: &Budget) -> Options {
-    Options { most_steps: budget.run_steps, ..Options::default() }.of_seed(seed)
+pub fn options(seed: u64, budget: &Budget) -> RunOptions {
+    RunOptions { most_steps: budget.run_steps, ..RunOptions::default() }.of_seed(seed)
 }
 
 /// Whether threads of a kernel wait for a write of another thread. Flags and locks must begin with zeros, and so must
@@ -100,7 +100,7 @@ pub fn witnesses(
     kernel: &str,
     all_given: &[Given],
     needs: Needs<'_>,
-    options: &crate::options::Options,
+    options: &crate::options::RaceOptions,
     is_enough: &dyn Fn(&[Witness]) -> bool,
 ) -> Result<(Vec<Witness>, u32), Vec<LaunchError>> {
     let mut search = Search { module, kernel, needs, options, is_enough, all: Vec::new(), executions: 0 };
@@ -119,7 +119,7 @@ struct Search<'s> {
     module: &'s Module,
     kernel: &'s str,
     needs: Needs<'s>,
-    options: &'s crate::options::Options,
+    options: &'s crate::options::RaceOptions,
     is_enough: &'s dyn Fn(&[Witness]) -> bool,
     all: Vec<Witness>,
     executions: u32,
@@ -128,7 +128,7 @@ struct Search<'s> {
 impl Search<'_> {
     /// Adds the witnesses of launches with the given values, within `most` steps. Returns the number of steps taken.
     fn run(&mut self, given: &Given, most: u64) -> Result<u64, Vec<LaunchError>> {
-        let crate::options::Options { budget, stop, .. } = self.options;
+        let crate::options::RaceOptions { budget, stop, .. } = self.options;
         if most == 0 || (self.is_enough)(&self.all) || stop.is_due() {
             return Ok(0);
         }

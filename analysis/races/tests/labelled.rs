@@ -14,7 +14,7 @@ use std::{
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use ptx_isa::{Dim3, LaunchSize, Module};
-use ptx_races::check::{Class, Options, Outcome, Report, check};
+use ptx_races::check::{Class, Outcome, RaceOptions, Report, check};
 
 /// The kernels whose finding differs from their label, and why: the executions of `models/execute/` agree with the
 /// finding.
@@ -66,15 +66,15 @@ fn report(folder: &Path, kernel: &Kernel) -> Option<(Report, Duration)> {
     let text = fs::read_to_string(folder.join(format!("{}.ptx", kernel.id))).ok()?;
     let module: Module = text.parse().expect("PTX");
     let begin = Instant::now();
-    let options = Options { size: kernel.size, ..Options::default() };
-    let check = |options: &Options| check(&module, options).into_iter().next().expect("a kernel");
+    let options = RaceOptions { size: kernel.size, ..RaceOptions::default() };
+    let check = |options: &RaceOptions| check(&module, options).into_iter().next().expect("a kernel");
     let report = check(&options);
     if report.verdict != Outcome::Open || kernel.size.block.is_some() {
         return Some((report, begin.elapsed()));
     }
     // An execution needs a number of threads. A proof for that number alone does not prove the kernel, which is for any
     // number.
-    let one = check(&Options { size: LaunchSize { block: Some([256, 1, 1]), ..LaunchSize::default() }, ..options });
+    let one = check(&RaceOptions { size: LaunchSize { block: Some([256, 1, 1]), ..LaunchSize::default() }, ..options });
     Some((if one.verdict == Outcome::Free { report } else { one }, begin.elapsed()))
 }
 

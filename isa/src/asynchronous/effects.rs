@@ -33,7 +33,7 @@ pub struct Effects {
     pub effect: Effect,
     /// The memory that it reads and writes: at any time until its completion if it starts an operation, otherwise
     /// before the effect. Accesses to mbarriers are not listed.
-    pub touches: Vec<Touch>,
+    pub touches: Vec<OperandAccess>,
 }
 
 /// The effect of an asynchronous instruction, besides reads and writes of memory.
@@ -268,7 +268,7 @@ pub enum Proxy {
 
 /// A read or write of memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Touch {
+pub struct OperandAccess {
     /// The operand that names the memory.
     pub role: Role,
     /// The way in which the operand names the memory.
@@ -435,9 +435,9 @@ fn effect(family: Family, modifiers: &[&'static str], has_barrier: bool) -> Effe
     }
 }
 
-fn touches(form: &Asynchronous) -> Vec<Touch> {
+fn touches(form: &Asynchronous) -> Vec<OperandAccess> {
     use Family::*;
-    let touch = |role: Role, at: At, proxy: Proxy, (reads, writes): (bool, bool), extent: Extent| Touch {
+    let touch = |role: Role, at: At, proxy: Proxy, (reads, writes): (bool, bool), extent: Extent| OperandAccess {
         role,
         at,
         proxy,
@@ -508,7 +508,7 @@ fn touches(form: &Asynchronous) -> Vec<Touch> {
         family @ (Tcgen05Ld | Tcgen05LdRed | Tcgen05St) => {
             let does = if family == Tcgen05St { WRITES } else { READS };
             let first = tmem(Role::Tmem, does, columns(form));
-            let second = form.has("16x32bx2").then_some(Touch { at: At::Tmem(Some(Role::Split)), ..first });
+            let second = form.has("16x32bx2").then_some(OperandAccess { at: At::Tmem(Some(Role::Split)), ..first });
             [first].into_iter().chain(second).collect()
         }
         Tcgen05Mma | Tcgen05MmaWs | Tcgen05MmaSp | Tcgen05MmaWsSp => {

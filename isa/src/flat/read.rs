@@ -1,7 +1,7 @@
 //! The translation of an instruction into its [`Action`].
 
 use super::{
-    Access, AccessKind, Action, Barrier, Elsewhere, Leaving, Operand, Register,
+    AccessKind, Action, Barrier, Elsewhere, Leaving, MemoryAccess, Operand, Register,
     inline::{Builder, Frame},
 };
 use crate::{
@@ -170,7 +170,7 @@ impl<'m> Builder<'_, 'm> {
         let named: Option<Space> = of.words[1..].iter().find_map(|word| word.parse().ok());
         let space = named.or_else(|| self.named_space(&address));
         let data = operands.iter().skip(at + 1).rev().skip(policy).rev().filter(|_| has_data);
-        Action::Access(Access {
+        Action::Access(MemoryAccess {
             kind,
             address,
             space,

@@ -4,7 +4,7 @@
 use std::hint::black_box;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use ptx_execute::{Argument, Contents, Device, Launch, Options};
+use ptx_execute::{Argument, Contents, Device, Launch, RunOptions};
 use ptx_isa::{FullSize, Module};
 
 const HEAD: &str = "\
@@ -111,7 +111,7 @@ ret;
 ";
 
 fn run(module: &Module, races: bool) -> u64 {
-    let mut device = Device::new(module, Options { races, ..Options::default() }).expect("a device");
+    let mut device = Device::new(module, RunOptions { races, ..RunOptions::default() }).expect("a device");
     let buffers = ["a", "b", "c"].map(|name| device.allocate(name, Contents::Grows(1 << 26)));
     let arguments = buffers.map(|buffer| Argument::Buffer(buffer, 0)).to_vec();
     let launch = Launch::new("kernel", FullSize { grid: [16, 1, 1], ..[256, 1, 1].into() }, arguments);

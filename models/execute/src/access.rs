@@ -6,7 +6,7 @@ use ptx_isa::{AtomOp, Scope, Sem, Space, Type, flat::AccessKind};
 
 use crate::{
     clock::{Clock, Fenced},
-    code::{Access, Address, Pc, Reg, Source},
+    code::{Address, DecodedAccess, Pc, Reg, Source},
     machine::{Cta, Machine},
     memory::{Region, number, region, window},
     report::{Detail, FaultKind, Peer},
@@ -66,7 +66,7 @@ impl Machine<'_> {
     }
 
     /// Executes an access for lanes.
-    pub fn access(&mut self, cta: &mut Cta, warp: &mut Warp, pc: Pc, base: u32, lanes: Lanes, of: &Access) {
+    pub fn access(&mut self, cta: &mut Cta, warp: &mut Warp, pc: Pc, base: u32, lanes: Lanes, of: &DecodedAccess) {
         let elements = of.results.len().max(of.data.len()).max(1);
         let elements = if of.rmw.is_some() { of.data.len().max(1) } else { elements };
         let total = of.bytes * elements as u64;
@@ -103,12 +103,12 @@ impl Machine<'_> {
         self.find(cta, FaultKind::OutOfBounds, thread, pc, None, Some(what), message, None);
     }
 
-    fn load(&mut self, warp: &mut Warp, at: Lane, of: &Access, element: usize, value: u128) {
+    fn load(&mut self, warp: &mut Warp, at: Lane, of: &DecodedAccess, element: usize, value: u128) {
         let Some(Some((register, bits))) = of.results.get(element) else { return };
         write_loaded(warp, at.base, *register, *bits, at.lane, of.ty, value);
     }
 
-    fn stored(&self, cta: &Cta, warp: &Warp, at: Lane, of: &Access, source: Source) -> u128 {
+    fn stored(&self, cta: &Cta, warp: &Warp, at: Lane, of: &DecodedAccess, source: Source) -> u128 {
         let low = self.value(cta, warp, at.base, at.lane, source);
         let high = match source {
             Source::Reg(register) if of.bytes == 16 => {
@@ -119,7 +119,7 @@ impl Machine<'_> {
         u128::from(high) << 64 | u128::from(low)
     }
 
-    fn local(&mut self, cta: &Cta, warp: &mut Warp, at: Lane, of: &Access, element: usize, offset: u64) {
+    fn local(&mut self, cta: &Cta, warp: &mut Warp, at: Lane, of: &DecodedAccess, element: usize, offset: u64) {
         let value = of.data.get(element).map(|source| self.stored(cta, warp, at, of, *source));
         let Some((bytes, written)) = warp.local[at.lane].slice(offset, of.bytes) else {
             return self.outside(cta, at.thread, at.pc, format!("local+{offset}"));
@@ -159,7 +159,7 @@ impl Machine<'_> {
         }
     }
 
-    fn parameter(&mut self, cta: &Cta, warp: &mut Warp, at: Lane, of: &Access, element: usize, offset: u64) {
+    fn parameter(&mut self, cta: &Cta, warp: &mut Warp, at: Lane, of: &DecodedAccess, element: usize, offset: u64) {
         if self.is_trial {
             self.learned.reads.insert((at.pc, offset, of.bytes));
         }
@@ -177,7 +177,7 @@ impl Machine<'_> {
         cta: &mut Cta,
         warp: &mut Warp,
         at: Lane,
-        of: &Access,
+        of: &DecodedAccess,
         element: usize,
         place: Region,
         strong: Option<Scope>,
@@ -346,7 +346,7 @@ impl Machine<'_> {
         let key = match place {
             Region::Global(piece, at) => {
                 let clock = unseen.as_ref().or(start).unwrap_or(&cta.order[thread as usize].clock);
-                let access = shadow::Access { clock, record, memory: Fenced::Global, is_operation, cluster };
+                let access = shadow::CheckedAccess { clock, record, memory: Fenced::Global, is_operation, cluster };
                 self.global.pieces[piece].shadow.touch(at, bytes, access, &mut races);
                 (crate::memory::Global::address(piece), at)
             }
@@ -354,7 +354,7 @@ impl Machine<'_> {
                 let Some(owner) = self.rank(cta, rank) else { return };
                 let Cta { order, shadow: own, .. } = cta;
                 let clock = unseen.as_ref().or(start).unwrap_or(&order[thread as usize].clock);
-                let access = shadow::Access { clock, record, memory: Fenced::Shared, is_operation, cluster };
+                let access = shadow::CheckedAccess { clock, record, memory: Fenced::Shared, is_operation, cluster };
                 if owner == cta.index {
                     own.touch(at, bytes, access, &mut races);
                 } else if let Some(Some(other)) = self.ctas.get_mut(owner as usize) {
@@ -437,7 +437,7 @@ impl Machine<'_> {
         &mut self,
         cta: &mut Cta,
         at: Lane,
-        of: &Access,
+        of: &DecodedAccess,
         place: Region,
         record: Record,
         is_atomic: bool,

@@ -77,7 +77,7 @@ pub struct Compute {
 
 /// An access of memory.
 #[derive(Clone, Debug)]
-pub struct Access {
+pub struct DecodedAccess {
     /// The kind of instruction.
     pub kind: AccessKind,
     pub address: Address,
@@ -164,7 +164,7 @@ pub enum Op {
     Move128(Reg, Source),
     /// Assigns values to the registers of a vector simultaneously.
     Moves(Vec<(Option<Reg>, Source)>),
-    Access(Box<Access>),
+    Access(Box<DecodedAccess>),
     /// Loads from a parameter of the kernel.
     Parameter(Vec<Option<(Reg, u32)>>, u32, Type),
     Jump(Pc),

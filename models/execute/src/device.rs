@@ -9,7 +9,7 @@ use crate::{
     code::{Program, decode},
     earlier::{Earlier, MOST_CTAS},
     lacks::Lack,
-    launch::{Buffer, Contents, Launch, LaunchError, Options, Progress},
+    launch::{Buffer, Contents, Launch, LaunchError, Progress, RunOptions},
     learned::Learned,
     machine::{Kernel, Machine, Ran},
     memory::{Global, Piece, window},
@@ -30,12 +30,12 @@ impl<'m> Device<'m> {
     ///
     /// # Errors
     /// All variables that the machine cannot provide. The errors of kernels are reported at their launch.
-    pub fn new(module: &'m Module, options: Options) -> Result<Self, Vec<LaunchError>> {
+    pub fn new(module: &'m Module, options: RunOptions) -> Result<Self, Vec<LaunchError>> {
         Ok(Self { state: State::new(module, options)? })
     }
 
     /// Sets the options of later launches.
-    pub fn set_options(&mut self, options: Options) {
+    pub fn set_options(&mut self, options: RunOptions) {
         self.state.options = options;
     }
 
@@ -109,7 +109,7 @@ impl<'m> Device<'m> {
 /// The state of a device.
 pub struct State<'m> {
     module: &'m Module,
-    pub(crate) options: Options,
+    pub(crate) options: RunOptions,
     global: Global,
     /// The addresses of the module's variables, by their names.
     variables: FxHashMap<String, u64>,
@@ -118,7 +118,7 @@ pub struct State<'m> {
 }
 
 impl<'m> State<'m> {
-    pub fn new(module: &'m Module, options: Options) -> Result<Self, Vec<LaunchError>> {
+    pub fn new(module: &'m Module, options: RunOptions) -> Result<Self, Vec<LaunchError>> {
         let mut state = Self {
             module,
             options,
@@ -339,7 +339,7 @@ fn initialize(global: &mut Global, variable: &Variable, at: u64, variables: &FxH
 }
 
 /// The reasons why a launch cannot run on this machine.
-fn limits(program: &Program, launch: &Launch, earlier: &Earlier, options: &Options) -> Vec<LaunchError> {
+fn limits(program: &Program, launch: &Launch, earlier: &Earlier, options: &RunOptions) -> Vec<LaunchError> {
     let FullSize { grid, block, cluster, shared } = launch.size;
     let mut reasons = launch.size.wrong(&Head::default(), program.shared);
     let before = u64::from(earlier.next(launch));

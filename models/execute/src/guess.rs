@@ -10,7 +10,7 @@ use ptx_isa::Module;
 
 use crate::{
     device::State,
-    launch::{Argument, Contents, Launch, LaunchError, Options, Schedule},
+    launch::{Argument, Contents, Launch, LaunchError, RunOptions, Schedule},
 };
 
 use self::numbers::numbers;
@@ -32,7 +32,8 @@ impl Launch {
     /// If the kernel cannot be launched.
     pub fn fitting(&self, module: &Module, open: &[usize]) -> Result<Vec<Self>, Vec<LaunchError>> {
         let budget = SearchBudget::default();
-        let options = Options { schedule: Schedule::WarpAhead, races: false, products: false, ..Options::default() };
+        let options =
+            RunOptions { schedule: Schedule::WarpAhead, races: false, products: false, ..RunOptions::default() };
         let mut state = State::new(module, options)?;
         let mut scratch = self.clone();
         for (index, argument) in scratch.arguments.iter_mut().enumerate() {

@@ -120,7 +120,7 @@ pub enum Schedule {
 
 /// The options of an execution.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Options {
+pub struct RunOptions {
     /// The seed of every random choice.
     pub seed: u64,
     /// The order in which threads take their turns.
@@ -152,7 +152,7 @@ pub struct Options {
     pub products: bool,
 }
 
-impl Default for Options {
+impl Default for RunOptions {
     fn default() -> Self {
         Self {
             seed: 0,
@@ -170,7 +170,7 @@ impl Default for Options {
     }
 }
 
-impl Options {
+impl RunOptions {
     /// The options for one of many seeds. The first seed runs round robin without stale values. The following seeds use
     /// each schedule in turn.
     #[must_use]

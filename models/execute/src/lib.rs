@@ -34,7 +34,7 @@ pub use self::{
     device::{Device, WORKSPACE},
     guess::{Assumed, Assumption, End, Given, SearchBudget, Tried, Value, search, search_within},
     lacks::Lack,
-    launch::{Argument, Buffer, Contents, GROWS, Launch, LaunchError, Options, Progress, Schedule},
+    launch::{Argument, Buffer, Contents, GROWS, Launch, LaunchError, Progress, RunOptions, Schedule},
     matrix::map::TensorMap,
     report::{AccessType, Detail, Fault, FaultKind, Missing, Note, Peer, Race, Remedy, Report, Site, SiteKind},
 };

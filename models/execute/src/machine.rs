@@ -13,7 +13,7 @@ use crate::{
     fault::{Faults, ThreadId, site},
     history::History,
     in_flight::{Async, InFlight, Mbarrier},
-    launch::{Launch, Options, Progress, Schedule},
+    launch::{Launch, Progress, RunOptions, Schedule},
     learned::Learned,
     memory::Global,
     random::Random,
@@ -92,7 +92,7 @@ pub struct Machine<'r> {
     programs: &'r FxHashMap<String, Program>,
     pub program: &'r Program,
     pub launch: &'r Launch,
-    pub options: &'r Options,
+    pub options: &'r RunOptions,
     pub global: &'r mut Global,
     pub parameters: Vec<u8>,
     /// The grids that this grid depends on, the grid itself, and the joined pasts of its ended threads if it depends on
@@ -175,7 +175,7 @@ pub struct Ran {
 }
 
 impl<'r> Machine<'r> {
-    pub fn new(of: Kernel<'r>, options: &'r Options, global: &'r mut Global, earlier: Earlier) -> Self {
+    pub fn new(of: Kernel<'r>, options: &'r RunOptions, global: &'r mut Global, earlier: Earlier) -> Self {
         let Kernel { programs, program, launch, parameters } = of;
         let grid = Grid { launch: launch.clone(), first: earlier.next(launch) };
         let (total, threads) = (grid.end(), earlier.threads().saturating_add(launch.threads()));

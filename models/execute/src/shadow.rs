@@ -144,7 +144,7 @@ impl Record {
     }
 
     /// Whether the access happens before a later access, through the same proxy or with a fence between the proxies.
-    fn is_before(self, later: Access<'_>) -> bool {
+    fn is_before(self, later: CheckedAccess<'_>) -> bool {
         if later.record.info.is_async() && !self.info.is_async() {
             later.clock.has_fenced(later.memory, self.agent, self.epoch)
         } else {
@@ -250,7 +250,7 @@ impl Lists {
         number: u32,
         how: (usize, bool),
         index: u64,
-        access: Access<'_>,
+        access: CheckedAccess<'_>,
         races: &mut Races,
     ) -> Option<u32> {
         let (new, (_, is_exact)) = (access.record, how);
@@ -329,7 +329,7 @@ pub type Races = Vec<(Record, u64)>;
 
 /// An access to check.
 #[derive(Clone, Copy, Debug)]
-pub struct Access<'c> {
+pub struct CheckedAccess<'c> {
     /// The clock of its agent; for an asynchronous operation, the clock at its start.
     pub clock: &'c Clock,
     pub record: Record,
@@ -342,7 +342,7 @@ pub struct Access<'c> {
     pub cluster: ClusterSize,
 }
 
-impl Access<'_> {
+impl CheckedAccess<'_> {
     /// Whether every access that races with an earlier access also races with this access.
     fn covers(&self, old: Record, is_exact: bool) -> bool {
         !(is_exact && self.is_operation) && old.is_covered_by(self.record, is_exact)
@@ -368,7 +368,7 @@ impl Shadow {
 
     /// Records an access of `bytes` bytes from offset `at`, and adds the earlier accesses that conflict with it and are
     /// unordered to `races`.
-    pub fn touch(&mut self, at: u64, bytes: u64, access: Access<'_>, races: &mut Races) {
+    pub fn touch(&mut self, at: u64, bytes: u64, access: CheckedAccess<'_>, races: &mut Races) {
         let (first, end) = (at / CELL, (at + bytes).div_ceil(CELL));
         let pages = (end as usize).div_ceil(PAGE);
         if self.pages.len() < pages {
@@ -379,11 +379,11 @@ impl Shadow {
             let high = (at + bytes - index * CELL).min(CELL);
             let mask = (1u32 << high) - (1 << low);
             let record = Record { info: access.record.info.with_mask(mask), ..access.record };
-            self.touch_cell(index, Access { record, ..access }, races);
+            self.touch_cell(index, CheckedAccess { record, ..access }, races);
         }
     }
 
-    fn touch_cell(&mut self, index: u64, access: Access<'_>, races: &mut Races) {
+    fn touch_cell(&mut self, index: u64, access: CheckedAccess<'_>, races: &mut Races) {
         let page = self.pages[index as usize / PAGE].get_or_insert_with(page);
         let cell = &mut page[index as usize % PAGE];
         let (new, is_exact) = (access.record, self.is_exact);
@@ -457,7 +457,7 @@ fn in_place(list: &[Record]) -> Option<Cell> {
 }
 
 /// Whether a full list already has a read of the same warp that represents this read: neither happens before the other.
-fn is_represented(list: &[Record], access: Access<'_>) -> bool {
+fn is_represented(list: &[Record], access: CheckedAccess<'_>) -> bool {
     let new = access.record;
     list.iter().any(|old| {
         let alike = old.agent / 32 == new.agent / 32 && old.info.mask() == new.info.mask() && !old.info.writes();
@@ -466,7 +466,7 @@ fn is_represented(list: &[Record], access: Access<'_>) -> bool {
 }
 
 /// Adds the writes of a list that are unordered with a read to `races`.
-fn race_with_writes(list: &[Record], index: u64, access: Access<'_>, races: &mut Races) {
+fn race_with_writes(list: &[Record], index: u64, access: CheckedAccess<'_>, races: &mut Races) {
     let new = access.record;
     let conflicts = |old: &&Record| {
         let overlaps = old.info.writes() && old.info.mask() & new.info.mask() != 0;
@@ -481,7 +481,7 @@ fn sift(
     list: &mut [Record],
     (bound, is_exact): (usize, bool),
     index: u64,
-    access: Access<'_>,
+    access: CheckedAccess<'_>,
     races: &mut Races,
 ) -> usize {
     let new = access.record;

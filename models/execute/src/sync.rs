@@ -92,14 +92,14 @@ pub struct Pending {
 /// A read of a place, and the message that was released at this place.
 #[derive(Clone, Debug)]
 struct PendingRead {
-    place: Place,
+    place: AddressRange,
     message: Rc<Message>,
     /// The level of the widest scope with which the thread has acquired the message, plus one.
     acquired: usize,
 }
 
 /// An address and a size.
-type Place = (u64, u64);
+type AddressRange = (u64, u64);
 
 /// The maximum number of pending reads of a thread. Beyond it, the oldest read is forgotten.
 const MOST_READS: usize = 64;
@@ -130,7 +130,7 @@ impl Pending {
     /// twice with one scope, and a read is dropped after it was acquired with the widest scope.
     fn acquire_if(
         &mut self,
-        wanted: impl Fn(Place) -> bool,
+        wanted: impl Fn(AddressRange) -> bool,
         clock: &mut Clock,
         scope: Scope,
         cluster: ClusterSize,
@@ -145,7 +145,7 @@ impl Pending {
     }
 
     /// Records a strong read of a released value.
-    fn read(&mut self, place: Place, message: &Rc<Message>) {
+    fn read(&mut self, place: AddressRange, message: &Rc<Message>) {
         if self.reads.iter().any(|read| read.place == place && Rc::ptr_eq(&read.message, message)) {
             return;
         }
@@ -266,7 +266,7 @@ pub struct Strong<'c> {
 }
 
 impl Strong<'_> {
-    fn place(&self) -> Place {
+    fn place(&self) -> AddressRange {
         (self.address, self.record.info.bytes())
     }
 

@@ -44,12 +44,12 @@ impl Pipe {
 
 /// An access of tensor memory.
 #[derive(Clone, Copy, Debug)]
-pub struct Touch {
+pub struct TensorAccess {
     pub record: Record,
     pub pipe: Option<Pipe>,
 }
 
-impl Touch {
+impl TensorAccess {
     pub fn is_before(&self, clock: &Clock, later: &Self) -> bool {
         if clock.has_seen(self.record.agent, self.record.epoch) {
             return true;
@@ -76,7 +76,7 @@ pub struct Joint {
 pub struct Tensor {
     pub memory: Option<Box<TensorMemory>>,
     /// By group of lanes and column, the accesses with which later accesses may race.
-    pub cells: Vec<Vec<Touch>>,
+    pub cells: Vec<Vec<TensorAccess>>,
     /// The allocations by their first column: the number of columns, and the thread and instruction that allocated
     /// them.
     pub allocated: BTreeMap<usize, (usize, u32, u32)>,
@@ -104,7 +104,7 @@ impl Tensor {
         at >= columns.end
     }
 
-    pub fn touch(&mut self, group: usize, column: usize, clock: &Clock, new: &Touch, races: &mut Vec<Record>) {
+    pub fn touch(&mut self, group: usize, column: usize, clock: &Clock, new: &TensorAccess, races: &mut Vec<Record>) {
         if self.cells.is_empty() {
             self.cells.resize_with(LANES / GROUP * COLUMNS, Vec::new);
         }
@@ -119,7 +119,7 @@ impl Tensor {
             cell.clear();
         } else {
             // A thread that has seen the later read of a chain has seen the earlier read.
-            let is_repeated = |old: &Touch| {
+            let is_repeated = |old: &TensorAccess| {
                 old.record.agent == new.record.agent && old.pipe.map(|pipe| pipe.kind) == new.pipe.map(|pipe| pipe.kind)
             };
             cell.retain(|old| old.record.info.writes() || !(is_repeated(old) || old.is_before(clock, new)));

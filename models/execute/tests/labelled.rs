@@ -5,7 +5,7 @@
 use std::{collections::BTreeMap, fs, path::PathBuf, process::Command, time::Instant};
 
 use libtest_mimic::{Arguments, Failed, Trial};
-use ptx_execute::{Argument, Contents, Device, FaultKind, Launch, Options};
+use ptx_execute::{Argument, Contents, Device, FaultKind, Launch, RunOptions};
 use ptx_isa::{Dim3, FullSize, Module};
 
 /// A row of `index.csv`.
@@ -68,14 +68,14 @@ const OTHERS: [(&str, &str); 6] = [
 
 /// The findings in the runs of a kernel.
 #[derive(Debug, Default)]
-struct Found {
+struct KernelFindings {
     kinds: BTreeMap<FaultKind, String>,
     steps: u64,
     seconds: f64,
     is_cut: bool,
 }
 
-impl Found {
+impl KernelFindings {
     fn add(&mut self, report: ptx_execute::Report) {
         self.is_cut |= report.notes.iter().any(|note| note.line == 0);
         self.steps += report.steps;
@@ -140,13 +140,14 @@ fn size(text: &str, other: u32) -> u32 {
 }
 
 /// Runs a graph kernel. Its arguments are `nindex`, `nlist`, two arrays of data, and the number of nodes.
-fn run_graph(module: &Module, kernel: &Kernel, found: &mut Found) -> Result<(), Failed> {
+fn run_graph(module: &Module, kernel: &Kernel, found: &mut KernelFindings) -> Result<(), Failed> {
     for seed in 0..12u64 {
         let mut numbers = Numbers(seed + 1);
         let graph = graph(seed, &mut numbers);
         let n = graph.len() as u32;
         let mut device =
-            Device::new(module, Options { most_steps: 1_000_000, ..Options::default().of_seed(seed) }).map_err(said)?;
+            Device::new(module, RunOptions { most_steps: 1_000_000, ..RunOptions::default().of_seed(seed) })
+                .map_err(said)?;
         let starts = graph.iter().scan(0, |at, own| {
             *at += own.len() as u32;
             Some(*at)
@@ -171,7 +172,7 @@ fn run_graph(module: &Module, kernel: &Kernel, found: &mut Found) -> Result<(), 
     Ok(())
 }
 
-fn run_other(module: &Module, kernel: &Kernel, found: &mut Found) -> Result<(), Failed> {
+fn run_other(module: &Module, kernel: &Kernel, found: &mut KernelFindings) -> Result<(), Failed> {
     let function = module.functions().find(|function| function.name == kernel.kernel && function.body.is_some());
     let head = &function.ok_or("no such kernel")?.head;
     let dim = |sizes: &[String; 3]| -> Dim3 { [size(&sizes[0], 2), size(&sizes[1], 1), size(&sizes[2], 1)] };
@@ -188,7 +189,7 @@ fn run_other(module: &Module, kernel: &Kernel, found: &mut Found) -> Result<(), 
     let mut fitting: Vec<Launch> = Vec::new();
     for seed in 0..16u64 {
         let most_steps = if seed < 2 { 6_000_000 } else { 300_000 };
-        let options = Options { most_steps, ..Options::default().of_seed(seed) };
+        let options = RunOptions { most_steps, ..RunOptions::default().of_seed(seed) };
         let mut device = Device::new(module, options).map_err(said)?;
         let mut open = Vec::new();
         let mut arguments = Vec::new();
@@ -239,10 +240,10 @@ fn said(errors: Vec<ptx_execute::LaunchError>) -> Failed {
     errors.iter().map(|error| error.reason.clone()).collect::<Vec<_>>().join("; ").into()
 }
 
-fn check(folder: &std::path::Path, kernel: &Kernel) -> Result<Found, Failed> {
+fn check(folder: &std::path::Path, kernel: &Kernel) -> Result<KernelFindings, Failed> {
     let text = fs::read_to_string(folder.join("ptx").join(format!("{}.ptx", kernel.id)))?;
     let module: Module = text.parse()?;
-    let mut found = Found::default();
+    let mut found = KernelFindings::default();
     let start = Instant::now();
     match kernel.set.as_str() {
         "indigo" => run_graph(&module, kernel, &mut found)?,
@@ -253,7 +254,7 @@ fn check(folder: &std::path::Path, kernel: &Kernel) -> Result<Found, Failed> {
 }
 
 /// Checks that the verdict is the label.
-fn judged(kernel: &Kernel, found: &Found) -> Result<(), Failed> {
+fn judged(kernel: &Kernel, found: &KernelFindings) -> Result<(), Failed> {
     let verdict = found.verdict();
     let expected = match (&*kernel.label, kernel.same_value) {
         ("free", true) | ("racy", true) => verdict == "same value" || verdict == &*kernel.label,

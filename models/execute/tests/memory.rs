@@ -9,7 +9,7 @@ use std::{
     sync::atomic::{AtomicUsize, Ordering::Relaxed},
 };
 
-use ptx_execute::{Argument, Contents, Device, Launch, Options};
+use ptx_execute::{Argument, Contents, Device, Launch, RunOptions};
 use ptx_isa::{FullSize, Module};
 
 /// An allocator that counts the allocated bytes and their maximum.
@@ -141,7 +141,7 @@ fn measure(case: &Case, races: bool, seed: u64) -> usize {
     let module: Module = text.parse().unwrap_or_else(|error| panic!("{error}"));
     let before = LIVE.load(Relaxed);
     MOST.store(before, Relaxed);
-    let options = Options { races, ..Options::default() }.of_seed(seed);
+    let options = RunOptions { races, ..RunOptions::default() }.of_seed(seed);
     let mut device = Device::new(&module, options).expect("a device");
     let arguments = ["a", "b"].map(|name| Argument::Buffer(device.allocate(name, Contents::GrowsZero(BYTES)), 0));
     let shared = if case.body.contains("shared") { SHARED } else { 0 };

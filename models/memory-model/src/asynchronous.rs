@@ -91,9 +91,9 @@ pub struct Operation {
     /// The kind of the operation, which selects its rules.
     pub kind: OperationKind,
     /// The reads, each with its proxy.
-    pub reads: Vec<Access>,
+    pub reads: Vec<AsyncAccess>,
     /// The writes, each with its proxy.
-    pub writes: Vec<(Access, Written)>,
+    pub writes: Vec<(AsyncAccess, Written)>,
     /// The register that receives the value of the first read, for `tcgen05.ld`.
     pub d: Option<Register>,
     /// The completion mechanism.
@@ -102,7 +102,7 @@ pub struct Operation {
 
 /// A memory operation of an asynchronous operation. It is weak.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Access {
+pub struct AsyncAccess {
     /// The address.
     pub a: Address,
     /// The type of the value.
@@ -111,7 +111,7 @@ pub struct Access {
     pub proxy: Proxy,
 }
 
-impl Access {
+impl AsyncAccess {
     /// An access of 64 bits. A matrix is one such element.
     pub fn by(proxy: Proxy, a: Address) -> Self {
         Self { a, ty: Type::U64, proxy }
@@ -369,7 +369,12 @@ pub enum Phase {
 pub(crate) const TENSOR_BYTES: u32 = 16;
 
 impl Operation {
-    fn new(kind: OperationKind, reads: Vec<Access>, writes: Vec<(Access, Written)>, completion: Completion) -> Self {
+    fn new(
+        kind: OperationKind,
+        reads: Vec<AsyncAccess>,
+        writes: Vec<(AsyncAccess, Written)>,
+        completion: Completion,
+    ) -> Self {
         Self { kind, reads, writes, d: None, completion }
     }
 
@@ -378,26 +383,26 @@ impl Operation {
         let completion = Completion::TensorWait(TensorWait::Load);
         Self {
             d: Some(d),
-            ..Self::new(OperationKind::TensorLoad, vec![Access::by(Proxy::Tensor, t)], Vec::new(), completion)
+            ..Self::new(OperationKind::TensorLoad, vec![AsyncAccess::by(Proxy::Tensor, t)], Vec::new(), completion)
         }
     }
 
     /// `tcgen05.st [t], b`
     pub fn tensor_store(t: Address, b: Operand) -> Self {
-        let writes = vec![(Access::by(Proxy::Tensor, t), Written::Value(b))];
+        let writes = vec![(AsyncAccess::by(Proxy::Tensor, t), Written::Value(b))];
         Self::new(OperationKind::TensorStore, Vec::new(), writes, Completion::TensorWait(TensorWait::Store))
     }
 
     /// `tcgen05.cp [t], s`
     pub fn tensor_copy(cta_group: CtaGroup, is_4x256b: bool, t: Address, s: Address) -> Self {
-        let writes = vec![(Access::by(Proxy::Tensor, t), Written::Read(0))];
+        let writes = vec![(AsyncAccess::by(Proxy::Tensor, t), Written::Read(0))];
         let kind = OperationKind::TensorCopy { cta_group, is_4x256b };
-        Self::new(kind, vec![Access::by(Proxy::Async, s)], writes, Completion::Commit)
+        Self::new(kind, vec![AsyncAccess::by(Proxy::Async, s)], writes, Completion::Commit)
     }
 
     /// `tcgen05.shift [t]`
     pub fn shift(cta_group: CtaGroup, t: Address) -> Self {
-        let t = Access::by(Proxy::Tensor, t);
+        let t = AsyncAccess::by(Proxy::Tensor, t);
         Self::new(OperationKind::Shift { cta_group }, vec![t], vec![(t, Written::Read(0))], Completion::Commit)
     }
 
@@ -405,19 +410,19 @@ impl Operation {
     pub fn mma(
         kind: OperationKind,
         d: Address,
-        a: Access,
+        a: AsyncAccess,
         b: Address,
         further: impl IntoIterator<Item = Address>,
     ) -> Self {
-        let d = Access::by(Proxy::Tensor, d);
-        let further = further.into_iter().map(|a| Access::by(Proxy::Tensor, a));
-        let reads = [a, Access::by(Proxy::Async, b), d].into_iter().chain(further).collect();
+        let d = AsyncAccess::by(Proxy::Tensor, d);
+        let further = further.into_iter().map(|a| AsyncAccess::by(Proxy::Tensor, a));
+        let reads = [a, AsyncAccess::by(Proxy::Async, b), d].into_iter().chain(further).collect();
         Self::new(kind, reads, vec![(d, Written::MultiplyAdd([0, 1, 2]))], Completion::Commit)
     }
 
     /// `cp.async [d], [s]`
     pub fn copy(d: Address, s: Address, ty: Type) -> Self {
-        let access = |a| Access { ty, ..Access::by(Proxy::Generic, a) };
+        let access = |a| AsyncAccess { ty, ..AsyncAccess::by(Proxy::Generic, a) };
         let writes = vec![(access(d), Written::Read(0))];
         Self::new(OperationKind::Copy, vec![access(s)], writes, Completion::Group(Group::Copy))
     }
@@ -431,26 +436,27 @@ impl Operation {
         reduction: Option<(AluOp, Type)>,
         completion: Completion,
     ) -> Self {
-        let access = |a| Access { ty: reduction.map_or(Type::U64, |(_, ty)| ty), ..Access::by(Proxy::Async, a) };
+        let access =
+            |a| AsyncAccess { ty: reduction.map_or(Type::U64, |(_, ty)| ty), ..AsyncAccess::by(Proxy::Async, a) };
         let (old, written) = match reduction {
             Some((op, _)) => (Some(access(d)), Written::Reduced(op, [0, 1])),
             None => (None, Written::Read(0)),
         };
-        let descriptor = descriptor.map(|a| Access::by(Proxy::Tensormap, a));
+        let descriptor = descriptor.map(|a| AsyncAccess::by(Proxy::Tensormap, a));
         let reads = [Some(access(s)), old, descriptor].into_iter().flatten().collect();
         Self::new(OperationKind::Bulk, reads, vec![(access(d), written)], completion)
     }
 
     /// `wgmma.mma_async`, with its matrices in shared memory. The result registers have no values.
     pub fn wgmma(matrices: impl IntoIterator<Item = Address>) -> Self {
-        let reads = matrices.into_iter().map(|a| Access::by(Proxy::Async, a)).collect();
+        let reads = matrices.into_iter().map(|a| AsyncAccess::by(Proxy::Async, a)).collect();
         Self::new(OperationKind::Wgmma, reads, Vec::new(), Completion::Group(Group::Wgmma))
     }
 
     /// `st.async [a], b, [mbarrier]`, or `red.async` with this operation. The manual does not give them a proxy other
     /// than the one of `st` and `red` (section 8.6).
     pub fn store(a: Address, ty: Type, b: Operand, op: Option<AluOp>, mbarrier: Address) -> Self {
-        let access = Access { ty, ..Access::by(Proxy::Generic, a) };
+        let access = AsyncAccess { ty, ..AsyncAccess::by(Proxy::Generic, a) };
         let (reads, written) = match op {
             Some(op) => (vec![access], Written::ReducedBy(op, 0, b)),
             None => (Vec::new(), Written::Value(b)),
@@ -461,13 +467,13 @@ impl Operation {
 
     /// `clusterlaunchcontrol.try_cancel [d], [mbarrier]`, which writes 1 as its answer.
     pub fn try_cancel(d: Address, mbarrier: Address) -> Self {
-        let writes = vec![(Access::by(Proxy::Async, d), Written::Value(Operand::Immediate(1)))];
+        let writes = vec![(AsyncAccess::by(Proxy::Async, d), Written::Value(Operand::Immediate(1)))];
         let completion = Completion::Transactions { mbarrier, bytes: 16 };
         Self::new(OperationKind::TryCancel, Vec::new(), writes, completion)
     }
 
     /// The memory operations.
-    pub fn accesses(&self) -> impl Iterator<Item = &Access> {
+    pub fn accesses(&self) -> impl Iterator<Item = &AsyncAccess> {
         self.reads.iter().chain(self.writes.iter().map(|(access, _)| access))
     }
 }

@@ -11,7 +11,7 @@ mod thread;
 mod values;
 mod written;
 
-pub(crate) use self::{address::ARRAY, beyond::without_unread_beyond, path::go_together, thread::Touch};
+pub(crate) use self::{address::ARRAY, beyond::without_unread_beyond, path::go_together, thread::PathAccess};
 use self::{
     address::Settled,
     beyond::tell_beyond,

@@ -101,7 +101,7 @@ impl Known {
 }
 
 /// An atomic in a function of the header.
-struct Found<'c> {
+struct HeaderAtomic<'c> {
     instruction: InstructionValue<'c>,
     known: Known,
     /// The name of the function.
@@ -121,7 +121,7 @@ pub fn relax_cuda(module: &Module<'_>, wanted: impl FnOnce() -> Result<bool, Err
     let context = module.get_context();
     unsafe {
         let builder = LLVMCreateBuilderInContext(context.as_ctx_ref());
-        for Found { instruction, known: Known { opcode, scope, .. }, name } in found {
+        for HeaderAtomic { instruction, known: Known { opcode, scope, .. }, name } in found {
             let atomic = match Instruction::atomic(instruction) {
                 Some(atomic) => {
                     relax(atomic, sync_scope_id(&context, scope));
@@ -147,7 +147,7 @@ pub fn is_pending(module: &Module<'_>) -> bool {
 }
 
 /// The atomics in functions of the header that do not yet have CUDA's ordering and scope.
-fn find<'c>(module: &Module<'c>) -> Vec<Found<'c>> {
+fn find<'c>(module: &Module<'c>) -> Vec<HeaderAtomic<'c>> {
     let default = sync_scope_id(&module.get_context(), "");
     let mut found = Vec::new();
     for function in module.get_functions() {
@@ -173,7 +173,7 @@ fn find<'c>(module: &Module<'c>) -> Vec<Found<'c>> {
                 }
             };
             if is_wrong {
-                found.push(Found { instruction, known, name });
+                found.push(HeaderAtomic { instruction, known, name });
             }
         }
     }

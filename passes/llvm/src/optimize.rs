@@ -53,6 +53,9 @@ fn layout(module: &Module<'_>) -> TargetData {
     TargetData::create(module.get_data_layout().as_str().to_str().unwrap_or_default())
 }
 
-fn rewriting(policy: Policy, options: &Options) -> ptx_optimize::Options {
-    ptx_optimize::Options { rewrites: options.optimize, ..ptx_optimize::Options::new(policy, options.target) }
+fn rewriting(policy: Policy, options: &Options) -> ptx_optimize::OptimizeOptions {
+    ptx_optimize::OptimizeOptions {
+        rewrites: options.optimize,
+        ..ptx_optimize::OptimizeOptions::new(policy, options.target)
+    }
 }

@@ -47,7 +47,8 @@ fn rewrite(function: Op<'_, '_>, obstacle: Option<String>, bodies: &Bodies, opti
     let Some(fed) = feed::feed(function, obstacle, bodies, atomic) else { return Vec::new() };
     let mut after = fed.function.clone();
     let rewrites = if fed.is_structured { without_edges(options.optimize) } else { options.optimize };
-    let rewriting = ptx_optimize::Options { rewrites, ..ptx_optimize::Options::new(policy, options.target) };
+    let rewriting =
+        ptx_optimize::OptimizeOptions { rewrites, ..ptx_optimize::OptimizeOptions::new(policy, options.target) };
     let said = ptx_optimize::optimize(&mut after, &rewriting);
     let remark = |remark: ptx_optimize::Remark| {
         let (op, _) = *fed.ops.get(remark.id)?;

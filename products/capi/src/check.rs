@@ -11,7 +11,7 @@ use crate::{
     arguments::deep,
     constants::DiagnosticSeverity,
     lower::language,
-    options::{KERNELS, Options, READINGS},
+    options::{CallOptions, KERNELS, READINGS},
     session::Session,
 };
 
@@ -36,7 +36,7 @@ pub struct Ir<'i> {
 }
 
 pub fn check(ptx: &str, name: &str, options: &str, milliseconds: u32, ir: Option<Ir<'_>>) -> Result<Answer, Misuse> {
-    let options = match Options::read(options, &[&READINGS, &KERNELS]) {
+    let options = match CallOptions::read(options, &[&READINGS, &KERNELS]) {
         Ok(options) => options,
         Err(errors) => return Ok(Answer::errors(errors)),
     };
@@ -67,7 +67,7 @@ fn judged(
     Ok(helper.judge(&pair, |warning| warnings.push(Diagnostic::new(warning))))
 }
 
-fn checked(ptx: &str, file: &str, options: &Options, time: Duration, ir: Option<&Judged>) -> Answer {
+fn checked(ptx: &str, file: &str, options: &CallOptions, time: Duration, ir: Option<&Judged>) -> Answer {
     let (module, errors) = legality::read(ptx);
     let error = |ModuleError { line, reason, .. }| {
         let location = (line > 0).then(|| Location { file: file.to_owned(), line, column: 0 });
@@ -124,7 +124,7 @@ mod tests {
     fn instructions_that_the_assembler_refuses() {
         let text =
             ".version 8.0\n.target sm_90\n.visible .entry k() {\n bar.sync;\n ret; }\n.visible .entry l() {\n ret }";
-        let answer = checked(text, "k.ptx", &Options::default(), Duration::ZERO, None);
+        let answer = checked(text, "k.ptx", &CallOptions::default(), Duration::ZERO, None);
         let errors = answer.messages.iter().filter(|message| message.level == DiagnosticSeverity::Error);
         let message = |error: &Message| {
             let text = error.part(Part::Message as u32).map(|text| String::from_utf8_lossy(text.bytes()).into_owned());

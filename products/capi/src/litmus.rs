@@ -14,11 +14,11 @@ use crate::{
     answer::{Answer, Message, Misuse},
     arguments::deep,
     constants::DiagnosticSeverity,
-    options::{Options, READINGS},
+    options::{CallOptions, READINGS},
 };
 
 pub fn litmus(test: &str, name: &str, options: &str, milliseconds: u32) -> Result<Answer, Misuse> {
-    let Options { readings, .. } = match Options::read(options, &[&READINGS]) {
+    let CallOptions { readings, .. } = match CallOptions::read(options, &[&READINGS]) {
         Ok(options) => options,
         Err(errors) => return Ok(Answer::errors(errors)),
     };

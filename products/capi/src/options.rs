@@ -9,7 +9,7 @@ use ptx_memory_model::ptx::readings::{self, Readings};
 
 /// The options that a caller set.
 #[derive(Default)]
-pub struct Options {
+pub struct CallOptions {
     /// The facts of a launch that the caller gives.
     pub given: Given,
     /// A part of the name of each kernel that is checked.
@@ -19,7 +19,7 @@ pub struct Options {
 }
 
 /// An option: its name, and a function that sets its value.
-pub type Known = (&'static str, fn(&mut Options, &str) -> Result<(), String>);
+pub type Known = (&'static str, fn(&mut CallOptions, &str) -> Result<(), String>);
 
 /// The options that choose the reading of the manual where it is ambiguous.
 pub const READINGS: [Known; 2] = [
@@ -57,7 +57,7 @@ pub const KERNELS: [Known; 5] = [
     }),
 ];
 
-impl Options {
+impl CallOptions {
     /// Reads a list of `name=value`, separated by commas or semicolons, in which each name is in `known`.
     ///
     /// # Errors
@@ -97,12 +97,12 @@ mod tests {
 
     #[test]
     fn sizes_and_numbers() {
-        let right = Options::read("block=32x4; param=n=7,profile=strict", &[&READINGS, &KERNELS]);
+        let right = CallOptions::read("block=32x4; param=n=7,profile=strict", &[&READINGS, &KERNELS]);
         let Ok(options) = right else { panic!("it is right") };
         assert_eq!(options.given.size.block, Some([32, 4, 1]));
         assert_eq!(options.given.numbers, [("n".to_owned(), 7)]);
-        let wrong = Options::read("block=1x2x3x4,profile=x,grid=x,param=n,odd", &[&READINGS, &KERNELS]).err();
+        let wrong = CallOptions::read("block=1x2x3x4,profile=x,grid=x,param=n,odd", &[&READINGS, &KERNELS]).err();
         assert_eq!(wrong.map(|errors| errors.len()), Some(5));
-        assert!(Options::read("block=1", &[&READINGS]).is_err());
+        assert!(CallOptions::read("block=1", &[&READINGS]).is_err());
     }
 }

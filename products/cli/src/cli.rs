@@ -16,7 +16,7 @@ use ptx_atomics::memory_model::{
     source::{Races, ReleaseSequences},
 };
 use ptx_atomics::{
-    execute::{Options as ExecuteOptions, Schedule},
+    execute::{RunOptions, Schedule},
     ptx::{Dim3, LaunchSize},
 };
 use ptx_atomics::{
@@ -523,7 +523,7 @@ pub struct RunArgs {
     #[arg(long, value_name = "NAME", value_parser = named::<Schedule>, help_heading = "Execution")]
     pub schedule: Option<Schedule>,
     /// Limit of instructions that a thread may execute
-    #[arg(long, value_name = "N", default_value_t = ExecuteOptions::default().step_limit, help_heading = "Execution")]
+    #[arg(long, value_name = "N", default_value_t = RunOptions::default().step_limit, help_heading = "Execution")]
     pub step_limit: u64,
     /// Run the kernel as `check` runs it
     ///

@@ -2,8 +2,8 @@
 
 use ptx_atomics::mapping::{
     NoProgram,
-    conditions::{LeftOut, Shown, leave_out},
-    verify::Found,
+    conditions::{ConditionEvidence, LeftOut, leave_out},
+    verify::BrokenProgram,
 };
 use serde::Serialize;
 use strum::EnumMessage;
@@ -27,9 +27,11 @@ pub struct ShownCondition {
 pub fn rows() -> Result<Vec<ShownCondition>, NoProgram> {
     let row = |LeftOut { condition, shown }: LeftOut| {
         let (shown_by, program, missed) = match shown {
-            Shown::By(set, found) => (Some(set.to_string()), threads(&found), false),
-            Shown::Beyond(why) => (None, why.to_owned(), false),
-            Shown::Nothing { programs } => (None, format!("kept on all {programs} programs that it changes"), true),
+            ConditionEvidence::By(set, found) => (Some(set.to_string()), threads(&found), false),
+            ConditionEvidence::Beyond(why) => (None, why.to_owned(), false),
+            ConditionEvidence::Nothing { programs } => {
+                (None, format!("kept on all {programs} programs that it changes"), true)
+            }
         };
         let says = condition.get_message().unwrap_or_default();
         ShownCondition { condition: condition.to_string(), says, shown_by, program, missed }
@@ -38,7 +40,7 @@ pub fn rows() -> Result<Vec<ShownCondition>, NoProgram> {
 }
 
 /// The threads of a program, in one line.
-fn threads(found: &Found) -> String {
+fn threads(found: &BrokenProgram) -> String {
     let text = found.source.to_string();
     let code = |line: &str| line.split_once(": ").map(|(_, code)| code.to_owned());
     text.lines().skip(1).filter_map(code).collect::<Vec<_>>().join(" || ")

@@ -8,7 +8,7 @@ use ptx_atomics::mapping::{
     host_threads::{Cell, Report, check_set, check_sources},
     mix,
     programs::Set,
-    verify::Found,
+    verify::BrokenProgram,
 };
 use ptx_atomics::memory_model::source::Rules;
 use ptx_atomics::pass::{Diagnostic, Errors};
@@ -43,7 +43,7 @@ pub fn work(
     args: &VerifyMappingArgs,
     sets: &[Set],
     shard: impl Fn(Set) -> (usize, usize),
-) -> Result<(String, bool, Vec<Found>), Errors> {
+) -> Result<(String, bool, Vec<BrokenProgram>), Errors> {
     let processor = args.host.unwrap_or_default();
     let hosts = if args.mutants { HostMapping::wrong(processor) } else { HostMapping::right(processor) };
     let strategies = || mix::strategies().map(ToOwned::to_owned).collect();

@@ -6,7 +6,7 @@ use ptx_atomics::mapping::{
     Mapping, NoProgram,
     mix::{self, Cell, Report, Unit, pairs},
     programs::Set,
-    verify::Found,
+    verify::BrokenProgram,
 };
 use ptx_atomics::memory_model::source::Rules;
 use ptx_atomics::pass::{Diagnostic, Errors};
@@ -33,20 +33,20 @@ struct Pair<'m> {
     not_kept_only_together: u64,
     unknown: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
-    example: Option<Shown>,
+    example: Option<MixtureExample>,
 }
 
 /// A smallest mixture that is not kept.
 #[derive(Serialize)]
-struct Shown {
+struct MixtureExample {
     /// The mapping of each thread, or of each operation.
     by: String,
     program: String,
     ptx: String,
 }
 
-impl Shown {
-    fn of(found: &Found) -> Self {
+impl MixtureExample {
+    fn of(found: &BrokenProgram) -> Self {
         Self { by: found.mapping.clone(), program: found.source.to_string(), ptx: found.litmus().to_string() }
     }
 }
@@ -62,7 +62,7 @@ pub fn work(
     args: &VerifyMappingArgs,
     sets: &[Set],
     shard: impl Fn(Set) -> (usize, usize),
-) -> Result<(String, bool, Vec<Found>), Errors> {
+) -> Result<(String, bool, Vec<BrokenProgram>), Errors> {
     let names = names(&args.mix);
     let mappings: Vec<Mapping<'_>> = names.iter().filter_map(|name| mix::mapping(name)).collect();
     let unit = if args.within_threads { Unit::Operation } else { Unit::Thread };
@@ -109,7 +109,7 @@ fn of<'m>(args: &VerifyMappingArgs, names: &'m [String], (a, b): (usize, usize),
         not_kept: cell.not_kept,
         not_kept_only_together: cell.together,
         unknown: cell.unknown,
-        example: cell.example.as_ref().map(|example| Shown::of(&example.found)),
+        example: cell.example.as_ref().map(|example| MixtureExample::of(&example.found)),
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use ptx_atomics::lowering::Strategy;
 use ptx_atomics::mapping::{
     NoProgram,
-    mutants::{Found, Mutant, PLAIN_SETS, SETS, SUPERFLUOUS, hunt},
+    mutants::{Mutant, MutantResult, PLAIN_SETS, SETS, SUPERFLUOUS, hunt},
     verify::{EXPANSIONS, Expansion},
 };
 use serde::Serialize;
@@ -65,7 +65,7 @@ pub fn rows(expansions: &[&'static Expansion]) -> Result<Vec<MutantCounts>, NoPr
 
 impl MutantCounts {
     fn add(&mut self, mutant: &Mutant, with_plain: &Mutant) {
-        let caught = |mutant: &Mutant| matches!(mutant.found, Found::Caught(_));
+        let caught = |mutant: &Mutant| matches!(mutant.found, MutantResult::Caught(_));
         self.mutants += 1;
         self.caught_by_plain_data += usize::from(caught(with_plain));
         if caught(mutant) || caught(with_plain) {

@@ -10,7 +10,7 @@ use std::{
 use itertools::Itertools;
 use ptx_atomics::check::rewritten::{self, Worse};
 use ptx_atomics::optimize::Least;
-use ptx_atomics::optimize::text::{Error, Launch, Options, Rewritten, Weight, rewrite};
+use ptx_atomics::optimize::text::{Error, Launch, Rewritten, TextOptions, Weight, rewrite};
 use ptx_atomics::{
     pass::{Diagnostic, Errors, Input, Location},
     ptx::{LaunchSize, Module, Stop},
@@ -96,12 +96,12 @@ fn optimize_program(args: &OptimizeArgs, program: &Program) -> Result<Rewritten,
     }
     let text = input.text().ok_or_else(|| Diagnostic::new(format!("'{}' is not text", input.name())))?;
     let size = LaunchSize { grid: args.grid, ..LaunchSize::default() };
-    let options = Options {
+    let options = TextOptions {
         rewrites: args.rewrites,
         polls: args.polls,
         launch: Launch { alone: args.alone, size },
         least: args.report.then(ptx_atomics::optimize::Budget::default),
-        ..Options::default()
+        ..TextOptions::default()
     };
     let rewritten = rewrite(text, &options).map_err(|error| errors(input, error))?;
     if args.verbose {

@@ -14,7 +14,7 @@ use std::{
 };
 
 use indicatif::ParallelProgressIterator;
-use ptx_atomics::execute::Options;
+use ptx_atomics::execute::RunOptions;
 use ptx_atomics::execute::described::{argument, assumed, comment, element, expect, found, npy, plan, runs, simulate};
 pub use ptx_atomics::execute::described::{comment::quoted, sizes};
 use ptx_atomics::hazards::Budget;
@@ -23,7 +23,7 @@ use rayon::prelude::*;
 
 use self::{
     expect::Memory,
-    found::{Found, Showing},
+    found::{PlanResult, Showing},
     plan::Plan,
     prepare::Prepared,
     simulate::{Outcome, Simulation},
@@ -68,14 +68,15 @@ pub fn run(args: &RunArgs) -> ExitCode {
         RunFormat::Sarif => sarif::log(&all, &ptx),
     };
     let is_written = (shown.is_empty() || output::print(&shown)) && written(files);
-    let status = all.iter().map(Found::status).max().unwrap_or(0);
+    let status = all.iter().map(PlanResult::status).max().unwrap_or(0);
     ExitCode::from(if is_written { status } else { NOT_RUN })
 }
 
 /// Runs a plan with all its seeds.
-fn execute(args: &RunArgs, module: &Module, plan: Plan) -> Found {
-    let base = if args.like_check { ptx_atomics::hazards::options(0, &Budget::default()) } else { Options::default() };
-    let options = Options {
+fn execute(args: &RunArgs, module: &Module, plan: Plan) -> PlanResult {
+    let base =
+        if args.like_check { ptx_atomics::hazards::options(0, &Budget::default()) } else { RunOptions::default() };
+    let options = RunOptions {
         races: args.races != RaceMode::Off,
         step_limit: args.step_limit,
         memory_limit: args.memory_limit,
@@ -96,11 +97,15 @@ fn execute(args: &RunArgs, module: &Module, plan: Plan) -> Found {
         _ => seeds.into_par_iter().progress_with(bar.clone()).map(one).collect(),
     };
     bar.finish_and_clear();
-    Found::new(plan, outcomes, Showing { races_are_warnings: args.races == RaceMode::Warn, in_order: args.like_check })
+    PlanResult::new(
+        plan,
+        outcomes,
+        Showing { races_are_warnings: args.races == RaceMode::Warn, in_order: args.like_check },
+    )
 }
 
 /// The output files of a plan, with their contents.
-fn outputs(found: &Found) -> Vec<(PathBuf, Vec<u8>)> {
+fn outputs(found: &PlanResult) -> Vec<(PathBuf, Vec<u8>)> {
     let of = |(name, path): &(String, PathBuf)| {
         let (ty, bytes) = found.memory.get(name)?;
         let bytes = match path.extension().and_then(|ending| ending.to_str()) {

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, fs, path::Path, process::ExitCode, time::Instan
 use ptx_atomics::mapping::{
     NoProgram,
     programs::Set,
-    verify::{EXPANSIONS, Expansion, Found, MAXIMUM, Report, verify, verify_these},
+    verify::{BrokenProgram, EXPANSIONS, Expansion, MAXIMUM, Report, verify, verify_these},
 };
 use ptx_atomics::pass::{Diagnostic, Errors};
 use ptx_atomics::{memory_model::source::Rules, optimize::Rewrite};
@@ -207,7 +207,7 @@ fn shard(args: &VerifyMappingArgs, set: Set) -> (usize, usize) {
 }
 
 /// Writes the first counterexample of each mapping, and its PTX, if the arguments name a folder.
-fn write(args: &VerifyMappingArgs, found: &[Found]) -> Result<(), Errors> {
+fn write(args: &VerifyMappingArgs, found: &[BrokenProgram]) -> Result<(), Errors> {
     let Some(folder) = &args.counterexamples else { return Ok(()) };
     let at = |path: &Path| {
         let path = path.display().to_string();

@@ -3,7 +3,7 @@
 use itertools::Itertools;
 use ptx_lowering::{
     Operation, RmwOp, Sequence, SyncScope, Type,
-    interpret::{Access, MEMORY, Machine, Stuck},
+    interpret::{ExecutedAccess, MEMORY, Machine, Stuck},
     ptx::{Code, Function, Space, arithmetic::mask, syntax::Text},
 };
 
@@ -176,13 +176,13 @@ fn run(
 
 /// The accesses of memory beyond the accesses of the operation. An `atom` that does not change the value counts as no
 /// write: a failing exchange, a load by an `atom`, an iteration of a loop.
-fn effect(cell: &Cell, accesses: &[Access]) -> Option<String> {
+fn effect(cell: &Cell, accesses: &[ExecutedAccess]) -> Option<String> {
     let operation = cell.op.operation;
-    let most = |counts: &dyn Fn(&Access) -> bool| {
+    let most = |counts: &dyn Fn(&ExecutedAccess) -> bool| {
         let bytes = accesses.iter().filter(|access| counts(access)).flat_map(|access| access.bytes.clone());
         bytes.counts().into_values().max().unwrap_or(0)
     };
-    let writes = most(&Access::writes);
+    let writes = most(&ExecutedAccess::writes);
     let is_plain = matches!(operation, Operation::Load(_) | Operation::Store(_));
     if writes > usize::from(operation.writes()) {
         let times = if operation.writes() { "once" } else { "never" };

@@ -4,10 +4,10 @@ use std::path::Path;
 
 use ptx_atomics::ptx::{LaunchSize, Module};
 use ptx_execute::{
-    Fault, Options,
+    Fault, RunOptions,
     described::{
         assumed,
-        comment::{Comments, Said},
+        comment::{Comments, Description},
         expect::Expectation,
         plan::{self, Plan, Wish},
         simulate::{Outcome, Simulation},
@@ -21,7 +21,7 @@ pub fn failures(input: &str, folder: &Path, modules: &[Module], seeds: u64) -> V
         Ok(comments) => comments,
         Err(wrong) => return wrong.into_iter().map(|(line, why)| format!("line {line}: {why}")).collect(),
     };
-    let failure = |of: &Vec<Said>| {
+    let failure = |of: &Vec<Description>| {
         let failed = run(of, comments.launch, folder, modules, seeds).err()?;
         Some(format!("the run of line {}: {failed}", of.first()?.line))
     };
@@ -29,18 +29,18 @@ pub fn failures(input: &str, folder: &Path, modules: &[Module], seeds: u64) -> V
 }
 
 /// Runs the launches of a run with each seed, up to the first seed with a finding.
-fn run(of: &[Said], size: LaunchSize, folder: &Path, modules: &[Module], seeds: u64) -> Result<(), String> {
+fn run(of: &[Description], size: LaunchSize, folder: &Path, modules: &[Module], seeds: u64) -> Result<(), String> {
     let has_all = |module: &&Module| of.iter().all(|said| plan::kernel(module, said.kernel.as_deref()).is_ok());
     let module = modules.iter().find(has_all).or(modules.first()).ok_or("the input has no PTX")?;
     let mut plan = Plan { line: of.first().map_or(0, |said| said.line), ..Plan::default() };
     for said in of {
-        let Said { kernel, arguments, dependent, .. } = said;
+        let Description { kernel, arguments, dependent, .. } = said;
         let size = said.size.or(size);
         let wish = Wish { kernel: kernel.as_deref(), size, arguments, dependent: *dependent };
         plan.launch(module, &wish, folder).map_err(|why| why.join("\n"))?;
         plan.expect.extend(said.expect.iter().cloned());
     }
-    let options = Options::default();
+    let options = RunOptions::default();
     assumed::complete(module, &mut plan);
     let names: Vec<_> = plan.expect.iter().flat_map(Expectation::names).map(str::to_owned).collect();
     let simulation = Simulation { module, plan: &plan, options, schedule: None, watch: &|_| {} };

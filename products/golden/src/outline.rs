@@ -51,11 +51,11 @@ pub fn orders(other: &Other) -> bool {
 
 /// The position of an instruction in memory. It distinguishes the instruction from other instructions with the same
 /// text.
-trait Place {
+trait InstructionIdentity {
     fn place(self) -> usize;
 }
 
-impl Place for NodeCode<'_> {
+impl InstructionIdentity for NodeCode<'_> {
     fn place(self) -> usize {
         match self {
             Self::Instruction(instruction) => std::ptr::from_ref(instruction) as usize,

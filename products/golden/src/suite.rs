@@ -23,7 +23,7 @@ use crate::{
     snapshot::{Snapshot, none_left},
 };
 
-type Options = dyn Fn(&Target) -> String + Send + Sync;
+type TargetOptions = dyn Fn(&Target) -> String + Send + Sync;
 
 /// A folder of inputs, and the settings of their trials.
 ///
@@ -36,7 +36,7 @@ pub struct Suite {
     gpus: Vec<String>,
     strategies: Vec<String>,
     strategies_for: BTreeMap<String, Vec<String>>,
-    options: Arc<Options>,
+    options: Arc<TargetOptions>,
     show: Show,
     compilers: BTreeMap<String, Compiler>,
     edition: Option<String>,
@@ -227,7 +227,7 @@ struct Case {
     edition: Option<String>,
     show: Show,
     compiler: Option<Compiler>,
-    options: Arc<Options>,
+    options: Arc<TargetOptions>,
     variants: Vec<Made>,
     /// The output of the compiler for each command.
     compiled: Mutex<HashMap<Vec<String>, Compiled>>,

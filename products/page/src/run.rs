@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use ptx_execute::{
-    Options,
+    RunOptions,
     described::{
         assumed,
-        comment::{Comments, Said, Wrong as AtLine},
-        found::{Found, Importance, Showing, Shown},
+        comment::{Comments, Description, Wrong as AtLine},
+        found::{Importance, PlanFinding, PlanResult, Showing},
         plan::{self, Plan},
         runs,
         simulate::Simulation,
@@ -86,9 +86,9 @@ impl Question {
         errors.extend(unread.into_iter().map(answer::unread));
         let comments = self.comments().map_err(|wrong| errors.extend(self.at_lines(wrong)));
         let (Ok(comments), Some(seeds), true) = (comments, seeds, errors.is_empty()) else { return Err(errors) };
-        let user = Said { size, ..Said::default() };
+        let user = Description { size, ..Description::default() };
         // Only comments can describe launches that depend on each other.
-        let options = |run: &Vec<Said>| match &run[..] {
+        let options = |run: &Vec<Description>| match &run[..] {
             _ if !self.has_launch() => Some(user.options()),
             [said] => Some(user.over(said).options()),
             _ => None,
@@ -129,10 +129,10 @@ fn run(module: &Module, mut plan: Plan, seeds: u64, options: Option<String>) -> 
     assumed::complete(module, &mut plan);
     let buffers = plan.buffers.iter().map(|buffer| buffer.name.clone());
     let names: Vec<String> = buffers.chain(plan::variables(module).map(|variable| variable.name)).collect();
-    let limits = Options { memory_limit: MEMORY, ..Options::default() };
+    let limits = RunOptions { memory_limit: MEMORY, ..RunOptions::default() };
     let simulation = Simulation { module, plan: &plan, options: limits, schedule: None, watch: &|_| {} };
     let outcomes = (0..seeds).map(|seed| simulation.run(seed, &names)).collect();
-    let found = Found::new(plan, outcomes, Showing::default());
+    let found = PlanResult::new(plan, outcomes, Showing::default());
     let failed = found.failed.iter().map(|one| format!("{} does not hold: {}", one.text, one.why));
     let seeds = if seeds > 1 { format!(" --seeds {seeds}") } else { String::new() };
     Run {
@@ -147,7 +147,7 @@ fn run(module: &Module, mut plan: Plan, seeds: u64, options: Option<String>) -> 
     }
 }
 
-fn finding(found: &Found, Shown { finding, kernel, level, seeds }: &Shown) -> Row {
+fn finding(found: &PlanResult, PlanFinding { finding, kernel, level, seeds }: &PlanFinding) -> Row {
     let sites = finding.other.iter().chain((finding.site.at.line > 0).then_some(&finding.site));
     let sites: Vec<_> = sites.map(ToString::to_string).collect();
     let notes = (!sites.is_empty()).then(|| sites.join(", then ")).into_iter().chain(found.with(seeds));

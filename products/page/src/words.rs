@@ -266,7 +266,7 @@ pub fn words() -> impl Iterator<Item = Word> {
 
 /// The answer to a question in words.
 #[derive(Serialize)]
-pub struct Said {
+pub struct WordsAnswer {
     /// The fields of the explorer for the operation with the longest name.
     pub fields: Map<String, Value>,
     /// The parts of the text that name further operations, in their order: each part is a separate question.
@@ -274,7 +274,7 @@ pub struct Said {
 }
 
 /// The operations that a text asks for; `None` if the text names no operation.
-pub fn said(text: &str) -> Option<Said> {
+pub fn said(text: &str) -> Option<WordsAnswer> {
     let named = operations(text);
     let longest = named.iter().enumerate().max_by_key(|(index, (name, _))| (name.len(), std::cmp::Reverse(*index)));
     let (answered, (_, word)) = longest?;
@@ -288,7 +288,7 @@ pub fn said(text: &str) -> Option<Said> {
         let part = bare(part);
         gpu.as_ref().filter(|gpu| !part.contains(gpu.as_str())).map_or(part.to_owned(), |gpu| format!("{part} {gpu}"))
     });
-    Some(Said { fields: fields(word, own, gpu.as_deref()), further: further.collect() })
+    Some(WordsAnswer { fields: fields(word, own, gpu.as_deref()), further: further.collect() })
 }
 
 /// A part of a question without the words that connect it with the next part.

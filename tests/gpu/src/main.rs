@@ -20,7 +20,7 @@ use ptx_atomics_gpu::{
 
 #[derive(Parser)]
 #[command(about = "Runs the example kernels on a GPU, checks their results, and times them.")]
-struct Options {
+struct CommandArguments {
     /// A folder for each compiler, with modules of PTX; a kernel may be in any of them
     folder: PathBuf,
     /// How often each kernel runs
@@ -38,7 +38,7 @@ struct Options {
 }
 
 fn main() -> ExitCode {
-    let options = Options::parse();
+    let options = CommandArguments::parse();
     let done = match options.kernel {
         Some(kernel) => {
             let each = |microseconds, wrong| println!("{}", report::line(microseconds, wrong));
@@ -57,7 +57,7 @@ fn main() -> ExitCode {
 }
 
 /// Whether all required kernels are correct.
-fn all(options: &Options) -> Result<bool, Box<dyn Error>> {
+fn all(options: &CommandArguments) -> Result<bool, Box<dyn Error>> {
     let compilers = compilers(&options.folder)?;
     let context = match device::open() {
         Ok(context) => context,
@@ -131,7 +131,7 @@ fn entries(folder: &Path) -> Result<Vec<PathBuf>, String> {
 }
 
 /// Measures in a separate process, which can be killed.
-fn measure(options: &Options, kernel: &Kernel, module: &Path) -> io::Result<Outcome> {
+fn measure(options: &CommandArguments, kernel: &Kernel, module: &Path) -> io::Result<Outcome> {
     let mut command = Command::new(env::current_exe()?);
     command.arg(module).args(["--kernel", kernel.name, "--runs", &options.runs.to_string()]).stdin(Stdio::null());
     Ok(Outcome::of(limit::output(&mut command, Duration::from_secs(options.limit))?.as_ref()))

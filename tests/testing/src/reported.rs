@@ -6,7 +6,7 @@
 use std::{fs, iter};
 
 use ptx_execute::{
-    Argument, Contents, Device, Fault, FaultKind, Launch, LaunchError, Options, Report, Site, TensorMap,
+    Argument, Contents, Device, Fault, FaultKind, Launch, LaunchError, Report, RunOptions, Site, TensorMap,
     matrix::map::TensorElement,
 };
 use ptx_isa::{FullSize, Function, LaunchSize, Module, Parameter};
@@ -81,7 +81,7 @@ pub fn run(
     kernel: &Function,
     number: u64,
     boxes: &[u32],
-    options: Options,
+    options: RunOptions,
 ) -> Result<Report, Vec<LaunchError>> {
     let head = &kernel.head;
     let known = LaunchSize::of(head);

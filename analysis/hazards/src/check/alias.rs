@@ -2,7 +2,7 @@
 
 use super::token::{Round, Token};
 use crate::cause::Cause;
-use crate::kernel::{Access, Address, Kernel, ObjectKind, Predicate, SIZES, Space, Sum, Test, Varies};
+use crate::kernel::{Address, EventAccess, Kernel, ObjectKind, Predicate, SIZES, Space, Sum, Test, Varies};
 
 /// The overlap of two accesses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -131,7 +131,7 @@ fn overlap_in(kernel: &Kernel, one: &Token<'_>, round: Round, other: &Token<'_>,
 
 /// Whether the first access, which only one role does, is outside of the ring that another role accesses. Its address
 /// then has no index; and if each of its threads has its own offset, the extent of the ring is unknown.
-pub fn is_own_place(kernel: &Kernel, first: &Access, second: &Access) -> bool {
+pub fn is_own_place(kernel: &Kernel, first: &EventAccess, second: &EventAccess) -> bool {
     let (index, own) = parts(kernel, offset(first));
     index.is_empty() && (own.terms.is_empty() || bounds(kernel, &[], &offset(second), None).is_none())
 }
@@ -145,7 +145,7 @@ fn parts(kernel: &Kernel, sum: Sum) -> (Vec<(usize, i64)>, Sum) {
 }
 
 /// The offset of an access from the start of its object. In tensor memory only columns are compared.
-fn offset(access: &Access) -> Sum {
+fn offset(access: &EventAccess) -> Sum {
     let offset = &access.address.offset;
     if access.space != Space::Tensor {
         return offset.clone();

@@ -15,7 +15,7 @@ use super::{
 use crate::{
     cause::Cause,
     finding::{Claim, Hazard, Pair, Remedy, Rule},
-    kernel::{Access, Event, EventKind, Kernel, ObjectKind, Space},
+    kernel::{Event, EventAccess, EventKind, Kernel, ObjectKind, Space},
 };
 
 /// The reason why a finding is only possible, or that it is certain.
@@ -57,7 +57,7 @@ pub fn findings(graph: &EventGraph<'_>, barriers: &Barriers) -> Vec<Hazard> {
 }
 
 /// The accesses of an event to global memory.
-fn accesses(event: &Event) -> impl Iterator<Item = &Access> {
+fn accesses(event: &Event) -> impl Iterator<Item = &EventAccess> {
     let all = match &event.kind {
         EventKind::Global(access) | EventKind::Access(access) | EventKind::Atomic { access, .. } => {
             std::slice::from_ref(access)
@@ -76,7 +76,7 @@ fn written(kernel: &Kernel) -> FxHashSet<usize> {
 }
 
 /// Whether an earlier grid may access the same memory, and one of the two writes.
-fn conflict(kernel: &Kernel, written: &FxHashSet<usize>, event: &Event, access: &Access) -> Option<Why> {
+fn conflict(kernel: &Kernel, written: &FxHashSet<usize>, event: &Event, access: &EventAccess) -> Option<Why> {
     let number = access.address.object;
     let object = &kernel.objects[number];
     let is_known = object.kind == ObjectKind::Variable;

@@ -17,7 +17,7 @@ pub struct Key {
 
 /// The second access of a finding, and the claim about it.
 #[derive(Clone, Debug)]
-pub struct Found<'k> {
+pub struct SecondAccess<'k> {
     pub claim: Claim,
     pub second: Token<'k>,
     /// The cause, if the finding is undecided.

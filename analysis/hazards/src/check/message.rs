@@ -4,7 +4,7 @@ use ptx_isa::{InstPlace, Text, effects::Proxy};
 use std::collections::BTreeSet;
 
 use super::{
-    found::Found,
+    found::SecondAccess,
     need::Lack,
     token::{Token, TokenKind},
 };
@@ -59,7 +59,7 @@ fn memory(token: &Token<'_>) -> &'static str {
 }
 
 /// The missing synchronization, in one sentence.
-pub fn message(first: &Token<'_>, lack: Lack, found: &Found<'_>) -> Text {
+pub fn message(first: &Token<'_>, lack: Lack, found: &SecondAccess<'_>) -> Text {
     let (a, at, b) = (name(first), first.at, second(&found.second));
     let what = memory(first);
     let said = match lack {

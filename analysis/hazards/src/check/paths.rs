@@ -15,7 +15,7 @@ use super::{
     notices::Notices,
     token::{Token, TokenKind},
 };
-use crate::kernel::{Access, Condition, Event, EventKind, ObjectKind, Test, Varies};
+use crate::kernel::{Condition, Event, EventAccess, EventKind, ObjectKind, Test, Varies};
 
 /// The relation of the followed access to the followed threads.
 pub enum Mode<'f> {
@@ -242,7 +242,7 @@ impl<'k> Flow<'k> {
     }
 
     /// Whether a `tcgen05.dealloc` may free an allocation.
-    fn frees(&self, access: &Access, token: &Token<'_>) -> bool {
+    fn frees(&self, access: &EventAccess, token: &Token<'_>) -> bool {
         let object = access.address.object;
         object == token.access.address.object || self.graph.kernel.objects[object].kind == ObjectKind::Unknown
     }

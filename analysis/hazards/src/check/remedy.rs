@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 use super::{
     flow::Flow,
     forms,
-    found::{Found, Key},
+    found::{Key, SecondAccess},
     graph::Point,
     message,
     need::Lack,
@@ -25,7 +25,7 @@ const SYNCHRONIZE: &str = "synchronize the threads between the two, by a barrier
 /// The findings, one for each missing synchronization: the finding of the earliest access that lacks it, with the other
 /// pairs. Undecided findings are merged for each synchronization that is open for the same cause, or for each option
 /// that settles them.
-pub fn findings(flow: &Flow<'_>, found: &BTreeMap<Key, Found<'_>>) -> Vec<Hazard> {
+pub fn findings(flow: &Flow<'_>, found: &BTreeMap<Key, SecondAccess<'_>>) -> Vec<Hazard> {
     let mut groups: FxHashMap<_, Vec<Hazard>> = FxHashMap::default();
     for (key, found) in found {
         let finding = finding(flow, key, found);
@@ -73,7 +73,7 @@ fn together(same: &Same<'_>, mut all: Vec<Hazard>) -> Option<Hazard> {
 }
 
 /// A finding, with its remedy and the path between the accesses.
-fn finding(flow: &Flow<'_>, key: &Key, found: &Found<'_>) -> Hazard {
+fn finding(flow: &Flow<'_>, key: &Key, found: &SecondAccess<'_>) -> Hazard {
     let first = &flow.tokens[key.first];
     let ended = found.second.point.1 == usize::MAX;
     Hazard {
@@ -92,7 +92,7 @@ fn finding(flow: &Flow<'_>, key: &Key, found: &Found<'_>) -> Hazard {
     }
 }
 
-fn remedy(flow: &Flow<'_>, first: &Token<'_>, lack: Lack, found: &Found<'_>) -> Option<Remedy> {
+fn remedy(flow: &Flow<'_>, first: &Token<'_>, lack: Lack, found: &SecondAccess<'_>) -> Option<Remedy> {
     let second = &found.second;
     let (instructions, help): (&[&str], &str) = match lack {
         Lack::Wait => match first.operation() {
@@ -183,7 +183,7 @@ fn tells(event: &Event) -> bool {
 
 /// The synchronizing lines on a shortest path from the first access to the second. If the accesses are of two roles,
 /// the lines from the first access to the event that informs other threads, and from the entry to the second.
-fn path(flow: &Flow<'_>, first: &Token<'_>, found: &Found<'_>) -> Vec<InstPlace> {
+fn path(flow: &Flow<'_>, first: &Token<'_>, found: &SecondAccess<'_>) -> Vec<InstPlace> {
     if found.second.point.1 == usize::MAX {
         return Vec::new();
     }

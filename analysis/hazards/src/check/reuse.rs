@@ -81,12 +81,12 @@ fn is_use(
         |address: &Address| address.offset.terms.iter().all(|(value, _)| graph.kernel.unknowns[*value].each.is_some());
     let of =
         |point: Point, access, kind| Token::new(graph, point, access, kind, graph.conditions_at_event(point).to_vec());
-    let meets = |access: &crate::kernel::Access| {
+    let meets = |access: &crate::kernel::EventAccess| {
         let own = of(point, super::token::mbarrier(barrier), TokenKind::Initialized);
         let other = of(second, access.clone(), TokenKind::Plain);
         alias::overlap(graph.kernel, &own, Round::Any, &other) == Overlap::Yes
     };
-    let is_write = |access: &&crate::kernel::Access| {
+    let is_write = |access: &&crate::kernel::EventAccess| {
         access.writes && access.extent.is_some() && access.address.object == barrier.object
     };
     accesses.iter().filter(is_write).any(|access| is_of_threads(&access.address) && meets(access))

@@ -9,7 +9,7 @@ use super::{
     classes::{Class, classes},
     coverage::{Coverage, Foreign},
     flow::{Done, Flow, State, States},
-    found::{Found, Key},
+    found::{Key, SecondAccess},
     need::Lack,
     partners::{Partner, Partners},
     paths::{Mode, TooLarge},
@@ -28,7 +28,7 @@ const ITERATIONS: usize = 8;
 pub struct Search<'k> {
     pub flow: Flow<'k>,
     pub partners: Partners<'k>,
-    pub found: BTreeMap<Key, Found<'k>>,
+    pub found: BTreeMap<Key, SecondAccess<'k>>,
 }
 
 /// A class of accesses that is followed, and the accesses that may depend on it in each block.
@@ -222,7 +222,7 @@ impl<'k> Search<'k> {
                 false => Claim::NotChecked,
             };
             let key = Key { first: number, rule, lack };
-            let is_less = |old: &Found<'_>| rank(old.claim, &old.second) <= rank(claim, second);
+            let is_less = |old: &SecondAccess<'_>| rank(old.claim, &old.second) <= rank(claim, second);
             if !self.found.get(&key).is_some_and(is_less) {
                 let why = || match *overlap {
                     _ if is_open => self.flow.cause(state, is_asked),
@@ -231,7 +231,7 @@ impl<'k> Search<'k> {
                     _ => alias::cause(kernel, first, second),
                 };
                 let cause = (claim == Claim::NotChecked).then(why);
-                self.found.insert(key, Found { claim, second: second.clone(), cause });
+                self.found.insert(key, SecondAccess { claim, second: second.clone(), cause });
             }
         }
     }
@@ -260,7 +260,7 @@ impl<'k> Search<'k> {
             for &first in &class.numbers {
                 let key = Key { first, rule, lack: Lack::Wait };
                 let second = Token { point: (block, usize::MAX), ..self.flow.tokens[first].clone() };
-                self.found.entry(key).or_insert(Found { claim, second, cause: None });
+                self.found.entry(key).or_insert(SecondAccess { claim, second, cause: None });
             }
         }
         Ok(())

@@ -1,7 +1,7 @@
 //! An access that may be in flight.
 
 use super::graph::{EventGraph, Point};
-use crate::kernel::{Access, Address, Condition, Event, EventKind, Kernel, Operation, Space, Start, Sum, Varies};
+use crate::kernel::{Address, Condition, Event, EventAccess, EventKind, Kernel, Operation, Space, Start, Sum, Varies};
 use ptx_isa::{
     InstPlace,
     effects::{Committed, Group, Proxy, TensorWait},
@@ -15,7 +15,7 @@ pub struct Token<'k> {
     /// The instruction.
     pub at: InstPlace,
     /// The memory access.
-    pub access: Access,
+    pub access: EventAccess,
     /// Its index among the accesses of its operation.
     pub number: usize,
     /// Its kind.
@@ -65,7 +65,7 @@ pub enum Round {
 impl<'k> Token<'k> {
     /// The accesses of an event.
     pub fn of(graph: &EventGraph<'k>, point: Point, event: &'k Event) -> Vec<Self> {
-        let accesses: Vec<(Access, TokenKind<'_>)> = match &event.kind {
+        let accesses: Vec<(EventAccess, TokenKind<'_>)> = match &event.kind {
             EventKind::Access(access) | EventKind::Atomic { access, .. } => vec![(access.clone(), TokenKind::Plain)],
             EventKind::Start(start) => {
                 start.accesses.iter().map(|access| (access.clone(), TokenKind::Started(start))).collect()
@@ -91,7 +91,7 @@ impl<'k> Token<'k> {
     pub fn new(
         graph: &EventGraph<'k>,
         point: Point,
-        access: Access,
+        access: EventAccess,
         kind: TokenKind<'k>,
         conditions: Vec<Condition>,
     ) -> Self {
@@ -193,8 +193,8 @@ impl<'k> Token<'k> {
 }
 
 /// The bytes of an mbarrier.
-pub fn mbarrier(address: &Address) -> Access {
-    Access {
+pub fn mbarrier(address: &Address) -> EventAccess {
+    EventAccess {
         address: address.clone(),
         extent: Some(8),
         space: Space::Shared,
@@ -205,8 +205,8 @@ pub fn mbarrier(address: &Address) -> Access {
 }
 
 /// All columns of an allocation.
-fn columns(object: usize) -> Access {
-    Access {
+fn columns(object: usize) -> EventAccess {
+    EventAccess {
         address: Address { object, offset: Sum::number(0), is_remote: false },
         extent: Some(512),
         space: Space::Tensor,

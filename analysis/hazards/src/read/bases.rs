@@ -1,6 +1,6 @@
 //! The bases that addresses are relative to.
 
-use super::terms::{Atom, Content, Function, Literal, PhiInputs, Terms, Value, What};
+use super::terms::{Atom, AtomExpression, Content, Function, Literal, PhiInputs, Terms, Value};
 use crate::kernel::Sum;
 
 /// The base of an address.
@@ -60,15 +60,15 @@ impl Bases {
 
     fn origin(&self, terms: &Terms, phi_inputs: &PhiInputs, atom: Atom) -> Origin {
         match terms.definition(atom) {
-            What::Symbol(symbol) => Origin::Base(Base::Symbol(*symbol)),
-            What::Allocation(address) => Origin::Base(Base::Allocation(*address)),
-            What::Param(_, _, 8) => Origin::Base(Base::Param(atom)),
-            What::Field(inner, low, bits) if is_rounded(*low, *bits) || is_described(*low, *bits) => {
+            AtomExpression::Symbol(symbol) => Origin::Base(Base::Symbol(*symbol)),
+            AtomExpression::Allocation(address) => Origin::Base(Base::Allocation(*address)),
+            AtomExpression::Param(_, _, 8) => Origin::Base(Base::Param(atom)),
+            AtomExpression::Field(inner, low, bits) if is_rounded(*low, *bits) || is_described(*low, *bits) => {
                 self.of_value(terms, *inner)
             }
-            What::Shuffle(inner, _) => self.of_value(terms, *inner),
-            What::Select(_, a, b) => join(self.of_value(terms, *a), self.of_value(terms, *b)),
-            What::Phi(block, register) => {
+            AtomExpression::Shuffle(inner, _) => self.of_value(terms, *inner),
+            AtomExpression::Select(_, a, b) => join(self.of_value(terms, *a), self.of_value(terms, *b)),
+            AtomExpression::Phi(block, register) => {
                 let met = phi_inputs.get(&(*block, *register)).map_or(&[][..], |met| met);
                 let one = |(content, _): &(Content, Literal)| match content {
                     Content::Value(value) => self.of_value(terms, *value),
@@ -78,7 +78,7 @@ impl Bases {
                 met.iter().map(one).reduce(join).unwrap_or(Origin::None)
             }
             // Swizzles of an address.
-            What::Computed(Function::And | Function::Or | Function::Xor, values) if values.len() == 2 => {
+            AtomExpression::Computed(Function::And | Function::Or | Function::Xor, values) if values.len() == 2 => {
                 match (self.of_value(terms, values[0]), self.of_value(terms, values[1])) {
                     (Origin::Base(base), Origin::None) | (Origin::None, Origin::Base(base)) => Origin::Base(base),
                     (Origin::Open, _) | (_, Origin::Open) => Origin::Open,
@@ -91,7 +91,8 @@ impl Bases {
 
     /// Whether an atom is computed from the bits of an address.
     pub fn is_swizzled(&self, terms: &Terms, atom: Atom) -> bool {
-        matches!(terms.definition(atom), What::Computed(..)) && matches!(self.0[atom.0 as usize], Origin::Base(_))
+        matches!(terms.definition(atom), AtomExpression::Computed(..))
+            && matches!(self.0[atom.0 as usize], Origin::Base(_))
     }
 
     fn of_value(&self, terms: &Terms, value: Value) -> Origin {
@@ -119,7 +120,7 @@ impl Bases {
         let mut parts = AddressParts { base: None, alone: None, offset: Sum::number(sum.constant), is_remote: false };
         for (atom, factor) in &sum.terms {
             let what = terms.definition(*atom);
-            if matches!(what, What::Remote(_)) && *factor == 1 {
+            if matches!(what, AtomExpression::Remote(_)) && *factor == 1 {
                 parts.is_remote = true;
                 continue;
             }
@@ -128,7 +129,8 @@ impl Bases {
                 && let Origin::Base(base) = self.0[atom.0 as usize]
             {
                 parts.base = Some(base);
-                if matches!(what, What::Symbol(_) | What::Allocation(_) | What::Param(..)) {
+                if matches!(what, AtomExpression::Symbol(_) | AtomExpression::Allocation(_) | AtomExpression::Param(..))
+                {
                     parts.alone = Some(*atom);
                     continue;
                 }
@@ -145,7 +147,7 @@ impl Bases {
         let mut rest = Sum::number((sum.constant & 0x3fff) << 4);
         for (atom, factor) in &sum.terms {
             match terms.definition(*atom) {
-                What::Field(inner, low, bits)
+                AtomExpression::Field(inner, low, bits)
                     if is_described(*low, *bits) && *factor == 1 << (low - 4) && found.is_none() =>
                 {
                     let is_aligned = terms.facts(*inner).mask.trailing_zeros() >= *low || *low == 4;
@@ -159,7 +161,10 @@ impl Bases {
                         _ => self.parts(terms, *inner),
                     });
                 }
-                What::Phi(..) | What::Select(..) | What::Computed(..) | What::Shuffle(..)
+                AtomExpression::Phi(..)
+                | AtomExpression::Select(..)
+                | AtomExpression::Computed(..)
+                | AtomExpression::Shuffle(..)
                     if *factor == 1 && found.is_none() && matches!(self.0[atom.0 as usize], Origin::Base(_)) =>
                 {
                     let Origin::Base(base) = self.0[atom.0 as usize] else { continue };
@@ -199,8 +204,8 @@ fn is_described(low: u32, bits: u32) -> bool {
 }
 
 fn may_be_base(terms: &Terms, atom: Atom, factor: i64) -> bool {
-    factor == 1
-        || matches!(terms.definition(atom), What::Field(_, low, bits) if is_rounded(*low, *bits) && factor == 1 << low)
+    let is_mask = |low: u32, bits: u32| is_rounded(low, bits) && factor == 1 << low;
+    factor == 1 || matches!(terms.definition(atom), AtomExpression::Field(_, low, bits) if is_mask(*low, *bits))
 }
 
 fn join(a: Origin, b: Origin) -> Origin {

@@ -2,7 +2,7 @@
 
 use ptx_isa::{Special, SpecialVector, flat::Flat};
 
-use super::terms::{Atom, Content, Terms, Value, What};
+use super::terms::{Atom, AtomExpression, Content, Terms, Value};
 use crate::cause::Cause;
 
 /// The largest depth of expressions that are examined.
@@ -33,20 +33,23 @@ impl Finder<'_> {
     fn atom(&self, atom: Atom, depth: usize) -> Option<Cause> {
         let depth = depth.checked_sub(1)?;
         match self.terms.definition(atom) {
-            What::Param(symbol, offset, _) => parameter(self.code, *symbol, *offset).map(Cause::Parameter),
-            What::Special(Special::Vector(SpecialVector::Ntid, _)) => Some(Cause::Block(None)),
-            What::Special(Special::Vector(SpecialVector::Nctaid, _)) => Some(Cause::Grid),
-            What::Result(_, _, Some(_)) => Some(Cause::Loaded),
-            What::Phi(..) => Some(Cause::Index),
-            What::Result(..) | What::Unset(_) => Some(Cause::Address),
-            What::Field(value, ..) | What::Shuffle(value, _) => self.value(*value, depth),
-            What::Select(_, a, b) => self.value(*a, depth).or_else(|| self.value(*b, depth)),
-            What::Computed(_, values) => values.iter().find_map(|value| self.value(*value, depth)),
-            What::Chosen(_, contents) => contents.iter().find_map(|content| match content {
+            AtomExpression::Param(symbol, offset, _) => parameter(self.code, *symbol, *offset).map(Cause::Parameter),
+            AtomExpression::Special(Special::Vector(SpecialVector::Ntid, _)) => Some(Cause::Block(None)),
+            AtomExpression::Special(Special::Vector(SpecialVector::Nctaid, _)) => Some(Cause::Grid),
+            AtomExpression::Result(_, _, Some(_)) => Some(Cause::Loaded),
+            AtomExpression::Phi(..) => Some(Cause::Index),
+            AtomExpression::Result(..) | AtomExpression::Unset(_) => Some(Cause::Address),
+            AtomExpression::Field(value, ..) | AtomExpression::Shuffle(value, _) => self.value(*value, depth),
+            AtomExpression::Select(_, a, b) => self.value(*a, depth).or_else(|| self.value(*b, depth)),
+            AtomExpression::Computed(_, values) => values.iter().find_map(|value| self.value(*value, depth)),
+            AtomExpression::Chosen(_, contents) => contents.iter().find_map(|content| match content {
                 Content::Value(value) => self.value(*value, depth),
                 Content::Unset | Content::Literal(_) => None,
             }),
-            What::Symbol(_) | What::Allocation(_) | What::Special(_) | What::Remote(_) => None,
+            AtomExpression::Symbol(_)
+            | AtomExpression::Allocation(_)
+            | AtomExpression::Special(_)
+            | AtomExpression::Remote(_) => None,
         }
     }
 

@@ -2,7 +2,7 @@
 
 use ptx_isa::{
     Assembled, Fence, FenceSem, InstPlace, Scope, Sem, Sm,
-    flat::{Access, Action, NotInlined, Operand, Step, SymbolName},
+    flat::{Action, MemoryAccess, NotInlined, Operand, Step, SymbolName},
 };
 
 use crate::kernel::Semantics;
@@ -13,7 +13,7 @@ pub fn is_shared(symbol: &SymbolName) -> bool {
 }
 
 /// The access of an action, unless it is private: of memory that other threads cannot see, or that no thread writes.
-pub fn access(action: &Action) -> Option<&Access> {
+pub fn access(action: &Action) -> Option<&MemoryAccess> {
     match action {
         Action::Access(access) if !access.is_private() => Some(access),
         _ => None,
@@ -21,7 +21,7 @@ pub fn access(action: &Action) -> Option<&Access> {
 }
 
 /// The ordering semantics and the scope of an access, if it is strong.
-pub fn strong(access: &Access) -> Option<(Semantics, Scope)> {
+pub fn strong(access: &MemoryAccess) -> Option<(Semantics, Scope)> {
     let acquires = matches!(access.sem, Sem::Acquire | Sem::AcqRel);
     let releases = matches!(access.sem, Sem::Release | Sem::AcqRel);
     access.strong().map(|scope| (Semantics { acquires, releases }, scope))

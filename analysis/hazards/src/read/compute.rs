@@ -6,7 +6,7 @@ use ptx_isa::{
     operation::{Collective, Operation, Shuffle},
 };
 
-use super::terms::{Content, Facts, Function, Literal, Says, Terms, Value, What, ones, wrapped};
+use super::terms::{AtomExpression, Content, Facts, Function, Literal, PredicateMeaning, Terms, Value, ones, wrapped};
 use crate::kernel::{Sum, Varies};
 
 /// The content of an operand.
@@ -72,7 +72,7 @@ impl ComputingInstruction<'_> {
             Operation::Cvta { .. } => number(self.value(0)?),
             Operation::Mapa(_) => {
                 let (a, rank) = self.two()?;
-                let remote = self.terms.atom(What::Remote(Some(rank)), Facts::UNKNOWN);
+                let remote = self.terms.atom(AtomExpression::Remote(Some(rank)), Facts::UNKNOWN);
                 number(self.terms.add(a, remote, 64))
             }
             Operation::Collective { of: Collective::Elect, .. } => self.elected(),
@@ -179,8 +179,8 @@ impl ComputingInstruction<'_> {
     /// `elect.sync d|p, mask`, or `p` alone.
     fn elected(&mut self) -> Option<Vec<Content>> {
         let mask = self.value(0)?;
-        let elected = self.terms.predicate(Says::Elected(mask), None);
-        let lane = self.terms.atom(What::Computed(Function::Elected, vec![mask]), Facts::range(0, 31));
+        let elected = self.terms.predicate(PredicateMeaning::Elected(mask), None);
+        let lane = self.terms.atom(AtomExpression::Computed(Function::Elected, vec![mask]), Facts::range(0, 31));
         let all = [Content::Value(lane), Content::Literal(elected)];
         Some(all[2 - self.results.clamp(1, 2)..].to_vec())
     }
@@ -332,7 +332,7 @@ impl ComputingInstruction<'_> {
                 // With 31, all lanes of the warp are in range.
                 let lane = self.constant_operand(1).filter(|_| self.constant_operand(2) == Some(31));
                 let lane = lane.and_then(|lane| u8::try_from(lane).ok()).filter(|lane| *lane < 32);
-                number(self.terms.atom(What::Shuffle(x, lane), facts))
+                number(self.terms.atom(AtomExpression::Shuffle(x, lane), facts))
             }
             _ => number(x),
         }
@@ -363,7 +363,7 @@ fn pure(terms: &mut Terms, operation: &Operation, sources: &[Source], results: u
         Some(values) => terms.computed(Function::Of(operation.clone()), &values, Facts::UNKNOWN),
         None => {
             let block = terms.block_of_contents(&contents);
-            terms.atom(What::Chosen(operation.clone(), contents), Facts { block, ..Facts::UNKNOWN })
+            terms.atom(AtomExpression::Chosen(operation.clone(), contents), Facts { block, ..Facts::UNKNOWN })
         }
     };
     Some(vec![Content::Value(result)])
@@ -371,7 +371,7 @@ fn pure(terms: &mut Terms, operation: &Operation, sources: &[Source], results: u
 
 fn computed_predicate(terms: &mut Terms, function: Function, contents: &[Content]) -> Literal {
     let block = terms.block_of_contents(contents);
-    terms.predicate(Says::Computed(function, contents.to_vec()), block)
+    terms.predicate(PredicateMeaning::Computed(function, contents.to_vec()), block)
 }
 
 /// The bits of an integer in a register.
@@ -572,7 +572,7 @@ fn by_difference(terms: &mut Terms, is_less: bool, a: Value, b: Value) -> Litera
 fn equal(terms: &mut Terms, value: Value, number: i64, ty: Type) -> Literal {
     let unsigned = (number.cast_unsigned() & ones(ty.bits())).cast_signed();
     if number == 0
-        && let Some(What::Computed(Function::Or, values)) = terms.only(value)
+        && let Some(AtomExpression::Computed(Function::Or, values)) = terms.only(value)
         && let &[a, b] = &values[..]
     {
         let both = [terms.within(a, 0, 0), terms.within(b, 0, 0)];

@@ -16,14 +16,14 @@ use super::{
     graph::Graph,
     registers::{Registers, Run, is_matrix},
     rows,
-    terms::{Atom, Content, Facts, Literal, Says, Terms, Value, What},
+    terms::{Atom, AtomExpression, Content, Facts, Literal, PredicateMeaning, Terms, Value},
     threads::Threads,
     waits::{Wait, implied},
     walk::{Step, Walked, address},
 };
 use crate::cause::Cause;
 use crate::kernel::{
-    Access, Address, Barrier, BarrierId, Block, Condition, Edge, EdgeUpdate, Event, EventKind, Kernel, Object,
+    Address, Barrier, BarrierId, Block, Condition, Edge, EdgeUpdate, Event, EventAccess, EventKind, Kernel, Object,
     ObjectKind, Predicate, Semantics, Space, Sum, Test, Unknown, UnknownKind,
 };
 
@@ -106,7 +106,7 @@ struct Maker<'w> {
     bases: Bases,
     threads: Threads,
     /// The accesses of the current instruction to registers of matrices.
-    touched: Vec<Access>,
+    touched: Vec<EventAccess>,
     kernel: Kernel,
     objects: FxHashMap<Thing, usize>,
     values: FxHashMap<Valued, usize>,
@@ -166,7 +166,9 @@ impl<'w> Maker<'w> {
     fn guard(&mut self, literal: Literal) -> Vec<Condition> {
         let terms = self.terms();
         match &terms.predicates[literal.predicate as usize].0 {
-            Says::All(list) if literal.holds => list.iter().map(|literal| self.condition(*literal)).collect(),
+            PredicateMeaning::All(list) if literal.holds => {
+                list.iter().map(|literal| self.condition(*literal)).collect()
+            }
             _ => vec![self.condition(literal)],
         }
     }
@@ -185,7 +187,7 @@ impl<'w> Maker<'w> {
                 continue;
             }
             needed.push(next);
-            if let Says::All(list) = &terms.predicates[next as usize].0 {
+            if let PredicateMeaning::All(list) = &terms.predicates[next as usize].0 {
                 work.extend(list.iter().map(|literal| literal.predicate));
             }
         }
@@ -201,17 +203,17 @@ impl<'w> Maker<'w> {
         self.predicates.get(&predicate).copied().unwrap_or_default()
     }
 
-    fn test(&mut self, says: &Says) -> Test {
+    fn test(&mut self, says: &PredicateMeaning) -> Test {
         let terms = self.terms();
         match says {
-            Says::All(list) => {
+            PredicateMeaning::All(list) => {
                 let condition = |literal: &Literal| Condition {
                     predicate: self.predicates.get(&literal.predicate).copied().unwrap_or_default(),
                     holds: literal.holds,
                 };
                 Test::All(list.iter().map(condition).collect())
             }
-            Says::Within(value, low, high) => {
+            PredicateMeaning::Within(value, low, high) => {
                 let valued = match terms.sum(*value) {
                     Sum { terms, constant: 0 } => match terms[..] {
                         [(atom, 1)] => Valued::Atom(atom),
@@ -225,8 +227,11 @@ impl<'w> Maker<'w> {
                 }
                 Test::Within { value, low: *low, high: *high }
             }
-            Says::Elected(_) => Test::OneOfWarp,
-            Says::Computed(..) | Says::Phi(..) | Says::Result(..) | Says::Unset(_) => Test::Unknown,
+            PredicateMeaning::Elected(_) => Test::OneOfWarp,
+            PredicateMeaning::Computed(..)
+            | PredicateMeaning::Phi(..)
+            | PredicateMeaning::Result(..)
+            | PredicateMeaning::Unset(_) => Test::Unknown,
         }
     }
 
@@ -263,8 +268,8 @@ impl<'w> Maker<'w> {
                 format!("tcgen05.alloc of line {line}")
             }
             Thing::Base(Base::Param(atom)) => match self.terms().definition(*atom) {
-                What::Param(own, 0, _) => symbol(*own),
-                What::Param(own, offset, _) => format!("{}+{offset}", symbol(*own)),
+                AtomExpression::Param(own, 0, _) => symbol(*own),
+                AtomExpression::Param(own, offset, _) => format!("{}+{offset}", symbol(*own)),
                 _ => String::new(),
             },
             Thing::Tensor(map) => format!("the tensor of {}", self.name(map)),
@@ -280,12 +285,12 @@ impl<'w> Maker<'w> {
 
     /// The name of the register that an atom is first written to.
     fn atom_name(&self, atom: Atom) -> String {
-        if let What::Param(symbol, ..) = self.terms().definition(atom) {
+        if let AtomExpression::Param(symbol, ..) = self.terms().definition(atom) {
             return self.name(&Thing::Base(Base::Symbol(*symbol)));
         }
         let register = match self.terms().definition(atom) {
-            What::Phi(_, register) | What::Unset(register) => Some(*register),
-            What::Result(op, index, _) => {
+            AtomExpression::Phi(_, register) | AtomExpression::Unset(register) => Some(*register),
+            AtomExpression::Result(op, index, _) => {
                 self.code.steps.get(op % self.code.steps.len()).and_then(|op| op.writes.get(*index).copied().flatten())
             }
             _ => None,
@@ -358,7 +363,7 @@ impl<'w> Maker<'w> {
         all.next().filter(|_| all.next().is_none())
     }
 
-    fn described(&mut self, value: Option<Value>) -> Access {
+    fn described(&mut self, value: Option<Value>) -> EventAccess {
         let parts = value.and_then(|value| self.bases.described(self.terms(), value));
         let address = match parts {
             Some(parts) => self.placed(parts, Space::Shared, false),
@@ -371,7 +376,7 @@ impl<'w> Maker<'w> {
                 Address { object, offset, is_remote: false }
             }
         };
-        Access { address, extent: None, space: Space::Shared, proxy: Proxy::Async, reads: true, writes: false }
+        EventAccess { address, extent: None, space: Space::Shared, proxy: Proxy::Async, reads: true, writes: false }
     }
 
     // Registers.
@@ -395,10 +400,10 @@ impl<'w> Maker<'w> {
         }
     }
 
-    fn run(&mut self, (first, count): Run, reads: bool, writes: bool) -> Access {
+    fn run(&mut self, (first, count): Run, reads: bool, writes: bool) -> EventAccess {
         let object = self.object(Thing::Registers);
         let offset = Sum::number(first as i64);
-        Access {
+        EventAccess {
             address: Address { object, offset, is_remote: false },
             extent: Some(count as u64),
             space: Space::Register,
@@ -446,7 +451,7 @@ impl<'w> Maker<'w> {
         events.extend(kinds.into_iter().map(|kind| Event { at: op.at, guard: guard.clone(), kind }));
     }
 
-    fn access_of(&mut self, of: &flat::Access, address: Option<Value>) -> Option<EventKind> {
+    fn access_of(&mut self, of: &flat::MemoryAccess, address: Option<Value>) -> Option<EventKind> {
         let space = match of.space {
             Some(ptx_isa::Space::Shared | ptx_isa::Space::SharedCta | ptx_isa::Space::SharedCluster) => Space::Shared,
             Some(ptx_isa::Space::Global) => Space::Global,
@@ -458,17 +463,29 @@ impl<'w> Maker<'w> {
             },
         };
         let address = self.address(address, space, of.space == Some(ptx_isa::Space::SharedCluster));
-        let access =
-            Access { address, extent: of.bytes(), space, proxy: Proxy::Generic, reads: of.reads, writes: of.writes };
+        let access = EventAccess {
+            address,
+            extent: of.bytes(),
+            space,
+            proxy: Proxy::Generic,
+            reads: of.reads,
+            writes: of.writes,
+        };
         Some(match code::strong(of) {
             Some((semantics, scope)) => EventKind::Atomic { access, semantics, scope },
             None => EventKind::Access(access),
         })
     }
 
-    fn access(&mut self, value: Option<Value>, space: Space, proxy: Proxy, (reads, writes): (bool, bool)) -> Access {
+    fn access(
+        &mut self,
+        value: Option<Value>,
+        space: Space,
+        proxy: Proxy,
+        (reads, writes): (bool, bool),
+    ) -> EventAccess {
         let address = self.address(value, space, false);
-        Access { address, extent: None, space, proxy, reads, writes }
+        EventAccess { address, extent: None, space, proxy, reads, writes }
     }
 
     fn named(
@@ -477,10 +494,10 @@ impl<'w> Maker<'w> {
         space: ptx_isa::Space,
         proxy: Proxy,
         (reads, writes): (bool, bool),
-    ) -> Access {
+    ) -> EventAccess {
         let own = Space::from(space);
         let address = self.address(value, own, space == ptx_isa::Space::SharedCluster);
-        Access { address, extent: None, space: own, proxy, reads, writes }
+        EventAccess { address, extent: None, space: own, proxy, reads, writes }
     }
 
     // Waits and edges.
@@ -547,7 +564,7 @@ impl<'w> Maker<'w> {
             };
             // A phi outside of loops is computed once, so its block is not entered again.
             let met = |(atom, _): &(Atom, i64)| match terms.definition(*atom) {
-                What::Phi(block, _) => Some(*block),
+                AtomExpression::Phi(block, _) => Some(*block),
                 _ => None,
             };
             let Some(to) = self.kernel.unknowns[value].block.or_else(|| sum.terms.iter().find_map(met)) else {
@@ -556,7 +573,7 @@ impl<'w> Maker<'w> {
             // Values that the block computes in each iteration have no previous value.
             let is_anew = |(atom, _): &(Atom, i64)| {
                 let (what, facts) = &terms.atoms[atom.0 as usize];
-                facts.block == Some(to) && !matches!(what, What::Phi(block, _) if *block == to)
+                facts.block == Some(to) && !matches!(what, AtomExpression::Phi(block, _) if *block == to)
             };
             if sum.terms.iter().any(is_anew) {
                 continue;
@@ -591,7 +608,7 @@ impl<'w> Maker<'w> {
         let mut constant = sum.constant;
         for (atom, factor) in &sum.terms {
             match terms.definition(*atom) {
-                What::Phi(block, register) if *block == to => {
+                AtomExpression::Phi(block, register) if *block == to => {
                     let (Content::Value(value), _) = self.walked.phi_inputs.get(&(to, *register))?.get(index)? else {
                         return None;
                     };
@@ -672,7 +689,7 @@ impl<'w> Maker<'w> {
         for (thing, &object) in &self.objects {
             match thing {
                 Thing::Unknown(Space::Global, Some(atom)) => match self.terms().definition(*atom) {
-                    What::Result(op, ..) if is_load(*op) => loaded.push(object),
+                    AtomExpression::Result(op, ..) if is_load(*op) => loaded.push(object),
                     _ => {}
                 },
                 Thing::Base(Base::Symbol(symbol)) if is_global(self.code.symbols[*symbol].variable.space) => {
@@ -700,11 +717,11 @@ impl<'w> Maker<'w> {
 
 fn kind(terms: &Terms, atom: Atom) -> UnknownKind {
     match terms.definition(atom) {
-        What::Special(Special::Vector(SpecialVector::Tid, Axis::X)) if terms.is_flat() => UnknownKind::Thread,
-        What::Special(Special::Scalar(SpecialScalar::Laneid)) => UnknownKind::Lane,
-        What::Special(Special::Scalar(SpecialScalar::Warpid)) => UnknownKind::Warp,
-        What::Special(Special::Scalar(SpecialScalar::ClusterCtarank)) => UnknownKind::CtaOfCluster,
-        What::Field(value, low, bits) if terms.is_thread(*value) && terms.is_flat() => {
+        AtomExpression::Special(Special::Vector(SpecialVector::Tid, Axis::X)) if terms.is_flat() => UnknownKind::Thread,
+        AtomExpression::Special(Special::Scalar(SpecialScalar::Laneid)) => UnknownKind::Lane,
+        AtomExpression::Special(Special::Scalar(SpecialScalar::Warpid)) => UnknownKind::Warp,
+        AtomExpression::Special(Special::Scalar(SpecialScalar::ClusterCtarank)) => UnknownKind::CtaOfCluster,
+        AtomExpression::Field(value, low, bits) if terms.is_thread(*value) && terms.is_flat() => {
             let Facts { high, .. } = terms.facts(*value);
             match (low, bits) {
                 (0, 5) => UnknownKind::Lane,

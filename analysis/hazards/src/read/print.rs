@@ -5,8 +5,8 @@ use std::fmt::{self, Display, Formatter};
 use ptx_isa::effects::{Committed, Proxy};
 
 use crate::kernel::{
-    Access, Address, BarrierId, Condition, EventKind, Kernel, ObjectKind, Operation, Semantics, Sum, Test, UnknownKind,
-    Varies,
+    Address, BarrierId, Condition, EventAccess, EventKind, Kernel, ObjectKind, Operation, Semantics, Sum, Test,
+    UnknownKind, Varies,
 };
 
 /// One line for each block, edge and event; then the values and predicates.
@@ -19,12 +19,13 @@ impl Display for Kernel {
         for (number, block) in self.blocks.iter().enumerate() {
             writeln!(f, "block {number}{}", if block.is_dead_end { " (dead end)" } else { "" })?;
             for event in &block.events {
-                let guard: String = event.guard.iter().map(|condition| format!("@{} ", Shown(*condition))).collect();
+                let guard: String =
+                    event.guard.iter().map(|condition| format!("@{} ", ConditionNumber(*condition))).collect();
                 writeln!(f, "    {}: {guard}{}", event.at.line, self.kind(&event.kind))?;
             }
             for edge in &block.next {
                 match edge.when {
-                    Some(condition) => writeln!(f, "    to {} when {}", edge.to, Shown(condition))?,
+                    Some(condition) => writeln!(f, "    to {} when {}", edge.to, ConditionNumber(condition))?,
                     None => writeln!(f, "    to {}", edge.to)?,
                 }
             }
@@ -42,7 +43,7 @@ impl Display for Kernel {
         }
         for (number, predicate) in self.predicates.iter().enumerate() {
             let list = |all: &[Condition], word: &str| {
-                all.iter().map(|condition| Shown(*condition).to_string()).collect::<Vec<_>>().join(word)
+                all.iter().map(|condition| ConditionNumber(*condition).to_string()).collect::<Vec<_>>().join(word)
             };
             let test = match &predicate.test {
                 Test::Unknown => "unknown".into(),
@@ -64,9 +65,9 @@ impl Display for Kernel {
 }
 
 /// A condition by its number.
-struct Shown(Condition);
+struct ConditionNumber(Condition);
 
-impl Display for Shown {
+impl Display for ConditionNumber {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         write!(f, "{}p{}", if self.0.holds { "" } else { "!" }, self.0.predicate)
     }
@@ -114,7 +115,7 @@ impl Kernel {
         format!("{remote}{mark}{name}{}", sum(&address.offset))
     }
 
-    fn access(&self, access: &Access) -> String {
+    fn access(&self, access: &EventAccess) -> String {
         let does = match (access.reads, access.writes) {
             (true, true) => "update",
             (true, false) => "read",

@@ -6,7 +6,7 @@
 use ptx_isa::{AluOp, arithmetic::Computation, flat::Flat, operation::Operation};
 use rustc_hash::FxHashMap;
 
-use super::terms::{Content, Function, Literal, PhiInputs, Says, Terms, Value, What, ones};
+use super::terms::{AtomExpression, Content, Function, Literal, PhiInputs, PredicateMeaning, Terms, Value, ones};
 
 type Range = (i64, i64);
 
@@ -24,7 +24,7 @@ const FEW: i64 = -64;
 pub fn ranges(terms: &Terms, phi_inputs: &PhiInputs, code: &Flat) -> FxHashMap<(usize, usize), Range> {
     let mut compared: Vec<i64> = Vec::new();
     for (says, _) in &terms.predicates {
-        if let Says::Within(_, low, high) = says {
+        if let PredicateMeaning::Within(_, low, high) = says {
             compared.extend([low.saturating_sub(1), *low, *high, high.saturating_add(1)]);
         }
     }
@@ -37,10 +37,10 @@ pub fn ranges(terms: &Terms, phi_inputs: &PhiInputs, code: &Flat) -> FxHashMap<(
             let (what, _) = &terms.atoms[index];
             let old = finder.ranges[index];
             let mut now = join(old, finder.atom(index));
-            if matches!(what, What::Phi(..)) && old.is_some() && now != old && iteration >= ITERATIONS[0] {
+            if matches!(what, AtomExpression::Phi(..)) && old.is_some() && now != old && iteration >= ITERATIONS[0] {
                 now = now.map(|now| widened(old.unwrap_or(now), now, (iteration < ITERATIONS[1]).then_some(&compared)));
             }
-            if let (What::Phi(_, register), Some((low @ FEW.., high))) = (what, now) {
+            if let (AtomExpression::Phi(_, register), Some((low @ FEW.., high))) = (what, now) {
                 // A 32-bit counter that begins at a small number is assumed not to overflow.
                 let most = if code.registers.get(*register).is_some_and(|register| register.bits == 32) {
                     i64::from(i32::MAX).max(low)
@@ -53,8 +53,8 @@ pub fn ranges(terms: &Terms, phi_inputs: &PhiInputs, code: &Flat) -> FxHashMap<(
         }
         if !changed {
             finder.narrow();
-            let met = |(index, (what, _)): (usize, &(What, _))| match what {
-                What::Phi(block, register) => Some(((*block, *register), finder.ranges[index]?)),
+            let met = |(index, (what, _)): (usize, &(AtomExpression, _))| match what {
+                AtomExpression::Phi(block, register) => Some(((*block, *register), finder.ranges[index]?)),
                 _ => None,
             };
             return terms.atoms.iter().enumerate().filter_map(met).collect();
@@ -120,7 +120,7 @@ impl Finder<'_> {
         let (what, facts) = &self.terms.atoms[index];
         let own = (facts.low, facts.high);
         match what {
-            What::Phi(block, register) => {
+            AtomExpression::Phi(block, register) => {
                 let met = self.phi_inputs.get(&(*block, *register)).map_or(&[][..], |met| met);
                 let one = |(content, when): &(Content, Literal)| match content {
                     Content::Value(value) => self.where_(*value, *when),
@@ -129,8 +129,10 @@ impl Finder<'_> {
                 };
                 met.iter().map(one).fold(None, join)
             }
-            What::Select(literal, a, b) => join(self.where_(*a, *literal), self.where_(*b, literal.opposite())),
-            What::Field(value, low, bits) => {
+            AtomExpression::Select(literal, a, b) => {
+                join(self.where_(*a, *literal), self.where_(*b, literal.opposite()))
+            }
+            AtomExpression::Field(value, low, bits) => {
                 let (from, to) = self.value(*value)?;
                 let most = ones(*bits).cast_signed().max(0);
                 Some(match from >= 0 {
@@ -139,8 +141,8 @@ impl Finder<'_> {
                     false => own,
                 })
             }
-            What::Shuffle(value, _) => self.value(*value),
-            What::Computed(function, values) => {
+            AtomExpression::Shuffle(value, _) => self.value(*value),
+            AtomExpression::Computed(function, values) => {
                 let ranges: Option<Vec<Range>> = values.iter().map(|value| self.value(*value)).collect();
                 let ranges = ranges?;
                 Some(computed(function, &ranges).unwrap_or(own))

@@ -10,7 +10,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use rustc_hash::FxHashMap;
 
-use crate::kernel::{Access, Condition, Event, EventKind, Kernel, Operation, Space, Varies};
+use crate::kernel::{Condition, Event, EventAccess, EventKind, Kernel, Operation, Space, Varies};
 
 /// A whole number of warps has room, otherwise the copies are not rows.
 const WARP: usize = 32;
@@ -69,7 +69,7 @@ fn is_alike(kernel: &Kernel, condition: &Condition) -> bool {
 }
 
 /// The writes of a copy to shared memory.
-fn written(event: &Event) -> impl Iterator<Item = &Access> {
+fn written(event: &Event) -> impl Iterator<Item = &EventAccess> {
     let accesses = match &event.kind {
         EventKind::Start(start) => &start.accesses[..],
         _ => &[],
@@ -77,7 +77,7 @@ fn written(event: &Event) -> impl Iterator<Item = &Access> {
     accesses.iter().filter(|access| access.writes && access.space == Space::Shared && !access.address.is_remote)
 }
 
-fn row(kernel: &Kernel, event: &Event, access: &Access) -> Option<(Alike, Row)> {
+fn row(kernel: &Kernel, event: &Event, access: &EventAccess) -> Option<(Alike, Row)> {
     let offset = &access.address.offset;
     let varies = |(value, _): &(usize, i64)| kernel.unknowns[*value].varies != Varies::No;
     let (own, alike) = offset.terms.iter().copied().partition(varies);

@@ -115,7 +115,7 @@ pub enum Function {
 
 /// The expression of an atom.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum What {
+pub enum AtomExpression {
     /// The address of a symbol.
     Symbol(usize),
     /// The allocation of the `tcgen05.alloc` that writes to this address.
@@ -146,7 +146,7 @@ pub enum What {
 
 /// The meaning of a predicate.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Says {
+pub enum PredicateMeaning {
     All(Vec<Literal>),
     Within(Value, i64, i64),
     /// One thread of the warp is elected, among the lanes of a mask.
@@ -162,12 +162,12 @@ pub enum Says {
 /// Atoms, values and predicates.
 #[derive(Debug)]
 pub struct Terms {
-    pub atoms: Vec<(What, Facts)>,
-    atom_numbers: FxHashMap<What, Atom>,
+    pub atoms: Vec<(AtomExpression, Facts)>,
+    atom_numbers: FxHashMap<AtomExpression, Atom>,
     pub values: Vec<(Sum<Atom>, Facts)>,
     value_numbers: FxHashMap<Sum<Atom>, Value>,
-    pub predicates: Vec<(Says, Option<usize>)>,
-    predicate_numbers: FxHashMap<Says, u32>,
+    pub predicates: Vec<(PredicateMeaning, Option<usize>)>,
+    predicate_numbers: FxHashMap<PredicateMeaning, u32>,
     /// The depth of each block in the dominator tree.
     depths: Vec<usize>,
     /// The threads that may have different values of each atom, and of each predicate.
@@ -200,7 +200,7 @@ impl Terms {
             predicates_vary: Vec::new(),
             is_flat,
         };
-        terms.predicate(Says::All(Vec::new()), None);
+        terms.predicate(PredicateMeaning::All(Vec::new()), None);
         terms
     }
 
@@ -215,12 +215,12 @@ impl Terms {
 
     // Constructors.
 
-    pub fn atom(&mut self, what: What, facts: Facts) -> Value {
+    pub fn atom(&mut self, what: AtomExpression, facts: Facts) -> Value {
         self.varying(what, facts, Varies::Thread)
     }
 
     /// An atom. `varies` tells which threads may have different values of it, unless that follows from its parts.
-    pub fn varying(&mut self, what: What, facts: Facts, varies: Varies) -> Value {
+    pub fn varying(&mut self, what: AtomExpression, facts: Facts, varies: Varies) -> Value {
         let atom = match self.atom_numbers.get(&what) {
             Some(atom) => *atom,
             None => {
@@ -254,12 +254,12 @@ impl Terms {
         self.value(Sum::number(constant))
     }
 
-    pub fn predicate(&mut self, says: Says, block: Option<usize>) -> Literal {
+    pub fn predicate(&mut self, says: PredicateMeaning, block: Option<usize>) -> Literal {
         self.varying_predicate(says, block, Varies::No)
     }
 
     /// A predicate. `varies` tells which threads may have different values of it, unless that follows from its parts.
-    pub fn varying_predicate(&mut self, says: Says, block: Option<usize>, varies: Varies) -> Literal {
+    pub fn varying_predicate(&mut self, says: PredicateMeaning, block: Option<usize>, varies: Varies) -> Literal {
         let predicate = match self.predicate_numbers.get(&says) {
             Some(number) => *number,
             None => {
@@ -289,7 +289,7 @@ impl Terms {
     }
 
     /// The expression of a value that is a single atom.
-    pub fn only(&self, value: Value) -> Option<&What> {
+    pub fn only(&self, value: Value) -> Option<&AtomExpression> {
         match self.sum(value) {
             Sum { terms, constant: 0 } => match terms[..] {
                 [(atom, 1)] => Some(&self.atoms[atom.0 as usize].0),
@@ -299,7 +299,7 @@ impl Terms {
         }
     }
 
-    pub fn definition(&self, atom: Atom) -> &What {
+    pub fn definition(&self, atom: Atom) -> &AtomExpression {
         &self.atoms[atom.0 as usize].0
     }
 

@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 
 use crate::kernel::{SIZES, Varies};
 
-use super::terms::{Atom, Function, Literal, Says, Terms, Value, What, ones, wrapped};
+use super::terms::{Atom, AtomExpression, Function, Literal, PredicateMeaning, Terms, Value, ones, wrapped};
 
 /// The largest depth of expressions that are evaluated.
 const DEPTH: usize = 64;
@@ -90,26 +90,26 @@ impl Threads {
     fn computed(&mut self, terms: &Terms, atom: Atom, depth: usize) -> Option<Vec<i64>> {
         let count = i64::try_from(self.count).ok().filter(|count| *count > 0)?;
         match terms.definition(atom) {
-            What::Special(Special::Vector(SpecialVector::Tid, Axis::X)) => Some((0..count).collect()),
-            What::Special(Special::Scalar(SpecialScalar::Laneid)) => {
+            AtomExpression::Special(Special::Vector(SpecialVector::Tid, Axis::X)) => Some((0..count).collect()),
+            AtomExpression::Special(Special::Scalar(SpecialScalar::Laneid)) => {
                 Some((0..count).map(|thread| thread % 32).collect())
             }
-            What::Field(value, low, bits) => {
+            AtomExpression::Field(value, low, bits) => {
                 let each = self.value(terms, *value, depth)?;
                 let field = |number: &i64| (number >> low) & ones(*bits).cast_signed();
                 (*low < 64).then(|| each.iter().map(field).collect())
             }
-            What::Select(literal, a, b) => {
+            AtomExpression::Select(literal, a, b) => {
                 let holds = self.literal(terms, *literal, depth)?;
                 let (a, b) = (self.value(terms, *a, depth)?, self.value(terms, *b, depth)?);
                 Some(holds.iter().zip(a.iter().zip(&b)).map(|(holds, (a, b))| if *holds { *a } else { *b }).collect())
             }
-            What::Shuffle(value, Some(lane)) => {
+            AtomExpression::Shuffle(value, Some(lane)) => {
                 let each = self.value(terms, *value, depth)?;
                 let of_lane = |thread: usize| each.get(thread / WARP * WARP + usize::from(*lane)).copied();
                 (0..each.len()).map(of_lane).collect()
             }
-            What::Computed(function, values) => {
+            AtomExpression::Computed(function, values) => {
                 let &[a, b] = &values[..] else { return None };
                 let operation = operation(function)?;
                 let (a, b) = (self.value(terms, a, depth)?, self.value(terms, b, depth)?);
@@ -139,7 +139,7 @@ impl Threads {
     fn decided(&mut self, terms: &Terms, literal: Literal, depth: usize) -> Option<Vec<Option<bool>>> {
         let depth = depth.checked_sub(1)?;
         let mut holds = match &terms.predicates[literal.predicate as usize].0 {
-            Says::Within(value, low, high) => {
+            PredicateMeaning::Within(value, low, high) => {
                 // The ends of the full range mean no bound.
                 let low = if *low == i64::MIN { i128::MIN } else { i128::from(*low) };
                 let high = if *high == i64::MAX { i128::MAX } else { i128::from(*high) };
@@ -150,7 +150,7 @@ impl Threads {
                 };
                 self.ranges(terms, *value, depth)?.into_iter().map(within).collect()
             }
-            Says::All(list) => {
+            PredicateMeaning::All(list) => {
                 let mut all = vec![Some(true); self.count];
                 for literal in list {
                     let own = self.decided(terms, *literal, depth).unwrap_or_else(|| vec![None; self.count]);

@@ -4,7 +4,7 @@
 //! loop whose iterations each try the wait of the next iteration in advance.
 
 use super::{
-    terms::{Atom, Content, Literal, Says, What},
+    terms::{Atom, AtomExpression, Content, Literal, PredicateMeaning},
     walk::Walked,
 };
 use crate::kernel::Sum;
@@ -36,25 +36,25 @@ fn through(walked: &Walked, literal: Literal, depth: usize) -> Vec<Wait> {
     let terms = &walked.terms;
     let says = |literal: Literal| &terms.predicates[literal.predicate as usize].0;
     let all = match says(literal) {
-        Says::All(list) if literal.holds => list.clone(),
+        PredicateMeaning::All(list) if literal.holds => list.clone(),
         _ => vec![literal],
     };
     let mut found = Vec::new();
     for literal in all {
         match says(literal) {
-            Says::Result(..) if literal.holds => {
+            PredicateMeaning::Result(..) if literal.holds => {
                 let wait = walked.waits.get(&literal.predicate);
                 found.extend(wait.map(|(op, barrier)| (*op, terms.sum(*barrier).clone())));
             }
-            Says::Phi(block, register) if depth > 0 => {
+            PredicateMeaning::Phi(block, register) if depth > 0 => {
                 let met = |content: Content| match content {
                     Content::Literal(met) => Some(Way::Literal(met.if_(literal.holds))),
                     _ => None,
                 };
                 found.extend(waits_at_phi(walked, (*block, *register), &met, depth));
             }
-            Says::Within(value, low, high) if depth > 0 => {
-                if let Some(&What::Phi(block, register)) = terms.only(*value) {
+            PredicateMeaning::Within(value, low, high) if depth > 0 => {
+                if let Some(&AtomExpression::Phi(block, register)) = terms.only(*value) {
                     let met = |content: Content| tested(walked, content, *low, *high, literal.holds);
                     found.extend(waits_at_phi(walked, (block, register), &met, depth));
                 }
@@ -82,14 +82,14 @@ fn tested(walked: &Walked, content: Content, low: i64, high: i64, holds: bool) -
         return Some(Way::Literal(Literal::TRUE.if_(is_meant(number))));
     }
     match terms.only(value)? {
-        What::Select(literal, a, b) => {
+        AtomExpression::Select(literal, a, b) => {
             Some(Way::Literal(match (is_meant(terms.as_number(*a)?), is_meant(terms.as_number(*b)?)) {
                 (true, true) => Literal::TRUE,
                 (false, false) => Literal::FALSE,
                 (first, _) => literal.if_(first),
             }))
         }
-        What::Phi(block, register) => Some(Way::Phi(*block, *register)),
+        AtomExpression::Phi(block, register) => Some(Way::Phi(*block, *register)),
         _ => None,
     }
 }

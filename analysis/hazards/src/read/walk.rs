@@ -14,11 +14,11 @@ use super::{
     compute::{Source, compute},
     graph::Graph,
     ranges::ranges,
-    terms::{Content, Facts, Literal, PhiInputs, Says, Terms, Value, What},
+    terms::{AtomExpression, Content, Facts, Literal, PhiInputs, PredicateMeaning, Terms, Value},
 };
 use crate::{
     kernel::{Sum, Varies},
-    options::Options,
+    options::HazardOptions,
 };
 
 /// A relevant instruction, with the contents of its operands.
@@ -68,15 +68,16 @@ struct Known {
 }
 
 /// Walks the code twice: the first walk computes facts about the phis of loops.
-pub fn walk(code: &Flat, graph: &Graph, options: &Options) -> Walked {
+pub fn walk(code: &Flat, graph: &Graph, options: &HazardOptions) -> Walked {
     let mut first = pass(code, graph, options, FxHashMap::default(), &[]);
     let ranges = ranges(&first.terms, &first.phi_inputs, code);
     let mut known = FxHashMap::default();
     for (&place, met) in &first.phi_inputs {
         let is_itself = |content: Content| match content {
-            Content::Value(value) => first.terms.only(value) == Some(&What::Phi(place.0, place.1)),
+            Content::Value(value) => first.terms.only(value) == Some(&AtomExpression::Phi(place.0, place.1)),
             Content::Literal(literal) => {
-                literal.holds && first.terms.predicates[literal.predicate as usize].0 == Says::Phi(place.0, place.1)
+                literal.holds
+                    && first.terms.predicates[literal.predicate as usize].0 == PredicateMeaning::Phi(place.0, place.1)
             }
             Content::Unset => true,
         };
@@ -129,7 +130,7 @@ fn allocations(code: &Flat, walked: &Walked) -> Vec<(usize, i64)> {
         {
             let sum = walked.terms.sum(address);
             if let [(atom, 1)] = sum.terms[..]
-                && let What::Symbol(symbol) = walked.terms.definition(atom)
+                && let AtomExpression::Symbol(symbol) = walked.terms.definition(atom)
             {
                 found.push((*symbol, sum.constant));
             }
@@ -145,7 +146,7 @@ fn step(terms: &Terms, (block, register): (usize, usize), met: &[(Content, Liter
         let Content::Value(value) = content else { return None };
         let sum = terms.sum(*value);
         match sum.terms[..] {
-            [(atom, 1)] if *terms.definition(atom) == What::Phi(block, register) => {
+            [(atom, 1)] if *terms.definition(atom) == AtomExpression::Phi(block, register) => {
                 let is_one = *step.get_or_insert(sum.constant) == sum.constant;
                 is_one.then_some(())?;
             }
@@ -160,7 +161,7 @@ fn step(terms: &Terms, (block, register): (usize, usize), met: &[(Content, Liter
 fn pass(
     code: &Flat,
     graph: &Graph,
-    options: &Options,
+    options: &HazardOptions,
     known: FxHashMap<(usize, usize), Known>,
     allocations: &[(usize, i64)],
 ) -> Walked {
@@ -236,7 +237,7 @@ struct Parts {
 struct Walker<'c> {
     code: &'c Flat,
     graph: &'c Graph,
-    options: &'c Options,
+    options: &'c HazardOptions,
     terms: Terms,
     contents: Vec<Content>,
     /// The registers that were written, with their previous contents.
@@ -370,7 +371,7 @@ impl Walker<'_> {
         let Some(first) = set.next() else {
             let facts = self.met_facts(&[], own.is_in_loop.then_some(block), known);
             let varies = known.map_or(Varies::Thread, |known| known.varies);
-            let what = What::Phi(block, register);
+            let what = AtomExpression::Phi(block, register);
             return match is_complete {
                 true => Content::Unset,
                 false => Content::Value(self.terms.varying(what, facts, varies)),
@@ -389,10 +390,14 @@ impl Walker<'_> {
         };
         let block_of = own.is_in_loop.then_some(block);
         if let Content::Literal(_) = first {
-            return Content::Literal(self.terms.varying_predicate(Says::Phi(block, register), block_of, varies));
+            return Content::Literal(self.terms.varying_predicate(
+                PredicateMeaning::Phi(block, register),
+                block_of,
+                varies,
+            ));
         }
         let facts = self.met_facts(if is_complete { &met } else { &[] }, block_of, known);
-        Content::Value(self.terms.varying(What::Phi(block, register), facts, varies))
+        Content::Value(self.terms.varying(AtomExpression::Phi(block, register), facts, varies))
     }
 
     /// The facts about a phi that follow from its incoming values.
@@ -424,7 +429,7 @@ impl Walker<'_> {
     fn literal(&mut self, register: usize) -> Literal {
         match self.contents[register] {
             Content::Unset if self.graph.given_up[register] => {
-                let says = Says::Result(usize::MAX - register, self.here());
+                let says = PredicateMeaning::Result(usize::MAX - register, self.here());
                 let block = self.at.0;
                 let block = self.graph.blocks[block].is_in_loop.then_some(block);
                 self.terms.varying_predicate(says, block, Varies::Thread)
@@ -434,7 +439,7 @@ impl Walker<'_> {
                 Some(number) => Literal::TRUE.if_(number != 0),
                 None => self.terms.within(value, 0, 0).opposite(),
             },
-            Content::Unset => self.terms.predicate(Says::Unset(register), None),
+            Content::Unset => self.terms.predicate(PredicateMeaning::Unset(register), None),
         }
     }
 
@@ -444,10 +449,10 @@ impl Walker<'_> {
             Content::Unset if self.graph.given_up[register] => {
                 let block = self.at.0;
                 let block = self.graph.blocks[block].is_in_loop.then_some(block);
-                let what = What::Result(usize::MAX - register, self.here(), None);
+                let what = AtomExpression::Result(usize::MAX - register, self.here(), None);
                 Content::Value(self.terms.varying(what, Facts { block, ..Facts::UNKNOWN }, Varies::Thread))
             }
-            Content::Unset => Content::Value(self.terms.atom(What::Unset(register), Facts::UNKNOWN)),
+            Content::Unset => Content::Value(self.terms.atom(AtomExpression::Unset(register), Facts::UNKNOWN)),
             content => content,
         }
     }
@@ -470,14 +475,14 @@ impl Walker<'_> {
                 let low_bits = known.variable.align.max(1).next_power_of_two() - 1;
                 let range = Facts::range(0, (1 << bits) - 1);
                 let facts = Facts { mask: range.mask & !low_bits, ..range };
-                Source::One(Content::Value(self.terms.atom(What::Symbol(*symbol), facts)))
+                Source::One(Content::Value(self.terms.atom(AtomExpression::Symbol(*symbol), facts)))
             }
             Operand::Special(special) => {
                 if let Some(number) = self.launched(*special) {
                     return Source::One(Content::Value(self.terms.constant(number)));
                 }
                 let facts = self.special(*special);
-                Source::One(Content::Value(self.terms.atom(What::Special(*special), facts)))
+                Source::One(Content::Value(self.terms.atom(AtomExpression::Special(*special), facts)))
             }
             Operand::Address(base, offset) => match self.source(base) {
                 Source::One(Content::Value(value)) => {
@@ -564,7 +569,7 @@ impl Walker<'_> {
                 if let Some(address) = self.value(address)
                     && let Sum { terms, constant } = self.terms.sum(address)
                     && let [(atom, 1)] = terms[..]
-                    && let What::Symbol(symbol) = *self.terms.definition(atom)
+                    && let AtomExpression::Symbol(symbol) = *self.terms.definition(atom)
                 {
                     results = Some(self.parameter(symbol, *constant, *ty, op));
                 }
@@ -584,7 +589,8 @@ impl Walker<'_> {
                     && let (Some(barrier), [Some(register), ..]) = (barrier, &op.writes[..])
                 {
                     let block_of = self.graph.blocks[block].is_in_loop.then_some(block);
-                    let literal = self.terms.varying_predicate(Says::Result(self.here(), 0), block_of, Varies::No);
+                    let literal =
+                        self.terms.varying_predicate(PredicateMeaning::Result(self.here(), 0), block_of, Varies::No);
                     self.walked.waits.insert(literal.predicate, (index, barrier));
                     self.assign(*register, Content::Literal(literal), guard);
                     return;
@@ -622,7 +628,7 @@ impl Walker<'_> {
             }
             let offset = offset.wrapping_add((index as i64).wrapping_mul(bytes as i64));
             let facts = if bytes < 4 { Facts::range(0, (1 << (8 * bytes)) - 1) } else { Facts::UNKNOWN };
-            Content::Value(self.terms.atom(What::Param(symbol, offset, bytes), facts))
+            Content::Value(self.terms.atom(AtomExpression::Param(symbol, offset, bytes), facts))
         };
         op.writes.iter().enumerate().map(param).collect()
     }
@@ -631,7 +637,7 @@ impl Walker<'_> {
     fn allocation(&mut self, address: Option<Value>, bytes: Option<u64>, results: usize) -> Option<Vec<Content>> {
         let known = address.filter(|address| self.allocations.contains(address) && bytes == Some(4) && results == 1)?;
         let facts = Facts { mask: !0xffff_ffff_0000_0000, ..Facts::range(0, 0xffff_ffff) };
-        Some(vec![Content::Value(self.terms.atom(What::Allocation(known), facts))])
+        Some(vec![Content::Value(self.terms.atom(AtomExpression::Allocation(known), facts))])
     }
 
     fn results(
@@ -650,11 +656,11 @@ impl Walker<'_> {
             let content = match results.as_ref().and_then(|results| results.get(number)) {
                 Some(content) if *content != Content::Unset => *content,
                 _ if self.is_predicate(&op.action, number) => {
-                    let says = Says::Result(self.here(), number);
+                    let says = PredicateMeaning::Result(self.here(), number);
                     Content::Literal(self.terms.varying_predicate(says, block_of, Varies::Thread))
                 }
                 _ => {
-                    let what = What::Result(self.here(), number, loaded_from);
+                    let what = AtomExpression::Result(self.here(), number, loaded_from);
                     let facts = self.loaded(&op.action, op.writes.len());
                     let facts = Facts { block: block_of, ..facts };
                     Content::Value(self.terms.varying(what, facts, Varies::Thread))

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use ptx_execute::{Fault, FaultKind, LaunchError, Options};
+use ptx_execute::{Fault, FaultKind, LaunchError, RunOptions};
 use ptx_isa::{Function, Module};
 use testing::reported::{Class, INPUTS, race, run};
 
@@ -100,7 +100,7 @@ impl Judgement {
 fn found(module: &Module, kernel: &Function, (seed, number): (u64, u64), boxes: &[u32]) -> BTreeSet<Judgement> {
     let said =
         |errors: Vec<LaunchError>| errors.iter().map(|error| error.reason.clone()).collect::<Vec<_>>().join("; ");
-    match run(module, kernel, number, boxes, Options::default().of_seed(seed)) {
+    match run(module, kernel, number, boxes, RunOptions::default().of_seed(seed)) {
         Ok(report) => report.findings.iter().filter_map(Judgement::of).collect(),
         Err(errors) => BTreeSet::from([Judgement::Unclear(said(errors))]),
     }

@@ -1,6 +1,6 @@
 //! Undecided findings: the check reports exactly the questions that it cannot decide.
 
-use ptx_hazards::{Cause, Claim, Hazard, Options, check, read, read_with};
+use ptx_hazards::{Cause, Claim, Hazard, HazardOptions, check, read, read_with};
 use ptx_isa::{LaunchSize, Module};
 use ptx_memory_model::ptx::readings::Readings;
 
@@ -14,16 +14,16 @@ fn kernel(limit: &str, body: &str) -> Module {
     text.parse().unwrap_or_else(|errors| panic!("{text}\n{errors}"))
 }
 
-fn found(module: &Module, options: &Options, readings: Readings) -> Vec<Hazard> {
+fn found(module: &Module, options: &HazardOptions, readings: Readings) -> Vec<Hazard> {
     read_with(module, options).into_iter().flat_map(|kernel| check(&kernel, readings).findings).collect()
 }
 
-fn said(module: &Module, options: &Options, readings: Readings) -> Vec<(Claim, String)> {
+fn said(module: &Module, options: &HazardOptions, readings: Readings) -> Vec<(Claim, String)> {
     found(module, options, readings).into_iter().map(|finding| (finding.claim, finding.message.to_string())).collect()
 }
 
 /// The cause of the only finding; `None` if the finding is certain.
-fn cause(module: &Module, options: &Options) -> Option<Cause> {
+fn cause(module: &Module, options: &HazardOptions) -> Option<Cause> {
     let found = found(module, options, Readings::DEFAULT);
     assert_eq!(found.len(), 1, "{found:?}");
     found.into_iter().next().and_then(|finding| finding.cause)
@@ -43,7 +43,7 @@ fn swizzled(base: &str, fence: &str) -> Module {
 #[test]
 fn a_swizzled_address_has_its_base() {
     for base in ["", "add.u32 %a, %a, 1023;\nand.b32 %a, %a, -1024;\n"] {
-        let of = |fence| said(&swizzled(base, fence), &Options::default(), Readings::DEFAULT);
+        let of = |fence| said(&swizzled(base, fence), &HazardOptions::default(), Readings::DEFAULT);
         let before = of("");
         assert!(matches!(&before[..], [(Claim::Wrong, message)] if message.contains("no proxy fence")), "{before:?}");
         assert_eq!(of("fence.proxy.async.shared::cta;\n"), []);
@@ -56,14 +56,14 @@ fn the_size_of_a_cta_is_not_guessed() {
                 @!%first bra E;\ncp.async.bulk.global.shared::cta.bulk_group [%to], [%sm+512], 512;\n\
                 cp.async.bulk.commit_group;\ncp.async.bulk.wait_group 0;\nE:";
     let module = kernel("", body);
-    let open = said(&module, &Options::default(), Readings::DEFAULT);
+    let open = said(&module, &HazardOptions::default(), Readings::DEFAULT);
     assert!(
         matches!(&open[..], [(Claim::NotChecked, message)] if message.contains("more than 128 threads")),
         "{open:?}"
     );
-    let block = |threads| Options {
+    let block = |threads| HazardOptions {
         size: LaunchSize { block: Some([threads, 1, 1]), ..LaunchSize::default() },
-        ..Options::default()
+        ..HazardOptions::default()
     };
     assert_eq!(said(&module, &block(128), Readings::DEFAULT), []);
     let large = said(&module, &block(256), Readings::DEFAULT);
@@ -86,7 +86,7 @@ fn rows(second: u32, write: u32, behind: &str) -> Module {
 fn rows_of_copies_say_how_many_threads_there_are() {
     const WAIT: &str = "cp.async.wait_group 0;\n";
     const BARRIER: &str = "bar.sync 0;\n";
-    let said = |module: &Module| said(module, &Options::default(), Readings::DEFAULT);
+    let said = |module: &Module| said(module, &HazardOptions::default(), Readings::DEFAULT);
     let right = format!("{WAIT}{BARRIER}");
     assert_eq!(read(&rows(2048, 4096, &right))[0].most, Some(128));
     assert_eq!(said(&rows(2048, 4096, &right)), []);
@@ -125,7 +125,7 @@ fn a_parameter_is_a_number_where_it_is_given() {
         ".reqntid 32",
         "shl.b32 %b, %n, 3;\nmov.u32 %a, bars;\nadd.u32 %b, %b, %a;\nmbarrier.inval.shared.b64 [%b];",
     );
-    let given = Options { parameters: [("n".into(), 2)].into(), ..Options::default() };
+    let given = HazardOptions { parameters: [("n".into(), 2)].into(), ..HazardOptions::default() };
     let printed = read_with(&module, &given)[0].to_string();
     assert!(printed.contains("invalidate bars+16"), "{printed}");
     assert!(!read(&module)[0].to_string().contains("invalidate bars+16"));
@@ -156,7 +156,7 @@ fn a_scope_that_is_left_out_and_the_same_one_written_are_warnings() {
         )
     };
     let r8 = |words: &str, readings| {
-        let said = said(&kernel(".reqntid 32", &body(words)), &Options::default(), readings);
+        let said = said(&kernel(".reqntid 32", &body(words)), &HazardOptions::default(), readings);
         said.into_iter().find(|(_, message)| message.contains(".cluster")).map(|(claim, _)| claim)
     };
     for words in ["", ".release.cta"] {
@@ -175,7 +175,7 @@ fn one_option_settles_one_finding() {
          cp.async.bulk.global.shared::cta.bulk_group [%to], [%sm+512], 512;\ncp.async.bulk.commit_group;\n\
          cp.async.bulk.wait_group 0;\nE:",
     );
-    let all = found(&module, &Options::default(), Readings::DEFAULT);
+    let all = found(&module, &HazardOptions::default(), Readings::DEFAULT);
     let [finding] = &all[..] else { panic!("{all:?}") };
     let help = finding.cause.as_ref().and_then(Cause::help);
     assert_eq!(
@@ -188,7 +188,10 @@ fn one_option_settles_one_finding() {
         finding.message
     );
     assert_eq!(finding.pairs().count(), 2);
-    let block = Options { size: LaunchSize { block: Some([32, 1, 1]), ..LaunchSize::default() }, ..Options::default() };
+    let block = HazardOptions {
+        size: LaunchSize { block: Some([32, 1, 1]), ..LaunchSize::default() },
+        ..HazardOptions::default()
+    };
     assert_eq!(found(&module, &block, Readings::DEFAULT), []);
 }
 
@@ -207,12 +210,12 @@ fn guarded(offset: u32) -> Module {
 
 #[test]
 fn a_parameter_says_which_threads_copy() {
-    let given = |n: i64| Options { parameters: [("n".into(), n)].into(), ..Options::default() };
-    assert_eq!(cause(&guarded(2048), &Options::default()), Some(Cause::Parameter("n".into())));
+    let given = |n: i64| HazardOptions { parameters: [("n".into(), n)].into(), ..HazardOptions::default() };
+    assert_eq!(cause(&guarded(2048), &HazardOptions::default()), Some(Cause::Parameter("n".into())));
     assert_eq!(found(&guarded(2048), &given(128), Readings::DEFAULT), []);
     assert_eq!(cause(&guarded(2048), &given(256)), None);
     // The first threads copy there, whatever the parameter is.
-    assert_eq!(cause(&guarded(0), &Options::default()), None);
+    assert_eq!(cause(&guarded(0), &HazardOptions::default()), None);
     assert_eq!(cause(&guarded(0), &given(128)), None);
 }
 
@@ -224,7 +227,7 @@ fn paths_around_a_barrier_are_kept_outside_of_loops() {
              bar.sync 0;\nmov.u32 %r, 1;\nJ:\nsetp.eq.s32 %q, %r, 0;\n@%q bra E;\n\
              cp.async.cg.shared.global [%sm], [%to], 16;\ncp.async.commit_group;\ncp.async.wait_group 0;\nE:"
         );
-        found(&kernel(".reqntid 128", &body), &Options::default(), Readings::DEFAULT)
+        found(&kernel(".reqntid 128", &body), &HazardOptions::default(), Readings::DEFAULT)
     };
     assert_eq!(of(0), []);
     assert!(matches!(&of(2)[..], [Hazard { claim: Claim::Wrong, .. }]), "{:?}", of(2));

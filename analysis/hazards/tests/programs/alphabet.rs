@@ -10,16 +10,16 @@ pub struct Letter {
     /// The text in PTX.
     pub ptx: &'static str,
     /// Its access of tensor memory.
-    pub tensor: Touch,
+    pub tensor: MemoryEffect,
     /// Its access of `a`.
-    pub shared: Touch,
+    pub shared: MemoryEffect,
     /// Its role in the program.
     pub role: Role,
 }
 
 /// The access of memory by an instruction.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Touch {
+pub enum MemoryEffect {
     Nothing,
     /// It reads before the following instructions.
     Reads,
@@ -30,7 +30,7 @@ pub enum Touch {
     /// It writes asynchronously.
     WritesLater,
 }
-use Touch::{Nothing, Reads, ReadsLater, Writes, WritesLater};
+use MemoryEffect::{Nothing, Reads, ReadsLater, Writes, WritesLater};
 
 /// The role of an instruction in its program.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -50,7 +50,13 @@ pub enum Role {
 }
 use Role::{Alone, Arrives, Barrier, Fills, Waits, WaitsForFull};
 
-const fn letter(litmus: &'static str, ptx: &'static str, tensor: Touch, shared: Touch, role: Role) -> Letter {
+const fn letter(
+    litmus: &'static str,
+    ptx: &'static str,
+    tensor: MemoryEffect,
+    shared: MemoryEffect,
+    role: Role,
+) -> Letter {
     Letter { litmus, ptx, tensor, shared, role }
 }
 
@@ -93,7 +99,7 @@ pub const ALPHABET: [Letter; 23] = [
     letter("bar.sync 0", "barrier.sync 1, 64", Nothing, Nothing, Barrier),
 ];
 
-impl Touch {
+impl MemoryEffect {
     fn writes(self) -> bool {
         matches!(self, Writes | WritesLater)
     }

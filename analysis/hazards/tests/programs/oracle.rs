@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use libtest_mimic::Failed;
-use ptx_execute::{FaultKind, Options};
+use ptx_execute::{FaultKind, RunOptions};
 use ptx_isa::Module;
 use ptx_memory_model::ptx::readings::Readings;
 use testing::reported::{Class, race, run};
@@ -76,7 +76,7 @@ fn executed(text: &Text) -> Result<Option<Option<[u32; 2]>>, String> {
     let function = module.functions().next().ok_or("no kernel")?;
     let mut ends = false;
     for seed in 0..SEEDS {
-        let report = run(&module, function, 0, &[], Options::default().of_seed(seed))
+        let report = run(&module, function, 0, &[], RunOptions::default().of_seed(seed))
             .map_err(|errors| format!("{kernel}{errors:?}"))?;
         let is_of_threads = |lines: &[u32; 2]| lines.iter().all(|line| text.thread(*line).is_some());
         let races = report.findings.iter().filter_map(race).filter(|(class, _)| *class == Class::Asynchronous);

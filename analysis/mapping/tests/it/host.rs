@@ -7,7 +7,7 @@ use ptx_mapping::{
     host_threads::{Report, check_set, check_sources},
     mix::mapping,
     programs::Set,
-    verify::Found,
+    verify::BrokenProgram,
 };
 use ptx_memory_model::{
     place::Processor,
@@ -70,7 +70,7 @@ fn right(processor: Processor) {
     }
     println!("{} programs, {} mixtures, {} lowered", report.programs, report.mixtures, report.lowered);
     for (host, cell) in hosts.iter().zip(&report.cells) {
-        let shown = |found: &Found| format!("{}\n{}\n{}", found.mapping, found.source, found.litmus());
+        let shown = |found: &BrokenProgram| format!("{}\n{}\n{}", found.mapping, found.source, found.litmus());
         let example = cell.example.as_ref().map(shown).unwrap_or_default();
         assert_eq!((cell.not_kept, cell.unknown), (0, 0), "{}: {example}", host.name);
         assert!(cell.mixtures > 5_000, "{}: {} mixtures", host.name, cell.mixtures);

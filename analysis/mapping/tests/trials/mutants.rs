@@ -14,7 +14,7 @@ use ptx_lowering::{
 };
 use ptx_mapping::{
     Checker, Mapping,
-    mutants::{self, Found, SETS, SUPERFLUOUS, hunt, mutants},
+    mutants::{self, MutantResult, SETS, SUPERFLUOUS, hunt, mutants},
     programs::{self, Set, Values},
     verify::{EXPANSIONS, Expansion},
 };
@@ -290,12 +290,12 @@ const LONG: [usize; 2] = [0, 4];
 /// those is caught.
 fn every_one(expansion: &Expansion) -> Result<(), Failed> {
     let mutants = hunt(expansion, &SETS)?;
-    let caught = mutants.iter().filter(|mutant| matches!(mutant.found, Found::Caught(_))).count();
+    let caught = mutants.iter().filter(|mutant| matches!(mutant.found, MutantResult::Caught(_))).count();
     let superfluous = mutants.iter().filter(|mutant| mutant.superfluous().is_some()).count();
     println!("{}: {} mutants, {caught} caught, {superfluous} superfluous", expansion.name, mutants.len());
     assert!(caught > 500);
     for mutant in &mutants {
-        let right = matches!(mutant.found, Found::Kept { programs, .. } if programs > 0);
+        let right = matches!(mutant.found, MutantResult::Kept { programs, .. } if programs > 0);
         if right != mutant.superfluous().is_some() {
             return Err(format!("{} for {}: {mutant}: {:?}", mutant.strategy, mutant.target, mutant.found).into());
         }
@@ -311,7 +311,7 @@ fn cycles() -> Result<(), Failed> {
     };
     let hunted = hunt(&EXPANSIONS[0], &[(Set::CyclesTwo, 20), (Set::CyclesThree, 5_000)])?;
     let (caught, missed): (Vec<_>, Vec<_>) =
-        hunted.iter().filter(accesses).partition(|mutant| matches!(mutant.found, Found::Caught(_)));
+        hunted.iter().filter(accesses).partition(|mutant| matches!(mutant.found, MutantResult::Caught(_)));
     println!("{} caught, {} missed", caught.len(), missed.len());
     assert!(caught.len() > 500);
     match missed.first() {

@@ -5,7 +5,7 @@ use std::fs;
 use libtest_mimic::{Failed, Trial};
 use ptx_lowering::{Access, Policy, Strategy, Target, Type, ptx::Space};
 use ptx_mapping::{
-    conditions::{LeftOut, Shown, leave_out},
+    conditions::{ConditionEvidence, LeftOut, leave_out},
     optimize::optimized,
     programs::Set,
     verify::{EXPANSIONS, MAXIMUM, Report, verify, verify_these},
@@ -16,7 +16,7 @@ use ptx_memory_model::source::{
     Rules,
     read::{Source, sources},
 };
-use ptx_optimize::{Options, Rewrite};
+use ptx_optimize::{OptimizeOptions, Rewrite};
 use strum::IntoEnumIterator;
 
 const RULES: Rules = Rules { sequences: Cpp20, races: Races::Llvm };
@@ -100,12 +100,12 @@ fn conditions() -> Result<(), Failed> {
     let mut shown_by_programs = 0;
     for LeftOut { condition, shown } in leave_out()? {
         match shown {
-            Shown::By(set, found) => {
+            ConditionEvidence::By(set, found) => {
                 shown_by_programs += 1;
                 println!("{condition}: by {set}\n{}{}", found.source, found.litmus());
             }
-            Shown::Beyond(why) => println!("{condition}: {why}"),
-            Shown::Nothing { programs } => {
+            ConditionEvidence::Beyond(why) => println!("{condition}: {why}"),
+            ConditionEvidence::Nothing { programs } => {
                 return Err(format!("{condition}: nothing is wrong without it with {programs} programs").into());
             }
         }
@@ -117,7 +117,7 @@ fn conditions() -> Result<(), Failed> {
 /// Checks the result of the optimizer for sm_90 with one-sided fences.
 fn becomes(before: &str, after: &str) -> Result<(), Failed> {
     let target = Target::new("sm_90".parse()?, Some("ptx86".parse()?))?;
-    let options = Options::new(Policy::from(Strategy::Recommended), target);
+    let options = OptimizeOptions::new(Policy::from(Strategy::Recommended), target);
     let read = |text: &str| sources(&format!("name: program\n{text}")).map_err(|error| error.to_string());
     let source = read(before)?.remove(0);
     let optimized = optimized(&source.program, Access::new(Space::Global, Type::I32), &options)?;

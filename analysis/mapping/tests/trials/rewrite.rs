@@ -28,7 +28,7 @@ use ptx_memory_model::{
     ptx::{self, Conventions, Fence, Ptx, Semantics},
     source::Cpp,
 };
-use ptx_optimize::text::{Launch, Options, rewrite};
+use ptx_optimize::text::{Launch, TextOptions, rewrite};
 use ptx_optimize::{Condition, Rewrites};
 
 /// The sets of this test: `(set, n)` tries one of n programs.
@@ -161,7 +161,7 @@ fn one(source: &Program<Cpp>, program: &Program<Ptx>, head: &str, alone: bool, w
     let size = LaunchSize { grid, ..LaunchSize::default() };
     let launch = Launch { alone: alone && in_one(Scope::Gpu), size };
     let rewritten = |without| {
-        let options = Options { rewrites: Rewrites::on(), polls: true, launch, without, ..Options::default() };
+        let options = TextOptions { rewrites: Rewrites::on(), polls: true, launch, without, ..TextOptions::default() };
         rewrite(&text, &options).unwrap_or_else(|error| panic!("{error}\n{text}")).text
     };
     let rewritten_text = rewritten(without);

@@ -32,7 +32,7 @@ use crate::{
     function::{Atomic, Function},
     graph::{backward, forward},
     level,
-    options::{Condition, Options, Rewrite},
+    options::{Condition, OptimizeOptions, Rewrite},
     ordering::{is_seq_cst, keep, of_halves},
     rewrites::reads,
 };
@@ -52,7 +52,7 @@ pub fn redundant(editor: &mut Editor<'_>, border: Border, rewrite: Rewrite) -> b
     editor.apply(rewrite, changes) || changed
 }
 
-fn in_front(function: &Function, border: Border, options: &Options) -> Vec<(EventPlace, Change)> {
+fn in_front(function: &Function, border: Border, options: &OptimizeOptions) -> Vec<(EventPlace, Change)> {
     let facts = forward(function, Facts::at_entry(border, options));
     let release = if border.alone { "no access precedes it" } else { "an earlier fence releases already" };
     let acquire = if border.alone { "no atomic read precedes it" } else { "the earlier reads are acquired already" };
@@ -75,7 +75,7 @@ fn in_front(function: &Function, border: Border, options: &Options) -> Vec<(Even
     })
 }
 
-fn drop_releases(function: &Function, border: Border, options: &Options) -> Vec<(EventPlace, Change)> {
+fn drop_releases(function: &Function, border: Border, options: &OptimizeOptions) -> Vec<(EventPlace, Change)> {
     let facts = backward(function, |block| Facts::at_end(block, border, options), &Facts::never(options));
     let release =
         if border.alone { "no atomic write follows" } else { "another fence releases before the later writes" };
@@ -100,7 +100,7 @@ fn drop_releases(function: &Function, border: Border, options: &Options) -> Vec<
 
 /// Whether the ordering also applies to the operation itself: the acquire of an update to its write, and the release to
 /// its read.
-pub fn orders_itself(atomic: &Atomic, options: &Options) -> bool {
+pub fn orders_itself(atomic: &Atomic, options: &OptimizeOptions) -> bool {
     !options.is_met_or_assumed(Condition::OneUpdate, !atomic.is_update())
 }
 

@@ -23,7 +23,7 @@ use crate::{
     function::{Atomic, Block, Event, EventKind, Function},
     graph::{Region, loops, predecessors},
     level,
-    options::{Condition, Options, Rewrite},
+    options::{Condition, OptimizeOptions, Rewrite},
     ordering::{is_seq_cst, keep},
 };
 
@@ -163,7 +163,11 @@ fn relaxed(op: &AtomicOp) -> AtomicOp {
 }
 
 /// Checks that a loop accesses only one location; the error is the reason why not.
-fn waits<'f>(events: impl Iterator<Item = &'f Event>, region: &Region, options: &Options) -> Result<(), String> {
+fn waits<'f>(
+    events: impl Iterator<Item = &'f Event>,
+    region: &Region,
+    options: &OptimizeOptions,
+) -> Result<(), String> {
     let mut location = None;
     for event in events {
         let met = |is_met| options.is_met_or_assumed(Condition::OnlyAtomics, is_met);
@@ -194,7 +198,7 @@ fn fences(
     function: &Function,
     region: &Region,
     predecessors: &[Vec<usize>],
-    options: &Options,
+    options: &OptimizeOptions,
 ) -> Result<Fences, String> {
     let atomics: Vec<_> =
         events(function, region).filter_map(Event::atomic).filter(|atomic| !atomic.is_fence()).collect();

@@ -22,7 +22,7 @@ use crate::{
     function::{Atomic, EventKind, Function},
     graph::{Fact, backward, loops, predecessors},
     level,
-    options::{Condition, Options, Rewrite},
+    options::{Condition, OptimizeOptions, Rewrite},
     ordering::of_halves,
 };
 
@@ -108,7 +108,7 @@ fn reads(
     predecessors: &[Vec<usize>],
     fence: EventPlace,
     border: Border,
-    options: &Options,
+    options: &OptimizeOptions,
 ) -> Option<BTreeSet<EventPlace>> {
     let scope = level::of(function.blocks[fence.0].events[fence.1].atomic()?);
     let mut reads = BTreeSet::new();

@@ -31,7 +31,7 @@ use crate::{
     function::Atomic,
     graph::{backward, forward},
     level::{self, Level},
-    options::{Condition, Options, Rewrite},
+    options::{Condition, OptimizeOptions, Rewrite},
     ordering::is_seq_cst,
 };
 
@@ -80,7 +80,7 @@ fn operations(editor: &mut Editor<'_>) -> bool {
 
 /// Narrows an operation or fence to the scope that includes all threads that take part. Sequential consistency needs no
 /// wider scope.
-fn within(atomic: &Atomic, within: Scope, options: &Options) -> Option<Change> {
+fn within(atomic: &Atomic, within: Scope, options: &OptimizeOptions) -> Option<Change> {
     let all = if options.is_met_or_assumed(Condition::Within, false) { 1 } else { level::of_scope(within) };
     let message = || format!("scope became {}: no other thread takes part", level::name(all));
     (all < level::of(atomic)).then(|| Change::To(AtomicOp { scope: level::scope(all), ..atomic.op }, message()))

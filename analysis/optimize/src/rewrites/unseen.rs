@@ -24,7 +24,7 @@ use crate::{
     facts::Border,
     function::{EventKind, Function},
     level,
-    options::{Condition, Options, Rewrite},
+    options::{Condition, OptimizeOptions, Rewrite},
     ordering::keep,
     rewrites::fences::redundant,
 };
@@ -38,7 +38,7 @@ pub fn run(editor: &mut Editor<'_>) -> bool {
 }
 
 /// The changes for a CTA of one thread.
-fn alone(function: &Function, options: &Options) -> Vec<(EventPlace, Change)> {
+fn alone(function: &Function, options: &OptimizeOptions) -> Vec<(EventPlace, Change)> {
     let mut changes = Vec::new();
     let unknown = !function.kernel || function.events().any(|event| matches!(event.kind, EventKind::Unknown(_)));
     if !function.single_thread || !options.is_met_or_assumed(Condition::NothingUnknown, !unknown) {

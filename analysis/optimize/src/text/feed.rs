@@ -200,7 +200,7 @@ impl Reader<'_, '_> {
         }
     }
 
-    fn atomic(&mut self, index: usize, access: &flat::Access) -> Atomic {
+    fn atomic(&mut self, index: usize, access: &flat::MemoryAccess) -> Atomic {
         let space = access.space.unwrap_or(Space::Generic);
         let ty = if access.bytes().is_some_and(|bytes| bytes > 4) { Type::I64 } else { Type::I32 };
         let volatile = access.sem == Sem::Volatile || access.mmio;

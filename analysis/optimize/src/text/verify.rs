@@ -6,7 +6,7 @@
 use itertools::Itertools;
 use ptx_isa::{
     self as ptx, Code, Statement, Target,
-    flat::{Access, AccessKind, Action},
+    flat::{AccessKind, Action, MemoryAccess},
     mnemonic::Mnemonic,
 };
 use ptx_judge::{BasicBlock, Loss, judge_function};
@@ -117,7 +117,7 @@ fn stated(graph: &Function, fed: &Fed<'_>) -> (Vec<BasicBlock>, Vec<Option<usize
 }
 
 /// The operation with the type and the update of its instruction; `None` if the judge has no such type.
-fn sized(op: AtomicOp, access: Option<&Access>) -> Option<AtomicOp> {
+fn sized(op: AtomicOp, access: Option<&MemoryAccess>) -> Option<AtomicOp> {
     let Some(access) = access else { return Some(op) };
     let ty = match access.bytes()? {
         1 => Type::I8,

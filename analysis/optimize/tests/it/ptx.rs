@@ -2,7 +2,7 @@
 
 use itertools::Itertools;
 use ptx_isa::LaunchSize;
-use ptx_optimize::text::{Launch, Options, rewrite};
+use ptx_optimize::text::{Launch, TextOptions, rewrite};
 
 const ALONE: Launch = Launch { alone: true, ..OPEN };
 const ONE_CTA: Launch = Launch { size: LaunchSize { grid: Some([1; 3]), ..OPEN.size }, ..ALONE };
@@ -27,10 +27,10 @@ fn module(target: &str, head: &str, body: &str) -> String {
 
 /// Checks the changed lines, given as `- old` and `+ new`; semicolons separate instructions.
 fn check(head: &str, body: &str, launch: Launch, expected: &str) {
-    check_with(".version 8.6\n.target sm_90", head, body, Options { launch, ..Options::default() }, expected);
+    check_with(".version 8.6\n.target sm_90", head, body, TextOptions { launch, ..TextOptions::default() }, expected);
 }
 
-fn check_with(target: &str, head: &str, body: &str, options: Options, expected: &str) {
+fn check_with(target: &str, head: &str, body: &str, options: TextOptions, expected: &str) {
     let line = |one: &str| if one.ends_with(':') { one.to_owned() } else { format!("\t{one};") };
     let body = body.split(';').map(str::trim).filter(|one| !one.is_empty()).map(line).join("\n");
     let before = module(target, head, &body);
@@ -269,7 +269,7 @@ fn shared_memory() {
 #[test]
 fn loops_that_poll() {
     let check = |body: &str, expected: &str| {
-        let options = Options { polls: true, ..Options::default() };
+        let options = TextOptions { polls: true, ..TextOptions::default() };
         check_with(".version 7.0\n.target sm_80", "", body, options, expected);
     };
     let load = "ld.acquire.gpu.global.b32 %r1, [%rd1];";
@@ -300,7 +300,7 @@ fn functions_of_other_files() {
         )
     };
     for (linkage, scope) in [("", "cta"), (".visible ", "cluster"), (".weak ", "cluster")] {
-        let text = rewrite(&module(linkage), &Options::default()).expect("PTX").text;
+        let text = rewrite(&module(linkage), &TextOptions::default()).expect("PTX").text;
         assert_eq!(text, module(linkage).replace("sys", scope));
     }
 }

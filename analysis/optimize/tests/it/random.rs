@@ -5,7 +5,7 @@ use proptest::{collection::vec, prelude::*, sample::select};
 use ptx_isa::{Code, Line, Module};
 use ptx_lowering::Policy;
 use ptx_optimize::text::{self, Launch, rewrite};
-use ptx_optimize::{Budget, Event, FirstRound, Function, Options, Rewrite, Rewrites, least, optimize, weights};
+use ptx_optimize::{Budget, Event, FirstRound, Function, OptimizeOptions, Rewrite, Rewrites, least, optimize, weights};
 use strum::IntoEnumIterator;
 
 use crate::text::{function, print, target};
@@ -54,7 +54,7 @@ fn accesses(function: &Function) -> Vec<Vec<Option<usize>>> {
 fn check(text: &str, features: &str, rewrites: Rewrites) -> Result<(), TestCaseError> {
     let (mut found, names) = function(text);
     let before = found.clone();
-    let options = Options { rewrites, ..Options::new(Policy::default(), target(features)) };
+    let options = OptimizeOptions { rewrites, ..OptimizeOptions::new(Policy::default(), target(features)) };
     optimize(&mut found, &options);
     prop_assert_eq!(accesses(&found), accesses(&before), "{}", text);
     for (index, block) in found.blocks.iter().enumerate() {
@@ -134,7 +134,7 @@ proptest! {
     #[test]
     fn each_text_is_ptx_again(text in kernel(), polls in any::<bool>(), alone in any::<bool>()) {
         let launch = Launch { alone, ..Launch::default() };
-        let options = text::Options { polls, launch, ..text::Options::default() };
+        let options = text::TextOptions { polls, launch, ..text::TextOptions::default() };
         let rewritten = rewrite(&text, &options).expect("PTX");
         if !polls {
             prop_assert_eq!(rest(&rewritten.text), rest(&text), "{}", rewritten.text);

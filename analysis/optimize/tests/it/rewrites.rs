@@ -3,7 +3,9 @@
 use std::collections::HashMap;
 
 use ptx_lowering::Policy;
-use ptx_optimize::{Budget, Condition, FirstRound, Least, Options, Rewrite, Rewrites, least, optimize, weights};
+use ptx_optimize::{
+    Budget, Condition, FirstRound, Least, OptimizeOptions, Rewrite, Rewrites, least, optimize, weights,
+};
 use strum::IntoEnumIterator;
 
 use crate::text::{function, print, target};
@@ -12,8 +14,10 @@ use crate::text::{function, print, target};
 fn check_on(features: &str, rewrite: Rewrite, before: &str, after: &str) {
     let (mut found, names) = function(before);
     let untouched = found.clone();
-    let options =
-        Options { rewrites: Rewrites::NONE.with(rewrite), ..Options::new(Policy::default(), target(features)) };
+    let options = OptimizeOptions {
+        rewrites: Rewrites::NONE.with(rewrite),
+        ..OptimizeOptions::new(Policy::default(), target(features))
+    };
     let remarks = optimize(&mut found, &options);
     let tidy = |text: &str| {
         let lines = text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "));
@@ -37,8 +41,10 @@ fn check(rewrite: Rewrite, before: &str, after: &str) {
 fn check_missed(rewrite: Rewrite, text: &str, said: &str) {
     check(rewrite, text, text);
     let (mut found, _) = function(text);
-    let options =
-        Options { rewrites: Rewrites::NONE.with(rewrite), ..Options::new(Policy::default(), target("sm_90+ptx86")) };
+    let options = OptimizeOptions {
+        rewrites: Rewrites::NONE.with(rewrite),
+        ..OptimizeOptions::new(Policy::default(), target("sm_90+ptx86"))
+    };
     let remarks = optimize(&mut found, &options);
     assert!(remarks.iter().any(|remark| !remark.applied && remark.message.contains(said)), "{text}\n{remarks:?}");
 }
@@ -217,7 +223,7 @@ fn reads_acquire_instead_of_a_fence() {
 fn a_fence_after_a_loop_replaces_another_ordering() {
     let check = |before: &str, after: &str| {
         let (mut found, names) = function(before);
-        optimize(&mut found, &Options::new(Policy::default(), target("sm_80")));
+        optimize(&mut found, &OptimizeOptions::new(Policy::default(), target("sm_80")));
         assert_eq!(print(&found, &names), format!("{after}\n"), "{before}");
     };
     check(
@@ -236,7 +242,7 @@ fn a_fence_after_a_loop_replaces_another_ordering() {
 #[track_caller]
 fn check_least(features: &str, text: &str, no_dearer: u64, any: u64) {
     let (mut found, _) = function(text);
-    let options = Options::new(Policy::default(), target(features));
+    let options = OptimizeOptions::new(Policy::default(), target(features));
     let least = |first| least(&found, first, &options, &mut Budget::default()).expect("measured");
     let bounds = [FirstRound::NoDearer, FirstRound::Any].map(least);
     assert_eq!(bounds, [no_dearer, any].map(|weight| Least { weight, reached: true }), "{text}");
@@ -273,7 +279,7 @@ fn no_placement_weighs_less() {
 #[test]
 fn a_search_takes_the_steps_of_its_budget() {
     let (function, _) = function(&format!("0: {}plain", "ld.relaxed.gpu x; plain; ".repeat(100)));
-    let options = Options::new(Policy::default(), target("sm_80"));
+    let options = OptimizeOptions::new(Policy::default(), target("sm_80"));
     let is_reached =
         |steps| least(&function, FirstRound::Any, &options, &mut Budget { steps }).expect("measured").reached;
     assert_eq!([1_000, 1_000_000].map(is_reached), [false, true]);
@@ -326,9 +332,11 @@ fn a_loop_need_not_write_the_present_value() {
 /// The result of this rewrite, with or without a condition.
 fn done(text: &str, rewrite: Rewrite, without: Option<Condition>) -> String {
     let (mut found, names) = function(text);
-    let options =
-        Options { rewrites: Rewrites::NONE.with(rewrite), ..Options::new(Policy::default(), target("sm_90+ptx86")) };
-    optimize(&mut found, &Options { without, ..options });
+    let options = OptimizeOptions {
+        rewrites: Rewrites::NONE.with(rewrite),
+        ..OptimizeOptions::new(Policy::default(), target("sm_90+ptx86"))
+    };
+    optimize(&mut found, &OptimizeOptions { without, ..options });
     print(&found, &names)
 }
 

@@ -1,7 +1,7 @@
 //! Shared memory of other CTAs of a cluster, and barriers of the cluster, with mutants of each proved kernel.
 
 use ptx_isa::Module;
-use ptx_races::check::{Options, Outcome, check as check_module};
+use ptx_races::check::{Outcome, RaceOptions, check as check_module};
 
 use crate::mutants;
 
@@ -17,7 +17,7 @@ fn verdict(head: &str, body: &str) -> (Outcome, String) {
          mad.lo.u32 %r6, %r5, 64, %r1;\nmul.wide.u32 %rd7, %r6, 4;\nadd.s64 %rd4, %rd1, %rd7;\nsetp.eq.u32 %p0, %r2, 0;\n{body}\nret;\n}}\n"
     );
     let module: Module = text.parse().unwrap_or_else(|error| panic!("{error}\n{text}"));
-    let options = Options::default();
+    let options = RaceOptions::default();
     let report = check_module(&module, &options).into_iter().next().expect("a kernel");
     (report.verdict, format!("{:?}", report.obstacles))
 }

@@ -1,7 +1,7 @@
 //! Barriers of the grid, and mutants of them.
 
 use ptx_isa::{LaunchSize, Module};
-use ptx_races::check::{Options, Outcome, check as check_module};
+use ptx_races::check::{Outcome, RaceOptions, check as check_module};
 
 use crate::mutants;
 
@@ -11,7 +11,8 @@ fn verdict(body: &str) -> (Outcome, String) {
          .reg .pred %p<8>;\n.reg .b32 %r<16>;\n.reg .b64 %rd<16>;\nld.param.u64 %rd1, [data];\nld.param.u64 %rd2, [count];\n{body}\nret;\n}}\n"
     );
     let module: Module = text.parse().unwrap_or_else(|error| panic!("{error}\n{text}"));
-    let options = Options { size: LaunchSize { grid: Some([3, 1, 1]), ..LaunchSize::default() }, ..Options::default() };
+    let options =
+        RaceOptions { size: LaunchSize { grid: Some([3, 1, 1]), ..LaunchSize::default() }, ..RaceOptions::default() };
     let report = check_module(&module, &options).into_iter().next().expect("a kernel");
     (report.verdict, format!("{:?}", report.obstacles))
 }

@@ -1,7 +1,7 @@
 //! Protocols that are proved by values and by locks. No mutant of them is proved.
 
 use ptx_isa::Module;
-use ptx_races::check::{Options, Outcome, check as check_module};
+use ptx_races::check::{Outcome, RaceOptions, check as check_module};
 
 use crate::mutants;
 
@@ -15,7 +15,7 @@ fn verdict(body: &str) -> (Outcome, String) {
          setp.ne.u32 %p0, %r1, 0;\n{body}\nDONE:\nret;\n}}\n"
     );
     let module: Module = text.parse().expect("PTX");
-    let options = Options::default();
+    let options = RaceOptions::default();
     let report = check_module(&module, &options).into_iter().next().expect("a kernel");
     (report.verdict, format!("{:?}", report.obstacles))
 }

@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-use ptx_execute::{Argument, Contents, Device, FaultKind, Launch, Options};
+use ptx_execute::{Argument, Contents, Device, FaultKind, Launch, RunOptions};
 use ptx_isa::{
     FullSize, LaunchSize, Module, Stop,
     flat::{self, Flat, Library},
@@ -585,7 +585,7 @@ fn executed(module: &Module, threads: u32, is_zero: bool, waits_at_barriers: boo
     let ctas = if is_zero { 3 } else { 2 };
     for seed in 0..if is_zero { 8 } else { 4 } {
         let most_steps = if is_zero { 4_000 } else { 100_000 };
-        let options = Options { most_steps, findings: 1, ..Options::default() };
+        let options = RunOptions { most_steps, findings: 1, ..RunOptions::default() };
         let mut device = Device::new(module, options.of_seed(seed)).expect("a device");
         let mut buffer = |name| {
             let small = if seed % 2 == 0 && !is_zero { Contents::Grows(1 << 16) } else { Contents::GrowsZero(1 << 16) };

@@ -2,7 +2,7 @@
 
 use ptx_isa::Module;
 use ptx_races::{
-    check::{Options, Outcome, Report, check as check_module},
+    check::{Outcome, RaceOptions, Report, check as check_module},
     remedy::{BARRIER, Change},
 };
 
@@ -19,7 +19,7 @@ fn text(body: &str) -> String {
 
 fn report(text: &str) -> Report {
     let module: Module = text.parse().unwrap_or_else(|error| panic!("{error}\n{text}"));
-    let options = Options::default();
+    let options = RaceOptions::default();
     check_module(&module, &options).into_iter().next().expect("a kernel")
 }
 

@@ -3,7 +3,7 @@
 use ptx_isa::{Dim3, LaunchSize, Module};
 use ptx_races::{
     assumption::Assumption,
-    check::{Options, Outcome, Report, check as check_module},
+    check::{Outcome, RaceOptions, Report, check as check_module},
 };
 use strum::IntoEnumIterator;
 
@@ -21,16 +21,16 @@ fn verdict(body: &str) -> (Outcome, String) {
 }
 
 /// The options for CTAs of a size, in a grid of a size.
-fn sized(block: Dim3, grid: Option<Dim3>) -> Options {
-    Options { size: LaunchSize { block: Some(block), grid, ..LaunchSize::default() }, ..Options::default() }
+fn sized(block: Dim3, grid: Option<Dim3>) -> RaceOptions {
+    RaceOptions { size: LaunchSize { block: Some(block), grid, ..LaunchSize::default() }, ..RaceOptions::default() }
 }
 
-fn verdict_of(body: &str, options: Options) -> (Outcome, String) {
+fn verdict_of(body: &str, options: RaceOptions) -> (Outcome, String) {
     let report = report_of(body, options);
     (report.verdict, format!("{:?}", report.obstacles))
 }
 
-fn report_of(body: &str, options: Options) -> Report {
+fn report_of(body: &str, options: RaceOptions) -> Report {
     let text = format!(
         ".version 8.0\n.target sm_90\n.address_size 64\n.global .align 4 .u32 word;\n\
          .visible .entry k(.param .u64 out, .param .u32 n)\n{{\n\
@@ -52,7 +52,7 @@ fn check(body: &str, expected: &[Outcome]) {
 /// The same check for launches of all sizes.
 #[track_caller]
 fn check_all(body: &str, expected: &[Outcome]) {
-    let (verdict, why) = verdict_of(body, Options::default());
+    let (verdict, why) = verdict_of(body, RaceOptions::default());
     assert!(expected.contains(&verdict), "expected {expected:?}, found {verdict:?}: {why}\n{body}");
 }
 
@@ -696,7 +696,7 @@ fn pointers_computed_from_pointers() {
         );
         let module: Module = text.parse().expect("PTX");
         let options =
-            Options { size: LaunchSize { grid: Some([1; 3]), ..LaunchSize::default() }, ..Options::default() };
+            RaceOptions { size: LaunchSize { grid: Some([1; 3]), ..LaunchSize::default() }, ..RaceOptions::default() };
         check_module(&module, &options).into_iter().next().expect("a kernel").verdict
     };
     for pointer in [

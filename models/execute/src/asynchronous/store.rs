@@ -6,7 +6,7 @@ use super::reduce::operation;
 use crate::in_flight::{Begun, Chain, Effect, Key, Move, Part, further, record};
 use crate::{
     access::Lane,
-    code::{Access, Address, Given, Operation, Source},
+    code::{Address, DecodedAccess, Given, Operation, Source},
     machine::{Cta, Machine},
     memory::Region,
     report::FaultKind,
@@ -67,7 +67,7 @@ impl Machine<'_> {
             _ => Address { base: Source::Nothing, offset: 0 },
         };
         let rmw = operation(of);
-        let access = Access {
+        let access = DecodedAccess {
             kind: if rmw.is_some() { AccessKind::Red } else { AccessKind::St },
             is_read_only: false,
             address,

@@ -4,7 +4,7 @@ use ptx_isa::{Family, Role, Space};
 
 use super::memory::load_matrix;
 use crate::in_flight::{Begun, Chain, Effect, Key, Line, Matrix, Work, record};
-use crate::tensor_memory::{Pipe, PipeKind, Slice, Touch};
+use crate::tensor_memory::{Pipe, PipeKind, Slice, TensorAccess};
 use crate::{
     access::Lane,
     clock::{Agent, Clock, Epoch},
@@ -36,9 +36,9 @@ impl Tracked {
         record(self.agent, self.epoch, Info::new(self.pc, 16, None, false).asynchronous())
     }
 
-    fn tensor(&self, writes: bool, kind: PipeKind) -> Touch {
+    fn tensor(&self, writes: bool, kind: PipeKind) -> TensorAccess {
         let record = record(self.agent, self.epoch, Info::new(self.pc, 4, None, writes).asynchronous());
-        Touch { record, pipe: Some(Pipe { kind, agent: self.issue.0, epoch: self.issue.1 }) }
+        TensorAccess { record, pipe: Some(Pipe { kind, agent: self.issue.0, epoch: self.issue.1 }) }
     }
 }
 
@@ -89,7 +89,7 @@ impl Machine<'_> {
         let clock = self.joined(cta, warp, group.lanes);
         let access = record(agent, epoch, Info::new(at.pc, 4, None, true));
         let rank = cta.rank;
-        self.touch_tensor(cta, at.thread, rank, slice, &clock, &Touch { record: access, pipe: None });
+        self.touch_tensor(cta, at.thread, rank, slice, &clock, &TensorAccess { record: access, pipe: None });
         Self::threads(warp, group.lanes).for_each(|(_, thread)| cta.order[thread as usize].clock.see(agent, epoch));
         (access, clock)
     }
@@ -195,7 +195,7 @@ impl Machine<'_> {
         let (agent, epoch) = self.begin_of(cta, chain, at.thread);
         let clock = self.joined(cta, warp, group.lanes);
         let access = record(agent, epoch, Info::new(at.pc, 4, None, !is_load).asynchronous());
-        let touch = Touch { record: access, pipe: None };
+        let touch = TensorAccess { record: access, pipe: None };
         for slice in slices(transfer, address) {
             let rank = cta.rank;
             self.touch_tensor(cta, at.thread, rank, slice, &clock, &touch);

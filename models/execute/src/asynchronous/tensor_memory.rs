@@ -1,6 +1,6 @@
 //! Tensor memory: the allocated columns, their contents, and the order of accesses (section 9.7.16.6).
 
-use crate::tensor_memory::{GROUP, Slice, Touch};
+use crate::tensor_memory::{GROUP, Slice, TensorAccess};
 use crate::{
     clock::Clock,
     machine::{Cta, Machine},
@@ -10,7 +10,15 @@ use crate::{
 
 impl Machine<'_> {
     /// Checks an access of the tensor memory of a CTA of the cluster.
-    pub fn touch_tensor(&mut self, cta: &mut Cta, thread: u32, rank: u32, slice: Slice, clock: &Clock, touch: &Touch) {
+    pub fn touch_tensor(
+        &mut self,
+        cta: &mut Cta,
+        thread: u32,
+        rank: u32,
+        slice: Slice,
+        clock: &Clock,
+        touch: &TensorAccess,
+    ) {
         let Some(owner) = self.rank(cta, Some(rank)) else { return };
         let first = Cell::of(slice.address);
         let columns = first.column..(first.column + slice.columns).min(COLUMNS);

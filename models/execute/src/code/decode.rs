@@ -10,8 +10,8 @@ use ptx_isa::{
 use rustc_hash::FxHashMap;
 
 use super::{
-    Access, Address, Barrier, Callee, Collective, Compute, Constants, Function, Given, Invoke, Matrix, MatrixCode, Op,
-    Parameter, Passed, Pc, Program, Reg, Source, Step,
+    Address, Barrier, Callee, Collective, Compute, Constants, DecodedAccess, Function, Given, Invoke, Matrix,
+    MatrixCode, Op, Parameter, Passed, Pc, Program, Reg, Source, Step,
     fast::fast,
     touched::{is_wgmma, reads},
 };
@@ -31,7 +31,7 @@ const PEER_MASK: u32 = 0xfeff_ffff;
 
 /// Returns the address of a variable in global or constant memory. It is called once for each function that declares
 /// variables, or for the module.
-pub type Place<'p> = dyn FnMut(&Variable) -> u64 + 'p;
+pub type AddressLookup<'p> = dyn FnMut(&Variable) -> u64 + 'p;
 
 /// Decodes a kernel and all functions of its module. `place` gives the addresses of global variables that functions
 /// declare; `global` gives the addresses of the module's variables.
@@ -39,7 +39,7 @@ pub fn decode(
     module: &Module,
     kernel: &ptx_isa::Function,
     global: &FxHashMap<String, u64>,
-    place: &mut Place<'_>,
+    place: &mut AddressLookup<'_>,
 ) -> Program {
     let library = Library::of(module);
     let others = module.functions().filter(|function| function.body.is_some() && function.name != kernel.name);
@@ -147,7 +147,7 @@ impl<'f> Frame<'f> {
         names: &'f FxHashMap<&'f str, usize>,
         global: &FxHashMap<String, u64>,
         shared: &mut Shared,
-        place: &mut Place<'_>,
+        place: &mut AddressLookup<'_>,
     ) -> Self {
         let (mut registers, mut words) = (Vec::new(), 0);
         for register in &flat.registers {
@@ -455,7 +455,7 @@ impl<'f> Frame<'f> {
         results: Vec<Option<(Reg, u32)>>,
         data: Vec<Source>,
     ) -> Op {
-        Op::Access(Box::new(Access {
+        Op::Access(Box::new(DecodedAccess {
             kind,
             address,
             space: Space::Local,
@@ -472,9 +472,9 @@ impl<'f> Frame<'f> {
     }
 
     /// `discard` writes zeros: any values are allowed afterwards.
-    fn discard(&self, access: &flat::Access) -> Op {
+    fn discard(&self, access: &flat::MemoryAccess) -> Op {
         const WORD: u64 = 16;
-        Op::Access(Box::new(Access {
+        Op::Access(Box::new(DecodedAccess {
             kind: AccessKind::St,
             address: self.address(&access.address),
             space: access.space.unwrap_or(Space::Generic),
@@ -490,7 +490,7 @@ impl<'f> Frame<'f> {
         }))
     }
 
-    fn access(&self, access: &flat::Access, step: &flat::Step) -> Result<Op, String> {
+    fn access(&self, access: &flat::MemoryAccess, step: &flat::Step) -> Result<Op, String> {
         if access.kind == AccessKind::Discard {
             return Ok(self.discard(access));
         }
@@ -515,7 +515,7 @@ impl<'f> Frame<'f> {
             Some(Rmw { op: ptx_isa::AtomOp::Cas, .. }) if data.len() > 1 => data.pop(),
             _ => None,
         };
-        Ok(Op::Access(Box::new(Access {
+        Ok(Op::Access(Box::new(DecodedAccess {
             kind: access.kind,
             address: self.address(&access.address),
             space: access.space.unwrap_or(Space::Generic),

@@ -26,7 +26,7 @@ pub struct Given {
 /// The target of an argument: a parameter, a part of it at an offset in bytes, or the contents of the buffer whose
 /// address is there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place<'a> {
+pub struct ArgumentTarget<'a> {
     pub parameter: &'a str,
     /// `args+16`
     pub offset: Option<u64>,
@@ -102,7 +102,9 @@ const RANDOM: [(Number, Number); 2] =
 impl Given {
     pub fn read(text: &str) -> Result<Self, String> {
         let (name, rest) = match text.find([':', '=']) {
-            Some(at) if Place::read(&text[..at]).is_some_and(|place| element::named(place.parameter).is_none()) => {
+            Some(at)
+                if ArgumentTarget::read(&text[..at]).is_some_and(|place| element::named(place.parameter).is_none()) =>
+            {
                 (Some(text[..at].to_owned()), &text[at + 1..])
             }
             _ => (None, text),
@@ -112,12 +114,12 @@ impl Given {
     }
 
     /// The target, if the argument names it.
-    pub fn place(&self) -> Option<Place<'_>> {
-        Place::read(self.name.as_ref()?)
+    pub fn place(&self) -> Option<ArgumentTarget<'_>> {
+        ArgumentTarget::read(self.name.as_ref()?)
     }
 }
 
-impl<'a> Place<'a> {
+impl<'a> ArgumentTarget<'a> {
     fn read(text: &'a str) -> Option<Self> {
         let (text, inside) = match text.strip_suffix(']') {
             Some(text) => text.split_once('[').map(|(text, inside)| (text, Some(inside)))?,

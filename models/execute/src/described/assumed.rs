@@ -163,7 +163,7 @@ mod tests {
 
     use super::*;
     use crate::{
-        Argument, Assumption, Device, Launch, Options, Parameter,
+        Argument, Assumption, Device, Launch, Parameter, RunOptions,
         described::{argument::Given, plan::Wish, simulate::Simulation},
         matrix::map::{Fill, Interleave, TensorElement},
         random::Random,
@@ -274,9 +274,9 @@ mod tests {
     }
 
     fn check_plan(module: &Module, assumed: &Assumed, seed: u64, plan: &Plan) {
-        let device = || Device::new(module, Options::default().of_seed(seed)).expect("a device");
+        let device = || Device::new(module, RunOptions::default().of_seed(seed)).expect("a device");
         let (mut one, mut other) = (device(), device());
-        let simulation = Simulation { module, plan, options: Options::default(), schedule: None, watch: &|_| {} };
+        let simulation = Simulation { module, plan, options: RunOptions::default(), schedule: None, watch: &|_| {} };
         let buffers = simulation.allocate(&mut other, seed);
         let expected = said(&assumed.launch(&mut one), &one, &buffers);
         let launch = simulation.launch(&plan.launches[0], &other, &buffers).expect("a launch");

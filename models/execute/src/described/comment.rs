@@ -17,7 +17,7 @@ use super::{argument::Given, expect::Expectation, sizes};
 
 /// The description in a line.
 #[derive(Clone, Debug, Default)]
-pub struct Said {
+pub struct Description {
     /// The line number, from 1, or 0 if the description is not in a file.
     pub line: u32,
     /// Whether it is a launch that follows the launch of the preceding line and may start before that launch ends.
@@ -32,7 +32,7 @@ pub struct Said {
 #[derive(Debug, Default)]
 pub struct Comments {
     /// Each run with the launches that depend on it after it.
-    pub runs: Vec<Vec<Said>>,
+    pub runs: Vec<Vec<Description>>,
     pub launch: LaunchSize,
 }
 
@@ -74,7 +74,7 @@ impl Comments {
 }
 
 /// Reads the description after a mark in a comment.
-fn behind(mark: &str, line: &str, number: u32, folder: &Path) -> Result<Option<Said>, String> {
+fn behind(mark: &str, line: &str, number: u32, folder: &Path) -> Result<Option<Description>, String> {
     let Some((before, words)) = line.split_once(mark) else { return Ok(None) };
     // Only the beginning of a comment may precede the mark.
     let before = before.trim();
@@ -82,10 +82,10 @@ fn behind(mark: &str, line: &str, number: u32, folder: &Path) -> Result<Option<S
         return Ok(None);
     }
     let words = words.trim().trim_end_matches("*/").trim_end();
-    Said::read(words, number, folder).map(Some)
+    Description::read(words, number, folder).map(Some)
 }
 
-impl Said {
+impl Description {
     fn read(words: &str, line: u32, folder: &Path) -> Result<Self, String> {
         let mut said = Self { line, ..Self::default() };
         let mut rest = words;
@@ -149,8 +149,8 @@ mod tests {
 
     fn check(text: &str, expected: Result<&str, &str>) {
         let shown = |comments: Comments| {
-            let one = |said: Said| {
-                let Said { line, dependent, kernel, size, arguments, expect } = said;
+            let one = |said: Description| {
+                let Description { line, dependent, kernel, size, arguments, expect } = said;
                 let arguments = arguments.iter().map(|given| &*given.text).collect::<Vec<_>>().join(" ");
                 let expect = expect.iter().map(|one| &*one.text).collect::<Vec<_>>().join("; ");
                 format!(

@@ -19,7 +19,7 @@ pub struct Expectation {
 
 #[derive(Clone, Debug)]
 struct Comparison {
-    left: Place,
+    left: ElementReference,
     operator: &'static str,
     right: Right,
     /// For `~=`: the allowed difference, if it is given.
@@ -28,14 +28,14 @@ struct Comparison {
 
 /// A buffer or a variable, or an element of it.
 #[derive(Clone, Debug)]
-struct Place {
+struct ElementReference {
     name: String,
     index: Option<usize>,
 }
 
 #[derive(Clone, Debug)]
 enum Right {
-    Place(Place),
+    Place(ElementReference),
     Fill(Fill),
     /// The elements in a file.
     Elements(Type, Vec<u8>),
@@ -77,7 +77,7 @@ impl Expectation {
     }
 }
 
-impl Place {
+impl ElementReference {
     fn read(text: &str) -> Option<Self> {
         let (name, index) = match text.split_once('[') {
             None => (text, None),
@@ -113,7 +113,7 @@ impl Comparison {
         });
         let help = || format!("expected a comparison such as 'out[3] == 7', with one of {}", OPERATORS.join(" "));
         let (left, operator, right) = found.ok_or_else(help)?;
-        let left = Place::read(left.trim()).ok_or_else(help)?;
+        let left = ElementReference::read(left.trim()).ok_or_else(help)?;
         let (right, tolerance) = match right.split_once("+-") {
             None => (right.trim(), None),
             Some((right, tolerance)) => {
@@ -122,7 +122,7 @@ impl Comparison {
                 (right.trim(), Some(tolerance.float()))
             }
         };
-        let place = Place::read(right).filter(|place| !matches!(&*place.name, "iota" | "inf" | "nan"));
+        let place = ElementReference::read(right).filter(|place| !matches!(&*place.name, "iota" | "inf" | "nan"));
         let right = match (place, Fill::file(right)) {
             (_, Some(file)) => match Fill::File(file).content(None, None, folder)? {
                 (ty, Content::Bytes(bytes)) => Right::Elements(ty, bytes),

@@ -12,9 +12,9 @@ use super::{
 use crate::{Fault, FaultKind, LaunchError, Note, Report};
 
 /// The results of a plan.
-pub struct Found {
+pub struct PlanResult {
     pub plan: Plan,
-    pub findings: Vec<Shown>,
+    pub findings: Vec<PlanFinding>,
     pub notes: Vec<Note>,
     /// The reasons why a launch was rejected.
     pub errors: Vec<LaunchError>,
@@ -30,7 +30,7 @@ pub struct Found {
 }
 
 /// A finding, with its kernel and the seeds that found it.
-pub struct Shown {
+pub struct PlanFinding {
     pub finding: Fault,
     pub kernel: String,
     pub level: Importance,
@@ -74,7 +74,7 @@ impl Importance {
     }
 }
 
-impl Found {
+impl PlanResult {
     pub fn new(plan: Plan, outcomes: Vec<Outcome>, options: Showing) -> Self {
         let mut found = Self {
             plan,
@@ -122,13 +122,13 @@ impl Found {
                 if options.in_order { places } else { [places[0].min(places[1]), places[0].max(places[1])] }
             };
             let key = |finding: &Fault| (finding.kind, places(finding));
-            let same = |shown: &&mut Shown| shown.kernel == kernel && key(&shown.finding) == key(&finding);
+            let same = |shown: &&mut PlanFinding| shown.kernel == kernel && key(&shown.finding) == key(&finding);
             match self.findings.iter_mut().find(same) {
                 Some(shown) if shown.seeds.last() == Some(&seed) => {}
                 Some(shown) => shown.seeds.push(seed),
                 None => {
                     let level = Importance::of(finding.kind, options.races_are_warnings);
-                    self.findings.push(Shown { finding, kernel: kernel.clone(), level, seeds: vec![seed] });
+                    self.findings.push(PlanFinding { finding, kernel: kernel.clone(), level, seeds: vec![seed] });
                 }
             }
         }
@@ -175,7 +175,7 @@ impl Found {
     /// A line about the whole run. `races` is whether it checked for races.
     pub fn summary(&self, races: bool) -> String {
         let counted = |count: usize, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
-        let other = |shown: &&Shown, level| shown.finding.kind != FaultKind::Race && shown.level == level;
+        let other = |shown: &&PlanFinding, level| shown.finding.kind != FaultKind::Race && shown.level == level;
         let others = |level| self.findings.iter().filter(|shown| other(shown, level)).count();
         let end = if self.status() == 2 { "not run to its end, " } else { "" };
         let steps = format!("{} by threads", counted(self.steps as usize, "instruction"));
@@ -248,7 +248,7 @@ mod tests {
             Outcome { seed: seed as u64, reports, failed, ..Outcome::default() }
         };
         let options = Showing { races_are_warnings, in_order: false };
-        let found = Found::new(Plan::default(), outcomes.iter().enumerate().map(outcome).collect(), options);
+        let found = PlanResult::new(Plan::default(), outcomes.iter().enumerate().map(outcome).collect(), options);
         let shown: String =
             found.findings.iter().map(|shown| format!("{} {:?} ", shown.finding.kind, shown.seeds)).collect();
         let said = format!("{shown}{} {} {:?}", found.status(), found.steps, found.failing_seed());

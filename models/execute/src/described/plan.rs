@@ -8,7 +8,7 @@ use ptx_isa::{
 };
 
 use super::{
-    argument::{Content, Given, Place, Value},
+    argument::{ArgumentTarget, Content, Given, Value},
     element::{self, Number},
     expect::Expectation,
     sizes,
@@ -204,7 +204,7 @@ impl Plan {
     ) -> Result<Passed, String> {
         let mut parts: Vec<(u64, Passed)> = Vec::new();
         for given in named {
-            let Some(Place { offset, inside, .. }) = given.place() else { continue };
+            let Some(ArgumentTarget { offset, inside, .. }) = given.place() else { continue };
             let text = &given.text;
             let at = offset.unwrap_or(0);
             let own = parts.iter().rev().find(|(own, _)| *own == at).map(|(_, passed)| passed);

@@ -6,7 +6,7 @@ use ptx_isa::{LaunchSize, Module};
 
 use super::{
     argument::Given,
-    comment::{Comments, Said, Wrong},
+    comment::{Comments, Description, Wrong},
     plan::{Plan, Wish},
 };
 
@@ -15,19 +15,19 @@ use super::{
 ///
 /// # Errors
 /// All errors, each with the line of its comment, or 0 for an error in the user's options.
-pub fn plans(module: &Module, comments: Comments, user: &Said, folder: &Path) -> Result<Vec<Plan>, Vec<Wrong>> {
-    let is_wanted = |said: &Said| match (&said.kernel, &user.kernel) {
+pub fn plans(module: &Module, comments: Comments, user: &Description, folder: &Path) -> Result<Vec<Plan>, Vec<Wrong>> {
+    let is_wanted = |said: &Description| match (&said.kernel, &user.kernel) {
         (Some(kernel), Some(wanted)) => kernel.contains(wanted.as_str()),
         _ => true,
     };
-    let mut runs: Vec<Vec<Said>> = comments.runs.into_iter().filter(|run| run.iter().any(is_wanted)).collect();
+    let mut runs: Vec<Vec<Description>> = comments.runs.into_iter().filter(|run| run.iter().any(is_wanted)).collect();
     if runs.is_empty() {
-        runs.push(vec![Said::default()]);
+        runs.push(vec![Description::default()]);
     }
     let (mut plans, mut errors) = (Vec::new(), Vec::new());
     for run in runs {
         let mut plan = Plan { line: run.first().map_or(0, |said| said.line), ..Plan::default() };
-        let has = |said: &Said, given: &Given| {
+        let has = |said: &Description, given: &Given| {
             given.name.is_some() && said.arguments.iter().any(|one| one.name == given.name)
         };
         let is_stray = |given: &&Given| run.len() > 1 && !run.iter().any(|said| has(said, given));

@@ -15,7 +15,7 @@ use super::{
     plan::{Allocation, MapIn, Passed, Plan, Planned, variables},
 };
 use crate::{
-    Argument, Buffer, Contents, Device, GROWS, Launch, LaunchError, Options, Progress, Report, Schedule, TensorMap,
+    Argument, Buffer, Contents, Device, GROWS, Launch, LaunchError, Progress, Report, RunOptions, Schedule, TensorMap,
     random::Random,
 };
 
@@ -23,7 +23,7 @@ use crate::{
 pub struct Simulation<'a> {
     pub module: &'a Module,
     pub plan: &'a Plan,
-    pub options: Options,
+    pub options: RunOptions,
     /// Overrides the schedule that the seed gives.
     pub schedule: Option<Schedule>,
     /// Receives the progress of each launch.
@@ -64,7 +64,7 @@ impl Simulation<'_> {
         done.unwrap_or_else(|errors| Outcome { seed, errors, ..Outcome::default() })
     }
 
-    fn run_with(&self, options: Options, seed: u64, names: &[String]) -> Result<Outcome, Vec<LaunchError>> {
+    fn run_with(&self, options: RunOptions, seed: u64, names: &[String]) -> Result<Outcome, Vec<LaunchError>> {
         let mut device = Device::new(self.module, options)?;
         let buffers = self.allocate(&mut device, seed);
         let mut outcome = Outcome { seed, ..Outcome::default() };

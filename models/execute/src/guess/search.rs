@@ -16,7 +16,7 @@ use super::{
     numbers::numbers,
 };
 use crate::{
-    Buffer, FaultKind, LaunchError, Options, Schedule,
+    Buffer, FaultKind, LaunchError, RunOptions, Schedule,
     code::{Op, Parameter, Program, Source},
     device::State,
     learned::Learned,
@@ -180,7 +180,8 @@ impl<'m> Search<'m> {
         budget: SearchBudget,
         stop: &'m Stop,
     ) -> Result<Self, Vec<LaunchError>> {
-        let options = Options { schedule: Schedule::WarpAhead, races: false, products: false, ..Options::default() };
+        let options =
+            RunOptions { schedule: Schedule::WarpAhead, races: false, products: false, ..RunOptions::default() };
         let mut state = State::new(module, options)?;
         let (start, numbers, is_plane, names_others, takes) = state.with_program(kernel, |program| {
             let start = start(program, kernel, given);

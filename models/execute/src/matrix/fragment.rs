@@ -5,7 +5,7 @@ pub type Lanes = [u64; 32];
 
 /// The place of a fragment's element: the product of the warp to which it belongs, and its row and column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Place {
+pub struct ElementPosition {
     pub product: usize,
     pub row: usize,
     pub column: usize,
@@ -49,7 +49,7 @@ pub enum Fragment {
 
 impl Fragment {
     /// The row and the column of an element of `bits` bits. The rows of B are K.
-    pub fn place(self, bits: usize, lane: usize, index: usize) -> Place {
+    pub fn place(self, bits: usize, lane: usize, index: usize) -> ElementPosition {
         let (group, thread) = (lane / 4, lane % 4);
         let together = packed(bits);
         let (register, element) = (index / together, index % together);
@@ -65,6 +65,6 @@ impl Fragment {
                 (group + 8 * (index / 2 % blocks), thread * 2 + index % 2 + index / 2 / blocks * 8)
             }
         };
-        Place { product: 0, row, column }
+        ElementPosition { product: 0, row, column }
     }
 }

@@ -4,7 +4,7 @@ use ptx_isa::matrix::MatrixForm;
 
 use super::{
     element::{Element, Numbers, Values},
-    fragment::{Fragment, Lanes, Place, get, packed, set},
+    fragment::{ElementPosition, Fragment, Lanes, get, packed, set},
     product::{Bits, Product, Shape},
 };
 
@@ -129,7 +129,7 @@ impl Mma {
     }
 
     /// The place of an element. The rows of B are K. The columns of a sparse A are the columns of the stored elements.
-    pub fn place(&self, role: Role, lane: usize, index: usize) -> Place {
+    pub fn place(&self, role: Role, lane: usize, index: usize) -> ElementPosition {
         if self.is_of_quarters() {
             return self.quarter(role, lane, index);
         }
@@ -143,7 +143,7 @@ impl Mma {
     }
 
     /// Section 9.7.14.5.1.
-    fn quarter(&self, role: Role, lane: usize, index: usize) -> Place {
+    fn quarter(&self, role: Role, lane: usize, index: usize) -> ElementPosition {
         let high = lane / 16 * 4;
         let (along, across) = (lane % 4 + high, index);
         let (row, column) = match (role, self.rows, self.element(role)) {
@@ -154,11 +154,11 @@ impl Mma {
             (_, _, Element::F16) => (along, across),
             _ => ((lane & 1) + (index & 2) + high, (index & 4) + (lane & 2) + (index & 1)),
         };
-        Place { product: lane % 16 / 4, row, column }
+        ElementPosition { product: lane % 16 / 4, row, column }
     }
 
     /// The index of a place in the list of its matrix's elements.
-    fn index(&self, role: Role, place: Place) -> usize {
+    fn index(&self, role: Role, place: ElementPosition) -> usize {
         let Shape { n, k, .. } = self.product.shape;
         match role {
             Role::A if self.sparse => place.row * k / 2 + place.column,

@@ -31,7 +31,7 @@ pub struct WmmaFragment {
 
 /// Bytes of memory that a register of a lane holds, from a bit of the register on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Access {
+pub struct RegisterBytes {
     pub lane: usize,
     pub register: usize,
     pub bit: usize,
@@ -122,7 +122,7 @@ impl WmmaFragment {
     /// The accesses of a load or store. `by_rows` is the layout; the stride is the distance between rows (or columns)
     /// in elements. Without a stride, rows (or columns) are contiguous. Elements smaller than a byte are accessed by
     /// registers, because their layouts allow nothing else.
-    pub fn accesses(&self, address: u64, stride: Option<u64>, by_rows: bool) -> Vec<Access> {
+    pub fn accesses(&self, address: u64, stride: Option<u64>, by_rows: bool) -> Vec<RegisterBytes> {
         let (rows, columns) = self.size();
         let stride = stride.unwrap_or(if by_rows { columns } else { rows } as u64);
         let bits = self.element.bits();
@@ -134,7 +134,13 @@ impl WmmaFragment {
             let (line, along) = if by_rows { (row, column) } else { (column, row) };
             let at = stride.wrapping_mul(line as u64).wrapping_add(along as u64).wrapping_mul(bits as u64) / 8;
             let (register, bit) = (index / packed(bits), index % packed(bits) * bits);
-            accesses.push(Access { lane, register, bit, address: address.wrapping_add(at), bytes: step * bits / 8 });
+            accesses.push(RegisterBytes {
+                lane,
+                register,
+                bit,
+                address: address.wrapping_add(at),
+                bytes: step * bits / 8,
+            });
         }
         accesses
     }

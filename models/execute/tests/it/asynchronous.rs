@@ -5,12 +5,12 @@ mod orders;
 mod reported;
 mod values;
 
-use ptx_execute::{Argument, Buffer, Contents, Device, Fault, FaultKind, Launch, Options};
+use ptx_execute::{Argument, Buffer, Contents, Device, Fault, FaultKind, Launch, RunOptions};
 use ptx_isa::Module;
 
 /// The bytes that a kernel of one CTA writes to its first parameter, and the findings. `inputs` are the contents of its
 /// further parameters.
-pub fn outcome(text: &str, launch: &Launch, inputs: &[&[u8]], options: Options) -> (Vec<u8>, Vec<Fault>) {
+pub fn outcome(text: &str, launch: &Launch, inputs: &[&[u8]], options: RunOptions) -> (Vec<u8>, Vec<Fault>) {
     let module: Module = text.parse().unwrap_or_else(|error| panic!("{error}"));
     let mut device = Device::new(&module, options).expect("a device");
     let out = device.allocate("out", Contents::Bytes(vec![0; 1 << 18]));
@@ -33,7 +33,7 @@ pub fn outcome(text: &str, launch: &Launch, inputs: &[&[u8]], options: Options) 
 /// A placeholder for a buffer.
 pub fn any_buffer() -> Buffer {
     let module: Module = ".version 8.0\n.target sm_90\n.address_size 64\n".parse().expect("PTX");
-    Device::new(&module, Options::default()).expect("a device").allocate("any", Contents::Bytes(Vec::new()))
+    Device::new(&module, RunOptions::default()).expect("a device").allocate("any", Contents::Bytes(Vec::new()))
 }
 
 /// The most severe finding, in a word.
@@ -64,7 +64,7 @@ fn refused() {
             ".version 9.4\n.target sm_107a\n.address_size 64\n.visible .entry k() {{\n.reg .pred %p<2>;\n\
              .shared .align 8 .b64 bar;\n{instruction};\nret;\n}}\n"
         );
-        let (_, findings) = outcome(&text, &Launch::new("k", [1; 3], Vec::new()), &[], Options::default());
+        let (_, findings) = outcome(&text, &Launch::new("k", [1; 3], Vec::new()), &[], RunOptions::default());
         let mnemonic = instruction.split(' ').next().expect("a mnemonic");
         let is_said = |finding: &Fault| finding.kind == FaultKind::Unsupported && finding.message.contains(mnemonic);
         assert!(findings.iter().any(is_said), "{instruction}: {findings:?}");

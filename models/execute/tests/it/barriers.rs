@@ -1,6 +1,6 @@
 //! Barriers, in small kernels.
 
-use ptx_execute::{Argument, Contents, Device, Launch, Options};
+use ptx_execute::{Argument, Contents, Device, Launch, RunOptions};
 use ptx_isa::{FullSize, Module};
 
 /// Checks the kinds of findings in a cluster of two CTAs with two warps each, with several orders of threads.
@@ -13,7 +13,7 @@ fn check(body: &str, expected: &[&str]) {
     );
     let module: Module = text.parse().unwrap_or_else(|error| panic!("{error}"));
     for seed in 0..8 {
-        let mut device = Device::new(&module, Options::default().of_seed(seed)).expect("a device");
+        let mut device = Device::new(&module, RunOptions::default().of_seed(seed)).expect("a device");
         let x = device.allocate("x", Contents::Bytes(vec![0; 4]));
         let size = FullSize { grid: [2, 1, 1], cluster: [2, 1, 1], ..[64, 1, 1].into() };
         let launch = Launch::new("kernel", size, vec![Argument::Buffer(x, 0)]);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use ptx_execute::{Argument, Buffer, Contents, Device, Fault, Launch, Options};
+use ptx_execute::{Argument, Buffer, Contents, Device, Fault, Launch, RunOptions};
 use ptx_isa::{Dim3, FullSize, Module};
 
 /// Threads of a CTA. Thread 0 has the predicate `%first`.
@@ -37,7 +37,7 @@ fn module(launches: &[Of]) -> Module {
 
 /// Runs launches one after the other, with the host's actions in between. Returns the findings, and the words of the
 /// buffer.
-fn run(launches: &[Of], options: Options, between: impl Fn(&mut Device<'_>, Buffer)) -> (Vec<Fault>, [u32; 4]) {
+fn run(launches: &[Of], options: RunOptions, between: impl Fn(&mut Device<'_>, Buffer)) -> (Vec<Fault>, [u32; 4]) {
     let module = module(launches);
     let mut device = Device::new(&module, options).expect("a device");
     let buffer = device.allocate("p", Contents::Bytes(vec![0; 64]));
@@ -57,7 +57,7 @@ fn run(launches: &[Of], options: Options, between: impl Fn(&mut Device<'_>, Buff
 }
 
 fn check(what: &str, launches: &[Of], expected: &[&str]) {
-    let all = (0..10).flat_map(|seed| run(launches, Options::default().of_seed(seed), |_, _| ()).0);
+    let all = (0..10).flat_map(|seed| run(launches, RunOptions::default().of_seed(seed), |_, _| ()).0);
     let found: BTreeSet<String> = all.map(|finding| finding.message).collect();
     assert_eq!(found, expected.iter().map(|text| (*text).to_owned()).collect(), "{what}");
 }
@@ -189,13 +189,13 @@ fn three_grids() {
 #[test]
 fn sites_and_help() {
     let launches = [Of(false, [3, 1], "setp.eq.u32 %q, %c, 2;\n@%q st.global.u32 [%p], %t;"), dependent(READ)];
-    let found = run(&launches[..], Options::default(), |_, _| ()).0;
+    let found = run(&launches[..], RunOptions::default(), |_, _| ()).0;
     let told = found.iter().find(|finding| finding.message == WRITE_READ).expect("a race");
     let other = told.other.as_ref().expect("the first access");
     assert_eq!((&*other.instruction, other.cta, told.site.cta), ("st.global.u32", [2, 0, 0], [0; 3]));
     assert!(other.at.line < told.site.at.line);
     let help = |launches: &[Of]| {
-        run(launches, Options::default(), |_, _| ()).0[0].help.as_ref().map(ToString::to_string).unwrap_or_default()
+        run(launches, RunOptions::default(), |_, _| ()).0[0].help.as_ref().map(ToString::to_string).unwrap_or_default()
     };
     let wait =
         "add `griddepcontrol.wait` before the access, in its thread or in a thread that a barrier orders before it";
@@ -211,7 +211,7 @@ fn older_values() {
     let waits = format!("griddepcontrol.wait;\n{copy}").leak();
     let write = "@%first st.relaxed.gpu.global.u32 [%p], 7;";
     let values = |second| -> BTreeSet<u32> {
-        (0..40).map(|seed| run(&[first(write), second], Options::default().of_seed(seed), |_, _| ()).1[1]).collect()
+        (0..40).map(|seed| run(&[first(write), second], RunOptions::default().of_seed(seed), |_, _| ()).1[1]).collect()
     };
     assert_eq!(values(dependent(copy)), [0, 7].into());
     assert_eq!(values(dependent(waits)), [7].into());
@@ -222,6 +222,6 @@ fn older_values() {
 #[test]
 fn writes_of_the_host() {
     let launches = [first(WRITE), dependent(READ)];
-    let (found, _) = run(&launches, Options::default(), |device, buffer| device.write(buffer, 32, &[1]));
+    let (found, _) = run(&launches, RunOptions::default(), |device, buffer| device.write(buffer, 32, &[1]));
     assert_eq!(found, []);
 }

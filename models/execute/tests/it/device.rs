@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use ptx_execute::{Argument, Contents, Device, FaultKind, Launch, Options};
+use ptx_execute::{Argument, Contents, Device, FaultKind, Launch, RunOptions};
 use ptx_isa::{FullSize, Module};
 
 fn module(body: &str) -> Module {
@@ -25,7 +25,7 @@ setp.lt.u32 %q, %r0, 20000;
 fn progress_is_told_and_stops() {
     let module = module(LOOP);
     for stop in [1, 3, u64::MAX] {
-        let mut device = Device::new(&module, Options::default()).expect("a device");
+        let mut device = Device::new(&module, RunOptions::default()).expect("a device");
         let buffer = device.allocate("p", Contents::Bytes(vec![0; 4]));
         let launch =
             Launch::new("k", FullSize { grid: [3, 1, 1], ..[32, 1, 1].into() }, vec![Argument::Buffer(buffer, 0)]);
@@ -50,14 +50,14 @@ fn progress_is_told_and_stops() {
 fn buffers_that_grow() {
     let module = module("ld.global.u32 %r0, [%p+70000];\nst.global.u32 [%p], 7;\nst.global.u32 [%p+4], %r0;");
     for (contents, zeros) in [(Contents::GrowsZero(1 << 20), true), (Contents::Grows(1 << 20), false)] {
-        let mut device = Device::new(&module, Options::default()).expect("a device");
+        let mut device = Device::new(&module, RunOptions::default()).expect("a device");
         let buffer = device.allocate("p", contents);
         device.launch(&Launch::new("k", [1, 1, 1], vec![Argument::Buffer(buffer, 0)])).expect("a launch");
         let bytes = device.contents(buffer);
         assert!(bytes.len() >= 70004 && bytes[0] == 7, "{}", bytes.len());
         assert_eq!(bytes[4..].iter().all(|byte| *byte == 0), zeros);
     }
-    let mut device = Device::new(&module, Options::default()).expect("a device");
+    let mut device = Device::new(&module, RunOptions::default()).expect("a device");
     let buffer = device.allocate("p", Contents::GrowsZero(1 << 10));
     let report = device.launch(&Launch::new("k", [1, 1, 1], vec![Argument::Buffer(buffer, 0)])).expect("a launch");
     assert_eq!(report.findings[0].kind, FaultKind::OutOfBounds);
@@ -82,7 +82,7 @@ fn words_around_bytes() {
         ),
     ] {
         let module = module(body);
-        let mut device = Device::new(&module, Options::default()).expect("a device");
+        let mut device = Device::new(&module, RunOptions::default()).expect("a device");
         let buffer = device.allocate("p", Contents::Bytes(vec![0; length]));
         let report = device.launch(&Launch::new("k", [1, 1, 1], vec![Argument::Buffer(buffer, 0)])).expect("a launch");
         let kinds: Vec<FaultKind> = report.findings.iter().map(|finding| finding.kind).collect();
@@ -102,7 +102,7 @@ fn features_that_the_device_lacks() {
          {%f0, %f1, %f2, %f3};\n\
          end:",
     );
-    let mut device = Device::new(&module, Options::default()).expect("a device");
+    let mut device = Device::new(&module, RunOptions::default()).expect("a device");
     let lacks = device.lacks("k").expect("a kernel");
     let all: Vec<_> = lacks.iter().map(|lack| (lack.line, &*lack.instruction, lack.ends)).collect();
     let block = "mma.sync.aligned.m16n8k64.row.col.kind::mxf4.block_scale.scale_vec::2X.f32.e2m1.e2m1.f32.ue8m0";
@@ -122,7 +122,7 @@ fn clusters_of_older_gpus_are_refused() {
     {
         let text = format!(".version 8.0\n.target {gpu}\n.address_size 64\n.visible .entry k() {{ ret; }}\n");
         let module: Module = text.parse().expect("PTX");
-        let mut device = Device::new(&module, Options::default()).expect("a device");
+        let mut device = Device::new(&module, RunOptions::default()).expect("a device");
         let launch = Launch::new("k", FullSize { grid: [2, 1, 1], cluster: [2, 1, 1], ..[1; 3].into() }, Vec::new());
         let errors = device.launch(&launch).err().unwrap_or_default();
         assert_eq!(errors.len(), usize::from(expected.is_some()), "{gpu}: {errors:?}");
@@ -133,7 +133,7 @@ fn clusters_of_older_gpus_are_refused() {
 /// The message and the remedy of each finding of a launch.
 fn said(body: &str, block: u32) -> Vec<(String, String)> {
     let module = module(body);
-    let mut device = Device::new(&module, Options::default()).expect("a device");
+    let mut device = Device::new(&module, RunOptions::default()).expect("a device");
     let buffer = device.allocate("p", Contents::Bytes(vec![0; 4]));
     let launch = Launch::new("k", [block, 1, 1], vec![Argument::Buffer(buffer, 0)]);
     let report = device.launch(&launch).expect("a launch");

@@ -1,6 +1,6 @@
 //! The messages that fences acquire, and the work that budgets count for them.
 
-use ptx_execute::{Contents, Device, FaultKind, Launch, Options, Report};
+use ptx_execute::{Contents, Device, FaultKind, Launch, Report, RunOptions};
 use ptx_isa::{FullSize, Module};
 
 /// Runs one warp, or one thread of each of two CTAs, with the address of a buffer in `%rd1`.
@@ -10,7 +10,7 @@ fn run(body: &str, ctas: u32, threads: u32) -> Report {
          .reg .b64 %rd<2>;\n.shared .align 8 .b8 s[8];\nld.param.u64 %rd1, [p];\nmov.u32 %r1, %ctaid.x;\n{body}\nret;\n}}\n"
     );
     let module: Module = text.parse().expect("a module");
-    let options = Options { most_steps: 100_000, ..Options::default() };
+    let options = RunOptions { most_steps: 100_000, ..RunOptions::default() };
     let mut device = Device::new(&module, options).expect("a device");
     let buffer = device.allocate("buffer", Contents::Bytes(vec![0; 64]));
     let arguments = vec![ptx_execute::Argument::Buffer(buffer, 0)];

@@ -1,6 +1,6 @@
 //! The instructions that findings name in PTX with several instructions on a line.
 
-use ptx_execute::{Argument, Contents, Device, FaultKind, Launch, Options, Site};
+use ptx_execute::{Argument, Contents, Device, FaultKind, Launch, RunOptions, Site};
 use ptx_isa::Module;
 
 /// Checks the instructions of the first race of two threads. The body is one line.
@@ -11,7 +11,7 @@ fn check(body: &str, expected: [&str; 2]) {
          mov.u32 %r1, %tid.x; {body} ret;\n}}\n"
     );
     let module: Module = text.parse().unwrap_or_else(|errors| panic!("{errors}\n{text}"));
-    let mut device = Device::new(&module, Options::default()).expect("a device");
+    let mut device = Device::new(&module, RunOptions::default()).expect("a device");
     let out = device.allocate("out", Contents::Bytes(vec![0; 1024]));
     let report = device.launch(&Launch::new("k", [64, 1, 1], vec![Argument::Buffer(out, 0)])).expect("a launch");
     let race = report.findings.iter().find(|finding| finding.kind == FaultKind::Race);

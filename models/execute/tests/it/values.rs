@@ -1,6 +1,6 @@
 //! Values in registers.
 
-use ptx_execute::{Argument, Contents, Device, Launch, Options};
+use ptx_execute::{Argument, Contents, Device, Launch, RunOptions};
 use ptx_isa::{Module, Type};
 
 /// The contents of a buffer after a kernel of one thread, with the initial contents `buffer`. The kernel has the
@@ -13,7 +13,7 @@ fn stored(head: &str, body: &str, buffer: &[u64], n: u64) -> Vec<u64> {
     );
     let module: Module = text.parse().unwrap_or_else(|error| panic!("{text}{error}"));
     assert_eq!(ptx_isa::legality::faults(&module), [], "{text}");
-    let mut device = Device::new(&module, Options::default()).expect("a device");
+    let mut device = Device::new(&module, RunOptions::default()).expect("a device");
     let bytes = buffer.iter().flat_map(|word| word.to_le_bytes()).collect();
     let buffer = device.allocate("p", Contents::Bytes(bytes));
     let arguments = vec![Argument::Buffer(buffer, 0), Argument::Bytes(n.to_le_bytes().to_vec())];
@@ -150,7 +150,7 @@ fn addresses_of_32_bits() {
 fn modules_with_addresses_of_32_bits_are_refused() {
     let text = ".version 7.8\n.target sm_50\n.address_size 32\n.visible .entry k(.param .u32 p) { ret; }\n";
     let module: Module = text.parse().expect("PTX");
-    let mut device = Device::new(&module, Options::default()).expect("a device");
+    let mut device = Device::new(&module, RunOptions::default()).expect("a device");
     let launch = Launch::new("k", [1, 1, 1], vec![Argument::Bytes(vec![0; 4])]);
     let errors = device.launch(&launch).expect_err("an error");
     assert!(errors[0].reason.contains("found `.address_size 32`"), "{errors:?}");

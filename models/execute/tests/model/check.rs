@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ptx_execute::{Argument, Buffer, Contents, Device, FaultKind, Launch, Options, Schedule};
+use ptx_execute::{Argument, Buffer, Contents, Device, FaultKind, Launch, RunOptions, Schedule};
 use ptx_isa::{FullSize, Module};
 use ptx_memory_model::{
     outcome::Limits,
@@ -39,7 +39,7 @@ struct Prepared<'m> {
 
 impl<'m> Prepared<'m> {
     fn new(case: &Case, module: &'m Module) -> Result<Self, String> {
-        let mut device = Device::new(module, Options::default()).map_err(said)?;
+        let mut device = Device::new(module, RunOptions::default()).map_err(said)?;
         let x = device.allocate("x", Contents::Bytes(vec![0; 128]));
         let results = device.allocate("results", Contents::Bytes(vec![0; case.threads.len() * REGISTERS * 8]));
         Ok(Self { device, x, results })
@@ -56,7 +56,7 @@ fn run(case: &Case, prepared: &mut Prepared<'_>, seed: u64) -> Result<Option<(Va
     let (x, results) = (*x, *results);
     let mut random = Random(seed);
     let schedule = if seed % 8 == 7 { Schedule::Random } else { Schedule::Threads };
-    let options = Options { seed, schedule, stale: seed % 4 != 3, step_limit: 1 << 12, ..Options::default() };
+    let options = RunOptions { seed, schedule, stale: seed % 4 != 3, step_limit: 1 << 12, ..RunOptions::default() };
     device.set_options(options);
     device.write(x, 0, &[0; 128]);
     let mut arguments = vec![Argument::Buffer(x, 0), Argument::Buffer(results, 0)];

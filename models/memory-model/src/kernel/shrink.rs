@@ -10,7 +10,7 @@ use crate::{
         Thread, Value, Variable,
     },
     ptx::{Program, Ptx},
-    unfold::{Touch, Unfolding, unfold},
+    unfold::{PathAccess, Unfolding, unfold},
 };
 
 use super::objects::Objects;
@@ -43,7 +43,7 @@ pub(super) fn accessed(program: &mut Program, unfolding: Unfolding) -> Result<Ac
         let mut parts: BTreeMap<Value, Part> = BTreeMap::new();
         let mut cells: BTreeMap<Location, Part> = BTreeMap::new();
         for (thread, of) in program.threads.iter().enumerate() {
-            for Touch { span, writes, statement } in unfold(program, of, unfolding, &[])?.touched {
+            for PathAccess { span, writes, statement } in unfold(program, of, unfolding, &[])?.touched {
                 let strong = is_strong(&of.code[statement].instruction);
                 let one = Part { bytes: span.bytes.into(), threads: vec![thread], written: writes, strong };
                 let at = program.address_of(span.variable) + Value::from(span.offset);

@@ -397,7 +397,7 @@ impl Reader<'_, '_> {
         Ok(vec![moved(d, Operand::Immediate(value), ty, true)])
     }
 
-    fn access(&mut self, of: &flat::Access, writes: &[Option<flat::Register>]) -> Instructions {
+    fn access(&mut self, of: &flat::MemoryAccess, writes: &[Option<flat::Register>]) -> Instructions {
         let ty = of.ty.unwrap_or(Type::U64);
         if of.kind == AccessKind::Matrix || !(8..=64).contains(&ty.bits()) {
             return Err(format!("expected an access of 8 to 64 bits, found {}", ty.bits()));
@@ -435,7 +435,7 @@ impl Reader<'_, '_> {
 
     fn atomic(
         &mut self,
-        of: &flat::Access,
+        of: &flat::MemoryAccess,
         a: Address,
         ty: Type,
         access: Semantics,

@@ -19,8 +19,8 @@ use super::{
 };
 use crate::{
     asynchronous::{
-        Access, Asynchronous, Completion, CtaGroup, Group, MbarrierOperation, Memory, Operation, OperationKind, Phase,
-        TENSOR_BYTES,
+        AsyncAccess, Asynchronous, Completion, CtaGroup, Group, MbarrierOperation, Memory, Operation, OperationKind,
+        Phase, TENSOR_BYTES,
     },
     program::{Address, Computation, Operand, Type},
     ptx::{Fence, FencedSpace, Instruction, OneSided, Proxy, ProxyFence},
@@ -228,8 +228,8 @@ impl Form<'_, '_, '_> {
         };
         let d = self.tensor(Role::D)?;
         let a = match self.written(Role::A)?.1.shape {
-            Shape::Memory { .. } => Access::by(Proxy::Tensor, self.tensor(Role::A)?),
-            _ => Access::by(Proxy::Async, self.shared(Role::A)?),
+            Shape::Memory { .. } => AsyncAccess::by(Proxy::Tensor, self.tensor(Role::A)?),
+            _ => AsyncAccess::by(Proxy::Async, self.shared(Role::A)?),
         };
         let b = self.shared(Role::B)?;
         let further = [Role::Metadata, Role::ScaleA, Role::ScaleB].into_iter().filter(|role| self.has(*role));

@@ -6,8 +6,8 @@ use super::{
 };
 use crate::{
     asynchronous::{
-        Access, Asynchronous, Committed, Completion, Group, MbarrierOperation, Memory, Operation, OperationKind, Phase,
-        Written,
+        AsyncAccess, Asynchronous, Committed, Completion, Group, MbarrierOperation, Memory, Operation, OperationKind,
+        Phase, Written,
     },
     place::Scope,
     program::{Address, Operand, Type},
@@ -78,7 +78,7 @@ impl Words<'_> {
         if text.starts_with('[') { text } else { format!("[{text}]") }
     }
 
-    fn accessed(&self, access: &Access) -> String {
+    fn accessed(&self, access: &AsyncAccess) -> String {
         self.memory(access.a)
     }
 
@@ -172,8 +172,8 @@ impl Words<'_> {
     }
 
     /// The operands after the accumulator.
-    fn mma_operands(&self, shape: MmaShape, reads: &[Access]) -> String {
-        let matrix = |access: &Access| match access.proxy {
+    fn mma_operands(&self, shape: MmaShape, reads: &[AsyncAccess]) -> String {
+        let matrix = |access: &AsyncAccess| match access.proxy {
             Proxy::Tensor => self.memory(access.a),
             _ => self.address(access.a),
         };
@@ -191,7 +191,7 @@ impl Words<'_> {
     fn bulk(&self, Operation { reads, writes, completion, .. }: &Operation) -> String {
         let (Some(source), Some((destination, written))) = (reads.first(), writes.first()) else { return "?".into() };
         let descriptor = reads.last().filter(|access| access.proxy == Proxy::Tensormap);
-        let described = |access: &Access| match descriptor {
+        let described = |access: &AsyncAccess| match descriptor {
             Some(map) => format!("[{}, {{{}}}]", self.address(map.a), self.address(access.a)),
             None => self.memory(access.a),
         };

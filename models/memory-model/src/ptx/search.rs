@@ -32,7 +32,7 @@ mod values;
 
 use self::{
     choice::Choice,
-    encode::{Answer, Found},
+    encode::{Answer, ExecutionChoices},
     state::{Goal, LocationEvents, NONE, Question, Search},
     values::Solution,
 };
@@ -660,7 +660,7 @@ impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
     }
 
     /// Restricts the choices to the found solution. Returns the choices before the restriction.
-    fn follow(&mut self, found: &Found) -> Before {
+    fn follow(&mut self, found: &ExecutionChoices) -> Before {
         let alike = self.locations.iter().map(|at| at.alike.clone()).collect();
         let before = Before { sources: self.sources, sc_pairs: self.sc_pairs.clone(), alike };
         found.sources.iter().for_each(|&(read, source)| self.sources[read] = Set::singleton(source));

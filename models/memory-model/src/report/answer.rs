@@ -26,7 +26,7 @@ pub struct Answer {
     pub candidates: u64,
     #[serde(skip)]
     /// The verdict, with its evidence.
-    pub found: Found,
+    pub found: OutcomeCount,
     #[serde(rename = "ms", serialize_with = "milliseconds")]
     /// The time that the search took.
     pub time: Duration,
@@ -42,7 +42,7 @@ pub struct Answer {
 }
 
 /// The outcomes that a search found.
-pub struct Found {
+pub struct OutcomeCount {
     pub outcomes: usize,
     /// Whether these are all outcomes.
     pub all: bool,

@@ -11,9 +11,9 @@ use crate::{
 use ptx_isa::Instant;
 
 use crate::report::{
-    answer::{Answer, Found, TestReport},
+    answer::{Answer, OutcomeCount, TestReport},
     orderings,
-    print::{self, Shown, show},
+    print::{self, DrawnExecution, show},
     race::{self, DataRace},
     subject::Subject,
 };
@@ -85,7 +85,7 @@ impl Question {
             race: race.as_ref().map(|race| DataRace::new(&subject, race, conventions)),
             outcomes: (!matches!(outcomes.unknown, Some(Limit::Choices | Limit::States)))
                 .then(|| outcomes.states.len()),
-            found: Found { outcomes: outcomes.states.len(), all: outcomes.unknown.is_none() },
+            found: OutcomeCount { outcomes: outcomes.states.len(), all: outcomes.unknown.is_none() },
             candidates: outcomes.candidates + found.candidates,
             time: start.elapsed(),
             unknown: found.verdict.err().filter(|_| race.is_none()),
@@ -93,7 +93,7 @@ impl Question {
             remedies: Vec::new(),
         };
         let shown = (self.explain || self.draw).then(|| match (&race, &answer.race) {
-            (Some(race), Some(known)) => Shown::race(&subject, race, known, conventions),
+            (Some(race), Some(known)) => DrawnExecution::race(&subject, race, known, conventions),
             _ => show(&subject, &found, conventions, limits),
         });
         let mut text = print::heading(&answer, &subject, conventions, limits);
@@ -107,7 +107,7 @@ impl Question {
             answer.remedies = orderings::remedies(&subject, conventions, limits);
             text += &print::remedies(&answer.remedies);
         }
-        let diagram = shown.and_then(|Shown { diagram, .. }| diagram);
+        let diagram = shown.and_then(|DrawnExecution { diagram, .. }| diagram);
         TestReport { answer, text, diagram, warnings: subject.warnings }
     }
 }

@@ -7,7 +7,7 @@ use crate::{
 };
 
 use crate::report::{
-    print::{self, Shown},
+    print::{self, DrawnExecution},
     race::{self, DataRace},
     subject::Subject,
 };
@@ -19,7 +19,7 @@ pub fn shown(text: &str, readings: Readings) -> Option<String> {
     let conventions = Conventions { readings, ..Conventions::MANUAL };
     let race = race::of(&subject, conventions, Limits::default()).ok()??;
     let known = DataRace::new(&subject, &race, conventions);
-    let shown = Shown::race(&subject, &race, &known, conventions);
+    let shown = DrawnExecution::race(&subject, &race, &known, conventions);
     Some(text.to_owned() + &print::execution(&shown))
 }
 

@@ -19,7 +19,7 @@ use crate::{
 use ptx_isa::columns::columns;
 
 use crate::report::{
-    answer::{Answer, Found, TestReport},
+    answer::{Answer, OutcomeCount, TestReport},
     diagram::{Diagram, Marked},
     orderings::{self, Other},
     race::{self, DataRace},
@@ -27,13 +27,13 @@ use crate::report::{
 };
 
 /// The execution that decides the condition.
-pub struct Shown {
+pub struct DrawnExecution {
     /// The result for the outcome, in a sentence.
     caption: String,
     pub diagram: Option<Diagram>,
 }
 
-impl Shown {
+impl DrawnExecution {
     /// The execution that has a data race.
     pub fn race(subject: &Subject, race: &Race, known: &DataRace, conventions: Conventions) -> Self {
         let caption = known.caption();
@@ -42,7 +42,7 @@ impl Shown {
 }
 
 /// The execution that has the outcome of the condition, or the violated axiom of an execution that would have it.
-pub fn show(subject: &Subject, found: &Decision, conventions: Conventions, limits: Limits) -> Shown {
+pub fn show(subject: &Subject, found: &Decision, conventions: Conventions, limits: Limits) -> DrawnExecution {
     let litmus = &subject.litmus;
     let Litmus { program, condition, .. } = litmus;
     let layout = Layout::new(program);
@@ -96,7 +96,7 @@ pub fn show(subject: &Subject, found: &Decision, conventions: Conventions, limit
     };
     let diagram =
         execution.map(|(execution, cycle)| Diagram::new(subject, &execution, conventions, caption.clone(), &cycle));
-    Shown { caption, diagram }
+    DrawnExecution { caption, diagram }
 }
 
 /// The dependencies of a cycle that an implementation may optimize away.
@@ -141,7 +141,7 @@ pub fn word(answer: &Answer) -> &'static str {
 }
 
 fn counts(answer: &Answer) -> [String; 2] {
-    let Found { outcomes, all } = answer.found;
+    let OutcomeCount { outcomes, all } = answer.found;
     let counted = format!("{outcomes} outcome{}", if outcomes == 1 { "" } else { "s" });
     let outcomes = match (all, outcomes) {
         (true, _) => counted,
@@ -279,7 +279,7 @@ pub fn outcomes(litmus: &Litmus, outcomes: &Outcomes, most: usize) -> String {
 }
 
 /// The execution, instruction by instruction, and the cycle.
-pub fn execution(Shown { caption, diagram }: &Shown) -> String {
+pub fn execution(DrawnExecution { caption, diagram }: &DrawnExecution) -> String {
     let Some(Diagram { threads, nodes, cycle, marked, .. }) = diagram else { return format!("\n{caption}.\n") };
     let words = |index: usize| {
         let node = &nodes[index];

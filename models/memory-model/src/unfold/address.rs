@@ -3,7 +3,7 @@
 use super::{
     path::Term,
     state::State,
-    thread::{Touch, Unfold},
+    thread::{PathAccess, Unfold},
 };
 use crate::{
     limit::Limit,
@@ -134,7 +134,7 @@ impl<'p, L: Language> Unfold<'p, L> {
         statement: usize,
     ) -> Result<Span, Limit> {
         let span = self.span(state, a, ty)?;
-        let touch = Touch { span, writes, statement };
+        let touch = PathAccess { span, writes, statement };
         if !self.touched.contains(&touch) {
             self.touched.push(touch);
         }

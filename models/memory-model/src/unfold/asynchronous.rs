@@ -9,8 +9,8 @@ use super::{
 };
 use crate::{
     asynchronous::{
-        Access, Asynchronous, Awaited, Completion, MbarrierOperation, MbarrierStep, Operation, OperationKind, Phase,
-        Signal, Step, Written,
+        AsyncAccess, Asynchronous, Awaited, Completion, MbarrierOperation, MbarrierStep, Operation, OperationKind,
+        Phase, Signal, Step, Written,
     },
     limit::Limit,
     place::Scope,
@@ -122,7 +122,7 @@ impl<'p, L: Language> Unfold<'p, L> {
     fn read_of(
         &mut self,
         state: &mut State<'p, L>,
-        access: &Access,
+        access: &AsyncAccess,
         operation: Option<u16>,
         reduction: Option<Scope>,
         pc: usize,

@@ -3,7 +3,7 @@
 use super::{
     address::{ARRAY, addresses},
     path::{EventKind, Path, PathEvent, Term},
-    thread::{Touch, Unfold, Unfolded},
+    thread::{PathAccess, Unfold, Unfolded},
 };
 use crate::{
     flow::{uses, written},
@@ -135,7 +135,7 @@ pub(super) fn constants<L: Language>(program: &Program<L>, unfolded: &[Unfolded<
     let writes = |span: Span| {
         let threads = program.threads.iter().zip(unfolded);
         threads.flat_map(move |(thread, of)| {
-            let here = move |touch: &&Touch| touch.writes && program.physical_span(touch.span).overlaps(span);
+            let here = move |touch: &&PathAccess| touch.writes && program.physical_span(touch.span).overlaps(span);
             of.touched.iter().filter(here).map(|touch| (touch.span, &thread.code[touch.statement].instruction))
         })
     };

@@ -22,7 +22,7 @@ pub struct Unfolding {
 
 /// An access of a path, whether or not it is an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Touch {
+pub(crate) struct PathAccess {
     pub span: Span,
     pub writes: bool,
     /// The index into the thread's code.
@@ -33,7 +33,7 @@ pub(crate) struct Touch {
 pub(crate) struct Unfolded<L: Language> {
     pub paths: Vec<Path<L>>,
     /// Every access, including accesses of paths that never end.
-    pub touched: Vec<Touch>,
+    pub touched: Vec<PathAccess>,
     /// The variables that may be written by statements that no path reached, if some path stops at a bound.
     pub(super) unseen: Vec<Location>,
     /// The memory of updates in omitted iterations, which write back the values that they read.
@@ -61,6 +61,6 @@ pub(super) struct Unfold<'p, L: Language> {
     pub(super) paths: Vec<Path<L>>,
     /// The paths that are cut: the path, the statement, and the branches that control depends on there.
     pub(super) cut: Vec<(usize, usize, Vec<Control>)>,
-    pub(super) touched: Vec<Touch>,
+    pub(super) touched: Vec<PathAccess>,
     pub(super) idle: Vec<Span>,
 }

@@ -39,7 +39,7 @@ const MOST: usize = 64;
 
 /// An access of a thread.
 #[derive(Clone, Copy)]
-struct Access {
+struct ThreadAccess {
     writes: bool,
     variable: char,
 }
@@ -95,7 +95,7 @@ pub struct Generated {
 /// included.
 pub fn of_shape(host: Host, shape: &Shape) -> Vec<Generated> {
     let number = SHAPES.iter().position(|other| other.name == shape.name).unwrap_or_default() as u64;
-    let threads: Vec<Vec<Access>> = shape.threads.split('|').map(accesses).collect();
+    let threads: Vec<Vec<ThreadAccess>> = shape.threads.split('|').map(accesses).collect();
     let mut random = Random::new(number + 1);
     (0..MOST).map(|index| test(host, format!("{}.{index}", shape.name), &threads, &mut random, index == 0)).collect()
 }
@@ -106,7 +106,7 @@ pub fn at_random(host: Host, seed: u64) -> Generated {
     let threads = 2 + random.below(2);
     let of = |random: &mut Random| {
         let length = 1 + random.below(if threads == 2 { 4 } else { 3 });
-        let access = |random: &mut Random| Access {
+        let access = |random: &mut Random| ThreadAccess {
             writes: random.below(2) == 0,
             variable: if random.below(2) == 0 { 'x' } else { 'y' },
         };
@@ -116,12 +116,13 @@ pub fn at_random(host: Host, seed: u64) -> Generated {
     test(host, format!("random.{seed}"), &threads, &mut random, false)
 }
 
-fn accesses(text: &str) -> Vec<Access> {
-    let access = |word: &str| Access { writes: word.starts_with('W'), variable: word.chars().last().unwrap_or('x') };
+fn accesses(text: &str) -> Vec<ThreadAccess> {
+    let access =
+        |word: &str| ThreadAccess { writes: word.starts_with('W'), variable: word.chars().last().unwrap_or('x') };
     text.split_whitespace().map(access).collect()
 }
 
-fn test(host: Host, name: String, threads: &[Vec<Access>], random: &mut Random, plain: bool) -> Generated {
+fn test(host: Host, name: String, threads: &[Vec<ThreadAccess>], random: &mut Random, plain: bool) -> Generated {
     let mut variables: Vec<char> = threads.iter().flatten().map(|access| access.variable).collect();
     variables.sort_unstable();
     variables.dedup();
@@ -164,7 +165,7 @@ impl Thread<'_> {
         self.rows.push(row);
     }
 
-    fn x86(&mut self, number: usize, access: Access, value: usize) {
+    fn x86(&mut self, number: usize, access: ThreadAccess, value: usize) {
         let (register, x) = (X86_REGISTERS[number], access.variable);
         let between = self.choose(X86.between);
         if number > 0 && !between.is_empty() {
@@ -182,7 +183,7 @@ impl Thread<'_> {
         self.observed.push(register.into());
     }
 
-    fn aarch64(&mut self, number: usize, access: Access, at: usize, value: usize) {
+    fn aarch64(&mut self, number: usize, access: ThreadAccess, at: usize, value: usize) {
         let mut address = format!("X{}", 20 + at);
         let (d, v, t) = (format!("W{number}"), format!("W{}", 5 + number), 10 + number);
         let mut data = false;

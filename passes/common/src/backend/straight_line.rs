@@ -39,7 +39,7 @@ impl StraightLine {
                 Instruction::Alu { op: AluOp::Mov | AluOp::Neg, .. } => {}
                 Instruction::Fence(fence) if fence.scope == scope => order.push(semantics(fence)),
                 instruction => {
-                    let access = Access::of(instruction)?;
+                    let access = AccessParts::of(instruction)?;
                     if found.is_some() || Some(access.space) != space || access.scope.is_some_and(|own| own != scope) {
                         return None;
                     }
@@ -59,14 +59,14 @@ fn semantics(fence: &Fence) -> String {
 
 /// An access in parts. An `atom` without written semantics has empty semantics here, so that the text is the same for
 /// every version of LLVM.
-struct Access {
+struct AccessParts {
     semantics: String,
     scope: Option<Scope>,
     space: Space,
     rest: String,
 }
 
-impl Access {
+impl AccessParts {
     fn of(instruction: &Instruction) -> Option<Self> {
         let (semantics, scope, space, bare) = match instruction.clone() {
             Instruction::Atom(atom) => {

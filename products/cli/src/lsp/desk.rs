@@ -18,7 +18,7 @@ use lsp_types::{
     notification::{Notification as _, PublishDiagnostics},
 };
 
-use super::document::{Document, How, Said};
+use super::document::{Document, FixableDiagnostic, How};
 use crate::cli::LspArgs;
 
 /// The search recurses for deep conditions and many threads of a test.
@@ -103,7 +103,7 @@ impl Worker {
     }
 
     /// Sends the diagnostics of a version, unless a newer version exists.
-    fn say(&self, document: &Arc<Document>, said: Vec<Said>) {
+    fn say(&self, document: &Arc<Document>, said: Vec<FixableDiagnostic>) {
         let _all = self.open.all();
         if let Some(outbox) = self.outbox.upgrade().filter(|_| !document.is_outdated()) {
             outbox(published(document.uri.clone(), Some(document.version), &said));
@@ -112,7 +112,7 @@ impl Worker {
     }
 }
 
-fn published(uri: Uri, version: Option<i32>, said: &[Said]) -> Message {
+fn published(uri: Uri, version: Option<i32>, said: &[FixableDiagnostic]) -> Message {
     let diagnostics = said.iter().map(|said| said.diagnostic.clone()).collect();
     let params = PublishDiagnosticsParams { uri, diagnostics, version };
     Notification::new(PublishDiagnostics::METHOD.to_owned(), params).into()

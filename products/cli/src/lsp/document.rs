@@ -23,7 +23,7 @@ pub struct Document {
     pub language: &'static Language,
     pub text: Text,
     is_outdated: Arc<AtomicBool>,
-    said: Mutex<Vec<Said>>,
+    said: Mutex<Vec<FixableDiagnostic>>,
 }
 
 /// The functions of the server for a language.
@@ -31,7 +31,7 @@ pub struct Language {
     /// The name of the language in the protocol, and the extension of its files.
     pub name: &'static str,
     /// The diagnostics of a document, within a time limit; without a limit, the diagnostics that need no search.
-    pub judge: fn(&Document, &How) -> Vec<Said>,
+    pub judge: fn(&Document, &How) -> Vec<FixableDiagnostic>,
     /// The text about an offset of a document.
     pub hover: fn(&str, usize) -> Option<About>,
 }
@@ -47,7 +47,7 @@ pub struct How {
 }
 
 /// A diagnostic, and its remedy.
-pub struct Said {
+pub struct FixableDiagnostic {
     pub diagnostic: Diagnostic,
     pub fix: Option<Fix>,
 }
@@ -92,7 +92,7 @@ impl Document {
     }
 
     /// The last diagnostics of this version.
-    pub fn last_diagnostics(&self) -> MutexGuard<'_, Vec<Said>> {
+    pub fn last_diagnostics(&self) -> MutexGuard<'_, Vec<FixableDiagnostic>> {
         // The list is replaced in a single step, so that it is complete even after a panic.
         self.said.lock().unwrap_or_else(PoisonError::into_inner)
     }

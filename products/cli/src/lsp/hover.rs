@@ -205,7 +205,7 @@ fn documented(text: Option<&'static str>) -> String {
 fn proxies(instruction: &str) -> Vec<String> {
     let kernels = ptx_atomics::hazards::read(&alone(instruction, ".visible .entry"));
     let events = kernels.iter().flat_map(|kernel| &kernel.blocks).flat_map(|block| &block.events);
-    let accesses = events.flat_map(|event| -> Vec<&ptx_atomics::hazards::Access> {
+    let accesses = events.flat_map(|event| -> Vec<&ptx_atomics::hazards::EventAccess> {
         match &event.kind {
             EventKind::Access(access) | EventKind::Global(access) | EventKind::Atomic { access, .. } => vec![access],
             EventKind::Start(start) => start.accesses.iter().collect(),

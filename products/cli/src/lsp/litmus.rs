@@ -9,16 +9,16 @@ use ptx_atomics::memory_model::{
     ptx::Conventions,
 };
 
-use super::document::{Document, How, Said};
+use super::document::{Document, FixableDiagnostic, How};
 
-pub fn judge(document: &Document, how: &How) -> Vec<Said> {
+pub fn judge(document: &Document, how: &How) -> Vec<FixableDiagnostic> {
     let text = document.text.as_str();
     let placed = |severity: Severity| move |error: &Error| wrong(document, severity, error);
     let Read { litmus, warnings, lines } = match Litmus::read_with_lines(text, Dialect::Ptx) {
         Ok(read) => read,
         Err(errors) => return errors.0.iter().map(placed(Severity::ERROR)).collect(),
     };
-    let mut said: Vec<Said> = warnings.iter().map(placed(Severity::WARNING)).collect();
+    let mut said: Vec<FixableDiagnostic> = warnings.iter().map(placed(Severity::WARNING)).collect();
     if let Some(time) = how.time {
         let limits = Limits { time: Some(time), ..Limits::default() };
         let conventions = Conventions { readings: how.readings(), ..Conventions::MANUAL };
@@ -30,14 +30,14 @@ pub fn judge(document: &Document, how: &How) -> Vec<Said> {
 }
 
 /// A diagnostic for an error of the reader, which counts from 1.
-fn wrong(document: &Document, severity: Severity, error: &Error) -> Said {
+fn wrong(document: &Document, severity: Severity, error: &Error) -> FixableDiagnostic {
     let line = u32::try_from(error.line).unwrap_or(u32::MAX);
     let range = document.text.behind(line, error.column.saturating_sub(1));
     diagnostic(range, severity, error.message.clone(), None)
 }
 
 /// The answer, at the line of the condition.
-fn answer(document: &Document, TestReport { answer, text, .. }: &TestReport) -> Said {
+fn answer(document: &Document, TestReport { answer, text, .. }: &TestReport) -> FixableDiagnostic {
     let (_, rest) = text.split_once('\n').unwrap_or_default();
     let race = answer.race.as_ref().map(|race| {
         let both = [&race.first, &race.second].into_iter().filter_map(|one| {
@@ -68,7 +68,7 @@ fn diagnostic(
     severity: Severity,
     message: String,
     related: Option<Vec<DiagnosticRelatedInformation>>,
-) -> Said {
+) -> FixableDiagnostic {
     let diagnostic = Diagnostic {
         range,
         severity: Some(severity),
@@ -77,5 +77,5 @@ fn diagnostic(
         related_information: related,
         ..Default::default()
     };
-    Said { diagnostic, fix: None }
+    FixableDiagnostic { diagnostic, fix: None }
 }

@@ -6,13 +6,13 @@ use lsp_types::{
     NumberOrString, TextEdit, Uri,
 };
 use ptx_atomics::{
-    check::{Edit, Rule, Severity as Found, View},
+    check::{Edit, Rule, Severity as FindingSeverity, View},
     pass::Input,
     ptx::legality,
 };
 use serde_json::json;
 
-use super::document::{Document, Fix, How, Said};
+use super::document::{Document, Fix, FixableDiagnostic, How};
 use crate::{
     check::{in_text, in_thread},
     cli::{CheckArgs, Cli, Command},
@@ -25,14 +25,14 @@ const MANUAL: &str = "https://docs.nvidia.com/cuda/parallel-thread-execution/";
 /// The name of the source of diagnostics.
 pub const SOURCE: &str = "ptx-atomics";
 
-pub fn judge(document: &Document, how: &How) -> Vec<Said> {
+pub fn judge(document: &Document, how: &How) -> Vec<FixableDiagnostic> {
     let text = document.text.as_str();
     let (_, errors) = legality::read(text);
     let errors = errors.into_iter().map(|error| {
         let range = document.text.range(error.span);
         let source = Some(SOURCE.to_owned());
         let severity = Some(Severity::ERROR);
-        Said {
+        FixableDiagnostic {
             diagnostic: Diagnostic { range, severity, source, message: error.reason, ..Default::default() },
             fix: None,
         }
@@ -64,15 +64,15 @@ fn arguments(document: &Document, how: &How) -> CheckArgs {
     args
 }
 
-fn severity(severity: Found) -> Severity {
+fn severity(severity: FindingSeverity) -> Severity {
     match severity {
-        Found::Error => Severity::ERROR,
-        Found::Warning => Severity::WARNING,
-        Found::Note => Severity::INFORMATION,
+        FindingSeverity::Error => Severity::ERROR,
+        FindingSeverity::Warning => Severity::WARNING,
+        FindingSeverity::Note => Severity::INFORMATION,
     }
 }
 
-fn said(document: &Document, view: &View<'_>) -> Said {
+fn said(document: &Document, view: &View<'_>) -> FixableDiagnostic {
     let notes = view.notes.iter().cloned();
     let rule: Option<Rule> = view.finding.rule;
     let help = view.help.iter().map(|help| format!("help: {help}"));
@@ -104,7 +104,7 @@ fn said(document: &Document, view: &View<'_>) -> Said {
         title: view.help.clone().unwrap_or_default(),
         edits: edits.iter().map(|edit| insertion(document, edit)).collect(),
     });
-    Said { diagnostic, fix }
+    FixableDiagnostic { diagnostic, fix }
 }
 
 fn related(uri: &Uri, range: lsp_types::Range) -> DiagnosticRelatedInformation {

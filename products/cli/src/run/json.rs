@@ -1,9 +1,9 @@
 //! The results of runs, as one JSON array.
 
-use ptx_atomics::{check::json::Access, ptx::launch::format_size};
+use ptx_atomics::{check::json::WitnessAccess, ptx::launch::format_size};
 use serde::Serialize;
 
-use super::found::{Failed, Found, Shown};
+use super::found::{Failed, PlanFinding, PlanResult};
 use crate::format;
 
 #[derive(Serialize)]
@@ -43,8 +43,8 @@ struct JsonFault<'a> {
     message: &'a str,
     place: Option<&'a str>,
     help: Option<String>,
-    site: Access<'a>,
-    other: Option<Access<'a>>,
+    site: WitnessAccess<'a>,
+    other: Option<WitnessAccess<'a>>,
     seeds: &'a [u64],
 }
 
@@ -63,11 +63,11 @@ struct Error<'a> {
     message: &'a str,
 }
 
-pub fn array(all: &[Found], file: &str) -> String {
+pub fn array(all: &[PlanResult], file: &str) -> String {
     format::json(&all.iter().map(|found| run(found, file)).collect::<Vec<_>>())
 }
 
-fn run<'a>(found: &'a Found, file: &'a str) -> Run<'a> {
+fn run<'a>(found: &'a PlanResult, file: &'a str) -> Run<'a> {
     let launches = found.plan.launches.iter().map(|launch| Launch {
         kernel: &launch.kernel,
         grid: format_size(launch.size.grid),
@@ -94,7 +94,7 @@ fn run<'a>(found: &'a Found, file: &'a str) -> Run<'a> {
     }
 }
 
-fn finding(Shown { finding, kernel, level, seeds }: &Shown) -> JsonFault<'_> {
+fn finding(PlanFinding { finding, kernel, level, seeds }: &PlanFinding) -> JsonFault<'_> {
     JsonFault {
         kind: finding.kind.to_string(),
         level: (*level).into(),

@@ -10,7 +10,7 @@ use ptx_atomics::{
 use super::{
     argument::Given,
     assumed,
-    comment::{Comments, Said, Wrong},
+    comment::{Comments, Description, Wrong},
     expect::Expectation,
     place::RunPtx,
     plan::{Plan, Planned},
@@ -94,7 +94,7 @@ fn wrong_usage(args: &RunArgs) -> Result<(), Errors> {
 }
 
 /// The launch that the command line describes.
-fn flags(args: &RunArgs) -> Result<Said, Errors> {
+fn flags(args: &RunArgs) -> Result<Description, Errors> {
     let mut errors = Errors::new();
     let (mut arguments, mut expect) = (Vec::new(), Vec::new());
     for text in &args.args {
@@ -103,7 +103,13 @@ fn flags(args: &RunArgs) -> Result<Said, Errors> {
     for text in &args.expect {
         expect.extend(errors.keep(Expectation::read(text, Path::new(HERE)).map_err(Diagnostic::new)));
     }
-    errors.or(Said { kernel: args.kernel.clone(), size: args.size(), arguments, expect, ..Said::default() })
+    errors.or(Description {
+        kernel: args.kernel.clone(),
+        size: args.size(),
+        arguments,
+        expect,
+        ..Description::default()
+    })
 }
 
 /// The last launch of a plan again, as a dependent launch.

@@ -6,13 +6,13 @@ use serde_json::{Value, json};
 use strum::IntoEnumIterator;
 
 use super::{
-    found::{Found, Importance, Shown},
+    found::{Importance, PlanFinding, PlanResult},
     place::RunPtx,
     text,
 };
 use crate::sarif::{Log, physical, whole};
 
-pub fn log(all: &[Found], ptx: &RunPtx) -> String {
+pub fn log(all: &[PlanResult], ptx: &RunPtx) -> String {
     let rules = FaultKind::iter().map(|kind| json!({ "id": kind.to_string() })).collect();
     let findings = all.iter().flat_map(|found| &found.findings);
     let mut results: Vec<_> =
@@ -34,7 +34,7 @@ pub fn log(all: &[Found], ptx: &RunPtx) -> String {
     Log { rules, results, properties: json!({ "seeds": seeds }) }.text(&ended.chain(errors).collect::<Vec<_>>())
 }
 
-fn result(Shown { finding, kernel, level, .. }: &Shown, ptx: &RunPtx) -> Value {
+fn result(PlanFinding { finding, kernel, level, .. }: &PlanFinding, ptx: &RunPtx) -> Value {
     let help = finding.help.as_ref().map(|help| format!(". Help: {help}")).unwrap_or_default();
     let mut location = ptx.place(&finding.site).map_or_else(|| whole(ptx.input.name()), |place| physical(&place));
     location["logicalLocations"] = json!([{ "name": kernel, "kind": "function" }]);

@@ -1,22 +1,22 @@
 //! The findings of a run, in the format of rustc's errors.
 
-use annotate_snippets::Level as Said;
+use annotate_snippets::Level;
 use ptx_atomics::check::language::{self, SourceLanguage};
 use ptx_atomics::execute::{FaultKind, LaunchError};
 use ptx_atomics::pass::Diagnostic;
 use ptx_atomics::ptx::InstPlace;
 
 use super::{
-    found::{Found, Importance, Shown},
+    found::{Importance, PlanFinding, PlanResult},
     place::RunPtx,
 };
 use crate::render::{self, Message};
 
-pub fn print(found: &Found, ptx: &RunPtx) {
+pub fn print(found: &PlanResult, ptx: &RunPtx) {
     found.findings.iter().for_each(|shown| finding(shown, found, ptx));
     for note in &found.notes {
         let diagnostic = Diagnostic { location: ptx.line(InstPlace::line(note.line)), ..Diagnostic::new(&*note.what) };
-        let message = Message { level: Said::NOTE, id: None, diagnostic: &diagnostic, first: None };
+        let message = Message { level: Level::NOTE, id: None, diagnostic: &diagnostic, first: None };
         render::message(&message, Some(&ptx.input));
     }
     found.errors.iter().for_each(|error| render::error(&launch_error(error, ptx), Some(&ptx.input)));
@@ -35,7 +35,7 @@ pub fn launch_error(error: &LaunchError, ptx: &RunPtx) -> Diagnostic {
     }
 }
 
-fn finding(Shown { finding, kernel, level, seeds }: &Shown, found: &Found, ptx: &RunPtx) {
+fn finding(PlanFinding { finding, kernel, level, seeds }: &PlanFinding, found: &PlanResult, ptx: &RunPtx) {
     let mut notes: Vec<_> = ptx.inlined(&finding.site).into_iter().collect();
     notes.extend(sites(finding, ptx));
     notes.extend(found.with(seeds));
@@ -49,8 +49,8 @@ fn finding(Shown { finding, kernel, level, seeds }: &Shown, found: &Found, ptx: 
         ..Diagnostic::new(&*finding.message)
     };
     let level = match level {
-        Importance::Unknown | Importance::Wrong => Said::ERROR,
-        Importance::Warning => Said::WARNING,
+        Importance::Unknown | Importance::Wrong => Level::ERROR,
+        Importance::Warning => Level::WARNING,
     };
     let id = finding.kind.to_string();
     let first = finding.other.as_ref().and_then(|site| ptx.place(site));

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use itertools::Itertools;
 
-use super::plan::{Form, Place, Plan, SYS};
+use super::plan::{Form, Plan, SYS, ThreadPlace};
 use crate::random::Random;
 
 /// The names of variables.
@@ -43,7 +43,7 @@ pub struct Homes {
     homes: Vec<Home>,
     /// The threads that use each variable.
     users: Vec<Vec<usize>>,
-    places: Vec<Place>,
+    places: Vec<ThreadPlace>,
 }
 
 /// A pointer with its address space.
@@ -187,7 +187,7 @@ impl Homes {
         if !plan.returns {
             lines.push(format!("u32 {}", outs.join(", ")));
         }
-        for (thread, Place { gpu, cluster, cta }) in plan.places.iter().enumerate() {
+        for (thread, ThreadPlace { gpu, cluster, cta }) in plan.places.iter().enumerate() {
             let argument = |variable| match self.homes[variable] {
                 _ if !self.is_remote(thread, variable) => "0".to_owned(),
                 Home::Shared { .. } => format!("{}$cta0", NAMES[variable]),
@@ -210,7 +210,7 @@ impl Homes {
 }
 
 /// A random home that threads at these places can use.
-fn home(random: &mut Random, plan: &Plan, places: &[Place]) -> Home {
+fn home(random: &mut Random, plan: &Plan, places: &[ThreadPlace]) -> Home {
     let apart = places.iter().map(|place| places[0].scope(*place)).max().unwrap_or(0);
     // Only functions accept a pointer to the shared memory of another CTA.
     let is_called = matches!(plan.form, Form::Functions | Form::Called);

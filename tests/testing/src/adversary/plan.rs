@@ -18,13 +18,13 @@ pub const SYS: usize = 3;
 
 /// The place of a thread.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Place {
+pub struct ThreadPlace {
     pub gpu: u32,
     pub cluster: Option<u32>,
     pub cta: u32,
 }
 
-impl Place {
+impl ThreadPlace {
     /// The narrowest scope that contains both places.
     pub fn scope(self, other: Self) -> usize {
         match () {
@@ -129,7 +129,7 @@ pub struct Plan {
     /// Whether threads return the values that they read. Otherwise they store them.
     pub returns: bool,
     /// The place of each thread. The first thread is in CTA 0 of GPU 0, and the threads of a CTA are consecutive.
-    pub places: Vec<Place>,
+    pub places: Vec<ThreadPlace>,
     pub threads: Vec<Vec<Step>>,
 }
 
@@ -138,7 +138,7 @@ impl Plan {
         let target = random.one(&TARGETS);
         let places = places(random, target);
         // The threads of a CTA and of a cluster run the same kernel.
-        let apart = |[one, other]: [&Place; 2]| one.scope(*other) >= GPU;
+        let apart = |[one, other]: [&ThreadPlace; 2]| one.scope(*other) >= GPU;
         let form = match random.one(&[Form::Kernels, Form::Kernel, Form::Kernel, Form::Functions, Form::Called]) {
             Form::Kernels if !places.iter().array_combinations().all(apart) => Form::Kernel,
             form => form,
@@ -164,12 +164,12 @@ fn has_clusters((sm, _): (&str, &str)) -> bool {
     sm == ONE_SIDED.0
 }
 
-fn places(random: &mut Random, target: (&str, &str)) -> Vec<Place> {
+fn places(random: &mut Random, target: (&str, &str)) -> Vec<ThreadPlace> {
     let ctas: &[&[u32]] = &[&[0, 0], &[0, 1], &[0, 1], &[0, 0, 1], &[0, 0, 1], &[0, 1, 2], &[0, 1, 1], &[0, 0, 0]];
     // The relation of other CTAs to the first CTA: on its GPU, on another GPU, or in its cluster.
     let near = random.below(if has_clusters(target) { 4 } else { 2 });
     let place =
-        |cta: &u32| Place { gpu: u32::from(near == 1 && *cta > 0), cluster: (near > 1).then_some(0), cta: *cta };
+        |cta: &u32| ThreadPlace { gpu: u32::from(near == 1 && *cta > 0), cluster: (near > 1).then_some(0), cta: *cta };
     random.one(ctas).iter().map(place).collect()
 }
 
@@ -177,7 +177,7 @@ fn places(random: &mut Random, target: (&str, &str)) -> Vec<Place> {
 /// first access of the next thread.
 struct Cycle<'r> {
     random: &'r mut Random,
-    places: &'r [Place],
+    places: &'r [ThreadPlace],
     has_clusters: bool,
 }
 
@@ -215,7 +215,7 @@ impl Cycle<'_> {
     /// The widest scope that two of the threads need, the system scope, or sometimes a random scope.
     fn scope(&mut self) -> usize {
         let pairs = self.places.iter().array_combinations();
-        let widest = pairs.map(|[one, other]: [&Place; 2]| one.scope(*other)).max().unwrap_or(0);
+        let widest = pairs.map(|[one, other]: [&ThreadPlace; 2]| one.scope(*other)).max().unwrap_or(0);
         let scope = match self.random.below(20) {
             0..=8 => SYS,
             9..=17 => widest,

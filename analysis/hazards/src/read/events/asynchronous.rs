@@ -3,7 +3,7 @@
 use ptx_isa::{
     Asynchronous, Role, Scope,
     Space::SharedCluster,
-    effects::{At, Effect, Effects, Extent, FenceEffect, MbarrierEffect, OneSided, Started, Touch, Tracking},
+    effects::{At, Effect, Effects, Extent, FenceEffect, MbarrierEffect, OneSided, OperandAccess, Started, Tracking},
 };
 
 use super::{
@@ -14,7 +14,7 @@ use super::{
     },
     Base, Maker, Thing,
 };
-use crate::kernel::{Access, Address, Barrier, BarrierId, EventKind, Operation, Semantics, Space, Start, Sum};
+use crate::kernel::{Address, Barrier, BarrierId, EventAccess, EventKind, Operation, Semantics, Space, Start, Sum};
 
 /// An asynchronous instruction, with the contents of its operands.
 struct AsynchronousInstruction<'s> {
@@ -73,7 +73,7 @@ impl Maker<'_> {
     pub(super) fn asynchronous(&mut self, form: &Asynchronous, step: &Step) -> Vec<EventKind> {
         let of = &AsynchronousInstruction { form, step, terms: self.terms() };
         let Effects { effect, touches } = form.effects();
-        let accesses: Vec<Access> = touches.iter().map(|touch| self.touched(of, touch)).collect();
+        let accesses: Vec<EventAccess> = touches.iter().map(|touch| self.touched(of, touch)).collect();
         match (effect, &accesses[..]) {
             (Effect::Start(started, tracking), _) => {
                 // The mbarrier is in the CTA that the operation writes to.
@@ -151,7 +151,7 @@ impl Maker<'_> {
         &mut self,
         of: &AsynchronousInstruction<'_>,
         (started, tracking): (Started, Tracking),
-        mut accesses: Vec<Access>,
+        mut accesses: Vec<EventAccess>,
         is_cluster: bool,
     ) -> EventKind {
         if let (Tracking::Value, [access]) = (tracking, &accesses[..]) {
@@ -191,8 +191,8 @@ impl Maker<'_> {
     }
 
     /// The access of memory that an operand names.
-    fn touched(&mut self, of: &AsynchronousInstruction<'_>, touch: &Touch) -> Access {
-        let Touch { role, at, proxy, reads, writes, extent } = *touch;
+    fn touched(&mut self, of: &AsynchronousInstruction<'_>, touch: &OperandAccess) -> EventAccess {
+        let OperandAccess { role, at, proxy, reads, writes, extent } = *touch;
         let operand = of.operand(role);
         let does = (reads && !(role == Role::D && of.overwrites()), writes);
         let access = match at {
@@ -210,10 +210,10 @@ impl Maker<'_> {
                     _ => self.object(Thing::Unknown(Space::Global, None)),
                 };
                 let address = Address { object, offset: Sum::number(0), is_remote: false };
-                Access { address, extent: None, space: Space::Global, proxy, reads, writes }
+                EventAccess { address, extent: None, space: Space::Global, proxy, reads, writes }
             }
         };
-        let mut access = Access { extent: of.extent(extent), ..access };
+        let mut access = EventAccess { extent: of.extent(extent), ..access };
         if let At::Tmem(Some(further)) = at {
             match of.number_in_role(further) {
                 Some(further) => {

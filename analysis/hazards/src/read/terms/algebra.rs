@@ -1,6 +1,6 @@
 //! The arithmetic on values: sums, products, bit fields, selections.
 
-use super::{Atom, Facts, Function, Literal, TERMS, Terms, Value, What, ones, wrapped};
+use super::{Atom, AtomExpression, Facts, Function, Literal, TERMS, Terms, Value, ones, wrapped};
 use crate::kernel::Sum;
 
 /// The divisor of a division that is implemented as a product with the constant `by` and a shift to the right by 32 and
@@ -38,7 +38,7 @@ impl Terms {
     /// The result of an instruction on values, with no more information than its facts.
     pub fn computed(&mut self, function: Function, values: &[Value], facts: Facts) -> Value {
         let block = self.block_of(values);
-        self.atom(What::Computed(function, values.to_vec()), Facts { block, ..facts })
+        self.atom(AtomExpression::Computed(function, values.to_vec()), Facts { block, ..facts })
     }
 
     pub fn add(&mut self, a: Value, b: Value, bits: u32) -> Value {
@@ -108,7 +108,7 @@ impl Terms {
     fn lower_bits(&self, sum: &Sum<Atom>) -> Option<(Sum<Atom>, Value, u32, u32, i64)> {
         let fields = || {
             sum.terms.iter().filter_map(|(atom, factor)| match *self.definition(*atom) {
-                What::Field(value, low, bits) => Some((*atom, *factor, value, low, bits)),
+                AtomExpression::Field(value, low, bits) => Some((*atom, *factor, value, low, bits)),
                 _ => None,
             })
         };
@@ -129,7 +129,7 @@ impl Terms {
     fn divided_with_sign(&self, sum: &Sum<Atom>) -> Option<(Value, i64)> {
         let &[(a, 1), (b, 1)] = &sum.terms[..] else { return None };
         let shifted = |quotient: Atom, sign: Atom| match (self.definition(quotient), self.definition(sign)) {
-            (What::Computed(Function::ShiftRight, of), &What::Field(signed, 31, 1)) => {
+            (AtomExpression::Computed(Function::ShiftRight, of), &AtomExpression::Field(signed, 31, 1)) => {
                 let &[product, shift] = &of[..] else { return None };
                 Some((product, u32::try_from(self.as_number(shift)?).ok()?)).filter(|_| product == signed)
             }
@@ -139,7 +139,7 @@ impl Terms {
             shifted(a, b).or_else(|| shifted(b, a)).filter(|(_, shift)| sum.constant == 0 && *shift < 31)?;
         // For a negative constant the dividend is added, because the constant represents one that is larger by 2^32.
         let upper = |atom: Atom| match self.definition(atom) {
-            What::Computed(Function::MultiplyHigh { is_signed: true }, of) => {
+            AtomExpression::Computed(Function::MultiplyHigh { is_signed: true }, of) => {
                 Some((*of.first()?, self.as_number(*of.get(1)?)?))
             }
             _ => None,
@@ -187,12 +187,12 @@ impl Terms {
     /// The dividend and the divisor of an atom that is a quotient.
     fn quotient(&self, atom: Atom) -> Option<(Value, i64)> {
         match self.definition(atom) {
-            What::Computed(Function::Divide, values) => {
+            AtomExpression::Computed(Function::Divide, values) => {
                 let &[value, by] = &values[..] else { return None };
                 Some((value, self.as_number(by).filter(|by| *by > 1)?))
             }
             // A shift is a division, if the bits above are not cut off.
-            What::Field(value, low @ 1..32, bits) => {
+            AtomExpression::Field(value, low @ 1..32, bits) => {
                 let facts = self.facts(*value);
                 (facts.low >= 0 && facts.high >> low <= ones(*bits).cast_signed().max(0)).then_some((*value, 1 << low))
             }
@@ -232,7 +232,7 @@ impl Terms {
     fn divided_by_product(&self, value: Value, low: u32) -> Option<(Value, i64)> {
         let sum = self.sum(value);
         if let [(atom, 1)] = sum.terms[..]
-            && let What::Computed(Function::MultiplyHighest, of) = self.definition(atom)
+            && let AtomExpression::Computed(Function::MultiplyHighest, of) = self.definition(atom)
             && let &[dividend, by] = &of[..]
             && sum.constant == 0
         {
@@ -375,7 +375,7 @@ impl Terms {
             let inner = self.add(inner, rest, 64);
             return self.field(inner, inner_low + low, bits);
         }
-        if let Some(What::Computed(Function::MultiplyHigh { is_signed }, values)) = self.only(value)
+        if let Some(AtomExpression::Computed(Function::MultiplyHigh { is_signed }, values)) = self.only(value)
             && let &[dividend, by] = &values[..]
             && let Some(by) = self.as_number(by)
             && low < 31
@@ -388,7 +388,7 @@ impl Terms {
                 return self.field(quotient, 0, bits);
             }
         }
-        if let Some(&What::Field(inner, inner_low, inner_bits)) = self.only(value) {
+        if let Some(&AtomExpression::Field(inner, inner_low, inner_bits)) = self.only(value) {
             return match inner_bits.checked_sub(low) {
                 Some(left) if left > 0 => self.field(inner, inner_low + low, bits.min(left)),
                 _ => self.constant(0),
@@ -399,7 +399,7 @@ impl Terms {
             high = high.min(facts.high >> low.min(63));
         }
         let mask = (facts.mask >> low) & ones(bits) & Facts::range(0, high).mask;
-        self.atom(What::Field(value, low, bits), Facts { low: 0, high, mask, block: facts.block })
+        self.atom(AtomExpression::Field(value, low, bits), Facts { low: 0, high, mask, block: facts.block })
     }
 
     /// The dividend and the divisor in `(x - y) / 2 + y` shifted to the right by `shift`, where `y` is the upper half
@@ -409,7 +409,10 @@ impl Terms {
         let sum = self.sum(value);
         let &[(a, 1), (b, 1)] = &sum.terms[..] else { return None };
         let halves = |half: Atom, upper: Atom| match (self.definition(half), self.definition(upper)) {
-            (What::Field(apart, 1, 31), What::Computed(Function::MultiplyHigh { is_signed: false }, of)) => {
+            (
+                AtomExpression::Field(apart, 1, 31),
+                AtomExpression::Computed(Function::MultiplyHigh { is_signed: false }, of),
+            ) => {
                 let &[dividend, by] = &of[..] else { return None };
                 let is_apart = self.sum(dividend).plus(&Sum::of(upper), -1) == *self.sum(*apart);
                 Some((dividend, self.as_number(by).filter(|_| is_apart)?))
@@ -427,7 +430,7 @@ impl Terms {
             return None;
         }
         let (atom, inner, low) = sum.terms.iter().find_map(|(atom, factor)| match self.definition(*atom) {
-            What::Field(inner, low @ 1..32, bits) if *factor == 1 => {
+            AtomExpression::Field(inner, low @ 1..32, bits) if *factor == 1 => {
                 let facts = self.facts(*inner);
                 let is_whole = facts.low >= 0 && facts.high >> low <= ones(*bits).min(i64::MAX as u64).cast_signed();
                 is_whole.then_some((*atom, *inner, *low))
@@ -462,7 +465,7 @@ impl Terms {
         if bits >= 32 && mask >> 24 == 0xfe {
             let kept = self.constant(wrapped((mask | 1 << 24).cast_signed(), 32));
             let a = self.and(a, kept, 32);
-            let remote = self.atom(What::Remote(None), Facts::UNKNOWN);
+            let remote = self.atom(AtomExpression::Remote(None), Facts::UNKNOWN);
             return self.add(a, remote, bits);
         }
         let facts = self.facts(a);
@@ -600,7 +603,7 @@ impl Terms {
                 };
                 let facts = Facts::range(low, high);
                 let facts = Facts { mask: facts.mask & (x.mask | y.mask), block, ..facts };
-                self.atom(What::Select(literal, a, b), facts)
+                self.atom(AtomExpression::Select(literal, a, b), facts)
             }
         }
     }

@@ -1,12 +1,12 @@
 //! The predicates on values, and the facts that they imply.
 
-use super::{Literal, Says, Terms, Value, What};
+use super::{AtomExpression, Literal, PredicateMeaning, Terms, Value};
 use crate::kernel::Sum;
 
 impl Terms {
     /// The range of a value if a literal holds; `None` if the literal cannot hold.
     pub fn narrowed_by(&self, range: (i64, i64), value: Value, literal: Literal) -> Option<(i64, i64)> {
-        let Says::Within(tested, low, high) = &self.predicates[literal.predicate as usize].0 else {
+        let PredicateMeaning::Within(tested, low, high) = &self.predicates[literal.predicate as usize].0 else {
             return Some(range);
         };
         // The tested value may differ from this value by a constant.
@@ -31,7 +31,7 @@ impl Terms {
         let mut list: Vec<Literal> = Vec::new();
         for literal in literals {
             match &self.predicates[literal.predicate as usize].0 {
-                Says::All(inner) if literal.holds => list.extend(inner),
+                PredicateMeaning::All(inner) if literal.holds => list.extend(inner),
                 _ => list.push(*literal),
             }
         }
@@ -44,7 +44,7 @@ impl Terms {
             return one;
         }
         let block = list.iter().fold(None, |block, literal| self.inner(block, self.block_of_literal(*literal)));
-        self.predicate(Says::All(list), block)
+        self.predicate(PredicateMeaning::All(list), block)
     }
 
     pub fn any(&mut self, literals: &[Literal]) -> Literal {
@@ -56,7 +56,7 @@ impl Terms {
     pub fn within(&mut self, value: Value, low: i64, high: i64) -> Literal {
         let sum = self.sum(value).clone();
         if let &[(atom, factor)] = &sum.terms[..]
-            && let What::Select(literal, a, b) = self.definition(atom).clone()
+            && let AtomExpression::Select(literal, a, b) = self.definition(atom).clone()
             && let (Some(a), Some(b)) = (self.as_number(a), self.as_number(b))
         {
             let holds = |number: i64| {
@@ -87,8 +87,8 @@ impl Terms {
         }
         // A test and its negation get the same predicate.
         if high == facts.high {
-            return self.predicate(Says::Within(value, facts.low, low - 1), facts.block).opposite();
+            return self.predicate(PredicateMeaning::Within(value, facts.low, low - 1), facts.block).opposite();
         }
-        self.predicate(Says::Within(value, low, high), facts.block)
+        self.predicate(PredicateMeaning::Within(value, low, high), facts.block)
     }
 }

@@ -2,7 +2,7 @@
 
 use ptx_isa::{Axis, Special, SpecialScalar, SpecialVector};
 
-use super::{Atom, Content, Literal, PhiInputs, Says, Terms, Value, What};
+use super::{Atom, AtomExpression, Content, Literal, PhiInputs, PredicateMeaning, Terms, Value};
 use crate::kernel::Varies;
 
 impl Terms {
@@ -27,49 +27,52 @@ impl Terms {
         }
     }
 
-    pub(super) fn derived(&self, what: &What) -> Option<Varies> {
+    pub(super) fn derived(&self, what: &AtomExpression) -> Option<Varies> {
         let all = |values: &[Value]| values.iter().map(|value| self.varies(*value)).max().unwrap_or(Varies::No);
         Some(match what {
-            What::Symbol(_) | What::Allocation(_) | What::Param(..) | What::Unset(_) => Varies::No,
-            What::Special(special) if is_of_thread(*special) => Varies::Thread,
-            What::Special(Special::Scalar(SpecialScalar::Warpid)) => Varies::Warp,
-            What::Special(_) => Varies::No,
-            What::Field(value, low, _) if *low >= 5 && self.is_flat && self.is_thread(*value) => Varies::Warp,
-            What::Field(value, ..) => self.varies(*value),
-            What::Select(literal, a, b) => all(&[*a, *b]).max(self.literal_varies(*literal)),
-            What::Shuffle(value, _) => self.varies(*value).min(Varies::Warp),
-            What::Remote(value) => value.map_or(Varies::No, |value| self.varies(value)),
-            What::Computed(_, values) => all(values),
-            What::Chosen(_, contents) => {
+            AtomExpression::Symbol(_)
+            | AtomExpression::Allocation(_)
+            | AtomExpression::Param(..)
+            | AtomExpression::Unset(_) => Varies::No,
+            AtomExpression::Special(special) if is_of_thread(*special) => Varies::Thread,
+            AtomExpression::Special(Special::Scalar(SpecialScalar::Warpid)) => Varies::Warp,
+            AtomExpression::Special(_) => Varies::No,
+            AtomExpression::Field(value, low, _) if *low >= 5 && self.is_flat && self.is_thread(*value) => Varies::Warp,
+            AtomExpression::Field(value, ..) => self.varies(*value),
+            AtomExpression::Select(literal, a, b) => all(&[*a, *b]).max(self.literal_varies(*literal)),
+            AtomExpression::Shuffle(value, _) => self.varies(*value).min(Varies::Warp),
+            AtomExpression::Remote(value) => value.map_or(Varies::No, |value| self.varies(value)),
+            AtomExpression::Computed(_, values) => all(values),
+            AtomExpression::Chosen(_, contents) => {
                 contents.iter().map(|content| self.content_varies(*content)).max().unwrap_or(Varies::No)
             }
-            What::Result(_, _, Some(address)) => self.varies(*address),
-            What::Phi(..) | What::Result(_, _, None) => return None,
+            AtomExpression::Result(_, _, Some(address)) => self.varies(*address),
+            AtomExpression::Phi(..) | AtomExpression::Result(_, _, None) => return None,
         })
     }
 
-    pub(super) fn derived_predicate(&self, says: &Says) -> Option<Varies> {
+    pub(super) fn derived_predicate(&self, says: &PredicateMeaning) -> Option<Varies> {
         Some(match says {
-            Says::All(list) => list.iter().map(|own| self.literal_varies(*own)).max().unwrap_or(Varies::No),
-            Says::Within(value, low, high) => {
+            PredicateMeaning::All(list) => list.iter().map(|own| self.literal_varies(*own)).max().unwrap_or(Varies::No),
+            PredicateMeaning::Within(value, low, high) => {
                 let whole_warps = (*low == i64::MIN || low % 32 == 0) && (*high == i64::MAX || (high + 1) % 32 == 0);
                 let is_thread = match self.only(*value) {
-                    Some(What::Field(inner, 0, bits)) => *bits >= 5 && self.is_thread(*inner),
+                    Some(AtomExpression::Field(inner, 0, bits)) => *bits >= 5 && self.is_thread(*inner),
                     _ => self.is_thread(*value),
                 };
                 if whole_warps && is_thread && self.is_flat { Varies::Warp } else { self.varies(*value) }
             }
-            Says::Elected(_) => Varies::Thread,
-            Says::Computed(_, contents) => {
+            PredicateMeaning::Elected(_) => Varies::Thread,
+            PredicateMeaning::Computed(_, contents) => {
                 contents.iter().map(|content| self.content_varies(*content)).max().unwrap_or(Varies::No)
             }
-            Says::Phi(..) | Says::Result(..) | Says::Unset(_) => return None,
+            PredicateMeaning::Phi(..) | PredicateMeaning::Result(..) | PredicateMeaning::Unset(_) => return None,
         })
     }
 
     /// Whether a value is the number of the thread in its CTA.
     pub fn is_thread(&self, value: Value) -> bool {
-        matches!(self.only(value), Some(What::Special(Special::Vector(SpecialVector::Tid, Axis::X))))
+        matches!(self.only(value), Some(AtomExpression::Special(Special::Vector(SpecialVector::Tid, Axis::X))))
     }
 
     /// Whether a single register numbers the threads.
@@ -80,12 +83,12 @@ impl Terms {
     /// Computes which atoms and predicates vary, up to a fixed point. `phi_inputs` has the incoming contents of each phi.
     pub fn settle(&mut self, phi_inputs: &PhiInputs) {
         for index in 0..self.atoms.len() {
-            if !matches!(self.atoms[index].0, What::Result(_, _, None)) {
+            if !matches!(self.atoms[index].0, AtomExpression::Result(_, _, None)) {
                 self.atoms_vary[index] = Varies::No;
             }
         }
         for index in 0..self.predicates.len() {
-            if !matches!(self.predicates[index].0, Says::Result(..)) {
+            if !matches!(self.predicates[index].0, PredicateMeaning::Result(..)) {
                 self.predicates_vary[index] = Varies::No;
             }
         }
@@ -95,7 +98,7 @@ impl Terms {
             for index in 0..self.atoms.len() {
                 let what = &self.atoms[index].0;
                 let now = match what {
-                    What::Phi(block, register) => {
+                    AtomExpression::Phi(block, register) => {
                         phi_inputs.get(&(*block, *register)).map(|met| self.merge_variation(met))
                     }
                     what => self.derived(what),
@@ -106,7 +109,7 @@ impl Terms {
             }
             for index in 0..self.predicates.len() {
                 let now = match &self.predicates[index].0 {
-                    Says::Phi(block, register) => {
+                    PredicateMeaning::Phi(block, register) => {
                         phi_inputs.get(&(*block, *register)).map(|met| self.merge_variation(met))
                     }
                     says => self.derived_predicate(says),

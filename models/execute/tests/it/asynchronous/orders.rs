@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use ptx_execute::{Argument, Launch, Options};
+use ptx_execute::{Argument, Launch, RunOptions};
 
 use super::{outcome, verdict};
 
@@ -29,7 +29,7 @@ xor.b32 %other, %at, 1008;
 fn found(text: &str) -> Vec<ptx_execute::Fault> {
     let arguments = vec![Argument::Bytes(vec![0]), Argument::Bytes(vec![1])];
     let launch = Launch::new("kernel", [64, 1, 1], arguments);
-    let all = (0..6).flat_map(|seed| outcome(text, &launch, &[&[1; 4096]], Options::default().of_seed(seed)).1);
+    let all = (0..6).flat_map(|seed| outcome(text, &launch, &[&[1; 4096]], RunOptions::default().of_seed(seed)).1);
     all.collect()
 }
 

@@ -2,7 +2,7 @@
 
 use std::thread;
 
-use ptx_execute::{FaultKind, Options};
+use ptx_execute::{FaultKind, RunOptions};
 use ptx_isa::Module;
 use testing::reported::{INPUTS, Reported, boxes, reported, run};
 
@@ -54,7 +54,7 @@ fn found(name: &str, text: &str) -> Vec<String> {
     let mut found = Vec::new();
     for (seed, number) in INPUTS {
         let report =
-            run(&module, kernel, number, boxes(name), Options::default().of_seed(seed)).expect("it is launched");
+            run(&module, kernel, number, boxes(name), RunOptions::default().of_seed(seed)).expect("it is launched");
         for finding in report.findings {
             let other = finding.other.map_or(0, |site| site.at.line);
             if !matches!(finding.kind, FaultKind::SameValue | FaultKind::Uninitialized) {

@@ -3,7 +3,7 @@
 use std::{collections::BTreeSet, fmt::Write};
 
 use half::f16;
-use ptx_execute::{Argument, Launch, Options, TensorMap, matrix::map::TensorElement};
+use ptx_execute::{Argument, Launch, RunOptions, TensorMap, matrix::map::TensorElement};
 use ptx_isa::FullSize;
 
 use super::outcome;
@@ -29,7 +29,7 @@ fn kernel(threads: u32, target: &str, parameters: &str, body: &str) -> String {
 /// The words that the kernel writes. They are the same in every order, and there are no findings.
 fn words(text: &str, launch: &Launch, inputs: &[&[u8]]) -> Vec<u32> {
     let mut all = (0..6).map(|seed| {
-        let (bytes, findings) = outcome(text, launch, inputs, Options::default().of_seed(seed));
+        let (bytes, findings) = outcome(text, launch, inputs, RunOptions::default().of_seed(seed));
         assert!(findings.is_empty(), "{findings:#?}");
         bytes.as_chunks().0.iter().map(|word| u32::from_le_bytes(*word)).collect::<Vec<u32>>()
     });
@@ -131,7 +131,7 @@ fn a_tile_of_tma_feeds_wgmma() {
 
 fn findings(text: &str, maps: &[Argument]) -> Vec<ptx_execute::Fault> {
     let zeros = vec![0; 1 << 15];
-    outcome(text, &launch(128, 1, maps.to_vec()), &[&zeros, &zeros], Options::default()).1
+    outcome(text, &launch(128, 1, maps.to_vec()), &[&zeros, &zeros], RunOptions::default()).1
 }
 
 #[test]
@@ -256,7 +256,7 @@ mov.b32 %r8, 0x10100010;
     let late = text.replace(allocate, "").replace(load, "").replacen("@!%q bra multiplied;\n", &behind, 1);
     let verdicts = |text: &str| -> BTreeSet<&str> {
         let of = |seed| {
-            let options = Options::default().of_seed(seed);
+            let options = RunOptions::default().of_seed(seed);
             super::verdict(&outcome(text, &launch(128, 2, maps.clone()), &[&bytes(&a), &bytes(&b)], options).1)
         };
         (0..6).map(of).collect()
@@ -338,7 +338,7 @@ barrier.cluster.wait.acquire;";
     let wide = wide.replace("%h0", "%r9").replace("sm_90a", "sm_107a");
     assert_eq!(words(&wide, &launch(64, 2, vec![Argument::Bytes(vec![1])]), &[&input])[..128], expected);
     let narrow = text.replace("try_wait.parity.acquire.cluster", "try_wait.parity.acquire.cta");
-    let found = outcome(&narrow, &launch(64, 2, vec![Argument::Bytes(vec![1])]), &[&input], Options::default()).1;
+    let found = outcome(&narrow, &launch(64, 2, vec![Argument::Bytes(vec![1])]), &[&input], RunOptions::default()).1;
     assert_eq!(super::verdict(&found), "race", "the wait of the second CTA does not include the first");
 }
 

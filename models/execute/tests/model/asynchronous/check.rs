@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ptx_execute::{Argument, Buffer, Contents, Device, Fault, FaultKind, Launch, Options, Schedule};
+use ptx_execute::{Argument, Buffer, Contents, Device, Fault, FaultKind, Launch, RunOptions, Schedule};
 use ptx_isa::{FullSize, Module};
 use ptx_memory_model::{
     litmus::Litmus,
@@ -64,7 +64,7 @@ struct Prepared<'m> {
 
 impl<'m> Prepared<'m> {
     fn new(module: &'m Module, registers: usize) -> Result<Self, String> {
-        let mut device = Device::new(module, Options::default()).map_err(|errors| format!("{errors:?}"))?;
+        let mut device = Device::new(module, RunOptions::default()).map_err(|errors| format!("{errors:?}"))?;
         let results = device.allocate("results", Contents::Bytes(vec![0; registers * 8]));
         Ok(Self { device, results })
     }
@@ -74,8 +74,14 @@ impl<'m> Prepared<'m> {
         let Self { device, results } = self;
         let mut random = Random(seed);
         let schedule = if seed % 8 == 7 { Schedule::Random } else { Schedule::Threads };
-        let options =
-            Options { seed, schedule, stale: seed % 4 != 3, step_limit: 1 << 14, findings: 8, ..Options::default() };
+        let options = RunOptions {
+            seed,
+            schedule,
+            stale: seed % 4 != 3,
+            step_limit: 1 << 14,
+            findings: 8,
+            ..RunOptions::default()
+        };
         device.set_options(options);
         let buffer = |device: &Device<'_>, name: &str| device.variable(name).ok_or_else(|| format!("no `{name}`"));
         for (name, value) in GLOBAL {

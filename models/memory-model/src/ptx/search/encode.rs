@@ -18,13 +18,13 @@ use crate::{
 /// The answer of the solver.
 pub(super) enum Answer {
     /// There is an execution, with these sources of reads, order of fences, and coherence order.
-    Execution(Box<Found>),
+    Execution(Box<ExecutionChoices>),
     /// There is none. `thin_air` is set if there may be one whose values depend on themselves.
     None { thin_air: bool },
 }
 
 /// The choices of an execution.
-pub(super) struct Found {
+pub(super) struct ExecutionChoices {
     pub(super) sources: Vec<(usize, usize)>,
     pub(super) fences: Vec<(usize, usize)>,
     pub(super) coherence: Vec<(usize, usize)>,
@@ -85,7 +85,12 @@ impl Search<'_, '_, '_> {
     }
 
     /// Asks the solver for an execution that answers the question and whose sources differ from the refuted ones.
-    pub(super) fn ask(&mut self, choice: &Choice, question: &Question, refuted: &[Found]) -> Result<Answer, Limit> {
+    pub(super) fn ask(
+        &mut self,
+        choice: &Choice,
+        question: &Question,
+        refuted: &[ExecutionChoices],
+    ) -> Result<Answer, Limit> {
         self.budget.in_time()?;
         let mut encoding = Encoding::new(self, choice);
         let answer = encoding.answer(choice, question, refuted);
@@ -113,7 +118,7 @@ impl<'e, 's, 'p, 'g> Encoding<'e, 's, 'p, 'g> {
         }
     }
 
-    fn answer(&mut self, choice: &Choice, question: &Question, refuted: &[Found]) -> Result<Answer, Limit> {
+    fn answer(&mut self, choice: &Choice, question: &Question, refuted: &[ExecutionChoices]) -> Result<Answer, Limit> {
         self.reads_from(choice);
         self.observation();
         self.base_causality(choice);
@@ -392,7 +397,7 @@ impl<'e, 's, 'p, 'g> Encoding<'e, 's, 'p, 'g> {
     }
 
     /// The solution.
-    fn read_solution(&self) -> Found {
+    fn read_solution(&self) -> ExecutionChoices {
         let x = &self.search.c.skeleton;
         let source = |read: usize| {
             let chosen = self.rf[read].iter().find(|&&(_, lit)| self.clauses.holds(lit));
@@ -400,7 +405,7 @@ impl<'e, 's, 'p, 'g> Encoding<'e, 's, 'p, 'g> {
         };
         let order = |&(a, b, order): &(usize, usize, Lit)| if self.clauses.holds(order) { (a, b) } else { (b, a) };
         let strong = self.search.morally_strong.between(x.writes, x.writes);
-        Found {
+        ExecutionChoices {
             is_certain: !self.open,
             sources: x.reads.filter_map(source).collect(),
             fences: self.fences.iter().map(order).collect(),

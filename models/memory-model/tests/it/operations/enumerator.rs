@@ -20,15 +20,15 @@ use ptx_memory_model::{
 
 /// The results for a program.
 #[derive(Default)]
-pub struct Found {
+pub struct Enumeration {
     pub states: BTreeSet<Vec<Value>>,
     pub races: bool,
     pub executions: usize,
 }
 
-pub fn all(program: &Program, conventions: Conventions) -> Found {
+pub fn all(program: &Program, conventions: Conventions) -> Enumeration {
     let threads: Vec<Vec<Path<Ptx>>> = unfold_all(program, conventions.unfolding(2)).expect("small threads");
-    let mut found = Found::default();
+    let mut found = Enumeration::default();
     for paths in threads.iter().multi_cartesian_product() {
         if paths.iter().any(|path| path.ending != Ending::Returned) {
             continue;
@@ -454,7 +454,7 @@ impl Graph<'_, '_> {
         })
     }
 
-    fn executions(&self, program: &Program, course: &Relation, found: &mut Found) {
+    fn executions(&self, program: &Program, course: &Relation, found: &mut Enumeration) {
         let x = &self.c.skeleton;
         let reads: Vec<usize> = x.reads.collect();
         let sources: Vec<Vec<usize>> =
@@ -470,7 +470,7 @@ impl Graph<'_, '_> {
         }
     }
 
-    fn execution(&self, program: &Program, course: &Relation, rf: Relation, found: &mut Found) {
+    fn execution(&self, program: &Program, course: &Relation, rf: Relation, found: &mut Enumeration) {
         let (c, x) = (self.c, &self.c.skeleton);
         let mut values: Vec<Option<Value>> = vec![None; x.len()];
         for _ in 0..x.len() {
