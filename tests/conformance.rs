@@ -191,7 +191,7 @@ fn reference() -> Result<(), Failed> {
             return Err(format!("{name} is {verdict}, and in the reference {}", measured.verdict).into());
         }
         let given = opcodes(function["ptx"].as_str().unwrap_or_default());
-        let shown = shown(measured, cell);
+        let shown = count_opcodes(measured, cell);
         if given != shown {
             return Err(format!("{name} has {given:?}, and in the reference {shown:?}").into());
         }
@@ -214,7 +214,7 @@ fn opcodes(ptx: &str) -> BTreeMap<String, usize> {
 }
 
 /// The opcodes and counts in the reference.
-fn shown(measured: &other_compilers::Measured, cell: &Cell) -> BTreeMap<String, usize> {
+fn count_opcodes(measured: &other_compilers::Measured, cell: &Cell) -> BTreeMap<String, usize> {
     let level = if ["gpu", "cluster"].contains(&measured.scope) { "gl" } else { measured.scope };
     let words = [
         ("scope", measured.scope),

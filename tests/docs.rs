@@ -272,7 +272,7 @@ fn chapters(documents: &[Document], found: &mut CheckedItems) -> Result<(), Fail
 }
 
 /// The options of a subcommand, from its help; `None` if the subcommand does not exist.
-fn known(subcommand: &str) -> Result<Option<BTreeSet<String>>, Failed> {
+fn read_options(subcommand: &str) -> Result<Option<BTreeSet<String>>, Failed> {
     let output = Command::new(env!("CARGO_BIN_EXE_ptx-atomics")).args([subcommand, "--help"]).output()?;
     let help = String::from_utf8(output.stdout)?;
     let words = help.split(|c: char| c.is_whitespace() || c == ',').filter(|word| word.starts_with('-'));
@@ -289,7 +289,7 @@ fn options(documents: &[Document], found: &mut CheckedItems) -> Result<(), Faile
             let mut words = arguments.split_whitespace().take_while(|word| !ends(word));
             let Some(subcommand) = words.next().filter(|word| !word.starts_with('-')) else { continue };
             if !helps.contains_key(subcommand) {
-                helps.insert(subcommand, known(subcommand)?);
+                helps.insert(subcommand, read_options(subcommand)?);
             }
             let Some(known) = &helps[subcommand] else {
                 found.add(document, *line, Some(format!("expected the command `ptx-atomics {subcommand}`")));

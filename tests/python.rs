@@ -53,11 +53,11 @@ fn here(folders: &[&str]) -> Result<Command, Failed> {
 /// Runs the tests of the package.
 fn pytest(python: &mut Command, paths: &[&str]) -> Result<(), Failed> {
     python.args(["-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider"]).args(paths);
-    said(python).map(|said| println!("{}", said.lines().last().unwrap_or_default()))
+    run_command(python).map(|said| println!("{}", said.lines().last().unwrap_or_default()))
 }
 
 /// The output of a command if it succeeds, otherwise the output as an error.
-fn said(command: &mut Command) -> Result<String, Failed> {
+fn run_command(command: &mut Command) -> Result<String, Failed> {
     let Output { status, stdout, stderr } = command.output()?;
     let said = String::from_utf8_lossy(&stdout).into_owned() + &String::from_utf8_lossy(&stderr);
     if status.success() { Ok(said) } else { Err(format!("{command:?}: {status}\n{said}").into()) }
@@ -70,7 +70,7 @@ fn tests() -> Result<(), Failed> {
 fn types() -> Result<(), Failed> {
     let cache = tempfile::tempdir()?;
     let arguments = ["-m", "mypy", "--config-file", "pyproject.toml", "ptx_atomics", "tests/typed.py", "--cache-dir"];
-    said(here(&[TOOLS])?.args(arguments).arg(cache.path())).map(drop)
+    run_command(here(&[TOOLS])?.args(arguments).arg(cache.path())).map(drop)
 }
 
 /// The examples of docs/python.md. products/python/tests/book.py selects the blocks that run.
@@ -87,7 +87,7 @@ fn kernels() -> Result<(), Failed> {
 
 fn examples(folders: &[&str]) -> Result<(), Failed> {
     let folder = tempfile::tempdir()?;
-    said(here(folders)?.arg("tests/book.py").arg(root().join("docs/python.md")).arg(folder.path())).map(drop)
+    run_command(here(folders)?.arg("tests/book.py").arg(root().join("docs/python.md")).arg(folder.path())).map(drop)
 }
 
 /// The wheel that scripts/package makes, and its tests with only the installed package.
@@ -96,14 +96,14 @@ fn wheel() -> Result<(), Failed> {
     let made = success(Command::new(root().join("scripts/wheel")).arg(folder.path()))?;
     let wheel = made.lines().last().ok_or("no wheel")?.to_owned();
     let environment = folder.path().join("environment");
-    said(Command::new("python3").args(["-m", "venv"]).arg(&environment))?;
+    run_command(Command::new("python3").args(["-m", "venv"]).arg(&environment))?;
     let own = environment.join("bin/python");
-    said(Command::new(&own).args(["-m", "pip", "install", "-q", "--no-deps", &wheel]))?;
+    run_command(Command::new(&own).args(["-m", "pip", "install", "-q", "--no-deps", &wheel]))?;
     let bin = environment.join("bin");
     let mut tests = python(&own, &[root().join(TOOLS)])?;
     // The environment has no Rust and no source of the package.
     tests.env("PATH", format!("{}:/usr/bin:/bin", bin.display())).env_remove("PTX_ATOMICS_COMMAND");
     let copy = folder.path().join("tests");
-    said(Command::new("cp").arg("-r").arg(root().join("products/python/tests")).arg(&copy))?;
+    run_command(Command::new("cp").arg("-r").arg(root().join("products/python/tests")).arg(&copy))?;
     pytest(tests.current_dir(folder.path()), &["tests"])
 }

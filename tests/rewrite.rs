@@ -19,7 +19,7 @@ pub fn trials() -> Vec<Trial> {
     let missing: Vec<&str> = ASSEMBLERS.iter().filter_map(|assembler| assembler.missing()).collect();
     let note = if missing.is_empty() { String::new() } else { format!(" (skipped: no {})", missing.join(", ")) };
     let trials = vec![
-        Trial::test("the command reports and writes its rewrites", said),
+        Trial::test("the command reports and writes its rewrites", pin_output),
         Trial::test("other lines stay", all_else),
         Trial::test(format!("ptxas accepts the output{note}"), assembled).with_ignored_flag(!missing.is_empty()),
         Trial::test("a folder receives the outputs", folder),
@@ -46,7 +46,7 @@ fn done(arguments: &[&str], stdin: &str) -> Result<(String, String), Failed> {
     if status == 0 { Ok((stdout, stderr)) } else { Err(format!("{arguments:?}: {status}\n{stderr}").into()) }
 }
 
-fn said() -> Result<(), Failed> {
+fn pin_output() -> Result<(), Failed> {
     let before = fs::read_to_string(root().join(QUEUE))?;
     let mut all = String::new();
     for options in [&[QUEUE, "-v"][..], &[QUEUE, "-v", "--alone"], &[QUEUE, "-v", "--alone", "--grid", "1"]] {

@@ -804,18 +804,18 @@ impl<'t> Parser<'t> {
 
     fn scalar(&mut self) -> Option<Shape<'t>> {
         let start = self.peek().text.start;
-        let one = self.one()?;
+        let one = self.parse_shape()?;
         let text = self.since(start);
         if self.accept('|').is_none() {
             return Some(one);
         }
         let start = self.peek().text.start;
-        let other = self.one()?;
+        let other = self.parse_shape()?;
         let second = Operand { text: self.since(start), shape: other };
         Some(Shape::Pair(Box::new([Operand { text, shape: one }, second])))
     }
 
-    fn one(&mut self) -> Option<Shape<'t>> {
+    fn parse_shape(&mut self) -> Option<Shape<'t>> {
         if self.accept('!').is_some() {
             let name = self.next();
             return (name.kind == TokenKind::Name && name.text.text != "_").then_some(Shape::Not(name.text));

@@ -4,7 +4,7 @@ use super::{asked::Test, asked::open, asked::site, *};
 
 pub const TESTS: [(&str, Test); 4] = [
     ("editors show an error at its line during typing", typed),
-    ("editors show each line in place, in colors", shown),
+    ("editors show each line in place, in colors", check_pictures),
     ("editors' colors are legible in every theme", read),
     ("paste: the page scrolls while it checks 300 kernels", many),
 ];
@@ -61,7 +61,7 @@ fn typed() -> Result<(), Failed> {
 }
 
 /// Each line of the picture has the position and the text of the field's line, also far down in a long text.
-fn shown() -> Result<(), Failed> {
+fn check_pictures() -> Result<(), Failed> {
     site("shown", "index", async |client, folder| {
         for (page, field, text, scopes) in EDITORS {
             open(client, &format!("{folder}/{page}.html")).await?;

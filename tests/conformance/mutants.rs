@@ -122,7 +122,7 @@ pub fn compile() -> Option<Result<(), Failed>> {
 /// The results of the suite by the names of functions: the verdict, and the PTX.
 type SuiteResults = BTreeMap<String, (String, String)>;
 
-fn said(options: &[&str], compiler: &[&str], mutant: Option<&str>) -> Result<SuiteResults, Failed> {
+fn run_suite(options: &[&str], compiler: &[&str], mutant: Option<&str>) -> Result<SuiteResults, Failed> {
     let mut command = ptx_atomics();
     command
         .args(["conformance", "--no-ptxas", "--format", "json", "--with-ptx"])
@@ -144,7 +144,7 @@ fn said(options: &[&str], compiler: &[&str], mutant: Option<&str>) -> Result<Sui
 pub fn are_found() -> Result<(), Failed> {
     let path = |path: &Path| path.display().to_string();
     let ours = [&*path(binary()), "lower", "--mcpu", "{sm}", "--mattr", "+{ptx}", "{input}", "-o", "{output}"];
-    let right = said(&["--sample", SAMPLE], &ours, None)?;
+    let right = run_suite(&["--sample", SAMPLE], &ours, None)?;
     if let Some((name, (verdict, ptx))) = right.iter().find(|(_, (verdict, _))| verdict != "right") {
         return Err(format!("{name} is {verdict}:\n{ptx}").into());
     }
@@ -164,7 +164,7 @@ pub fn are_found() -> Result<(), Failed> {
         }
         let filter = format!("^({})$", changed.join("|"));
         let found =
-            said(&["--filter", &filter], &[&itself, "{input}", "{output}", "{sm}", "{ptx}"], Some(mutant.name))?;
+            run_suite(&["--filter", &filter], &[&itself, "{input}", "{output}", "{sm}", "{ptx}"], Some(mutant.name))?;
         let passed: Vec<_> = found.iter().filter(|(_, (verdict, _))| verdict == "right").collect();
         let unchanged = found.iter().find(|(name, (_, ptx))| right[*name].1 == *ptx);
         if found.len() != changed.len() || changed.len() < mutant.least || unchanged.is_some() {

@@ -97,7 +97,7 @@ fn all() -> bool {
 }
 
 /// The faults of a module's kernels in executions. Also writes the table, if it is requested.
-fn found(name: &str, module: &Module, is_proposed: bool) -> Result<Vec<Witness>, Failed> {
+fn collect_witnesses(name: &str, module: &Module, is_proposed: bool) -> Result<Vec<Witness>, Failed> {
     let mut found = Vec::new();
     let kernels = if is_proposed { read(module) } else { Vec::new() };
     for function in module.functions().filter(|function| function.body.is_some()) {
@@ -142,11 +142,11 @@ fn again(module: &Module, witness: &Witness) -> Result<(), Failed> {
     let report = witness.again(module, &Budget::default()).map_err(|_| "no launch")?;
     match report.findings.contains(&witness.found) {
         true => Ok(()),
-        false => Err(format!("not found again: {}", said(witness)).into()),
+        false => Err(format!("not found again: {}", describe_witness(witness)).into()),
     }
 }
 
-fn said(witness: &Witness) -> String {
+fn describe_witness(witness: &Witness) -> String {
     let Witness { found, launch, seed, schedule, .. } = witness;
     let other = found.other.as_ref().map(|other| format!(" with {other}")).unwrap_or_default();
     format!("{found} at {}{other}, seed {seed}, {schedule}: {launch}", found.site)
@@ -168,19 +168,19 @@ fn reported(path: &Path) -> Result<(), Failed> {
     if is_silent && !is_executed(path) {
         return Ok(());
     }
-    let old = found(&name, &before, true)?;
+    let old = collect_witnesses(&name, &before, true)?;
     match (wrong(&old).first(), is_silent) {
         (None, false) => return Err("no witness before the fix".into()),
-        (Some(witness), true) => return Err(format!("there is a witness: {}", said(witness)).into()),
+        (Some(witness), true) => return Err(format!("there is a witness: {}", describe_witness(witness)).into()),
         (Some(witness), false) => again(&before, witness)?,
         (None, true) => {}
     }
     if !is_executed(path) {
         return Ok(());
     }
-    let new = found(&name, &fixed, true)?;
+    let new = collect_witnesses(&name, &fixed, true)?;
     match wrong(&new).first() {
-        Some(witness) => Err(format!("after the fix: {}", said(witness)).into()),
+        Some(witness) => Err(format!("after the fix: {}", describe_witness(witness)).into()),
         None => Ok(()),
     }
 }
@@ -188,10 +188,10 @@ fn reported(path: &Path) -> Result<(), Failed> {
 fn unseen(path: &Path) -> Result<(), Failed> {
     let (name, module): (String, Module) = (stem(path), fs::read_to_string(path)?.parse()?);
     // The check of large files takes longer than the search.
-    let found = found(&name, &module, fs::metadata(path)?.len() < 200_000)?;
+    let found = collect_witnesses(&name, &module, fs::metadata(path)?.len() < 200_000)?;
     let wrong = wrong(&found);
     match (wrong.first(), WRONG.iter().any(|(other, _)| *other == name)) {
-        (Some(witness), false) => Err(format!("{} witnesses, as {}", wrong.len(), said(witness)).into()),
+        (Some(witness), false) => Err(format!("{} witnesses, as {}", wrong.len(), describe_witness(witness)).into()),
         (None, true) => Err("no witness".into()),
         (Some(witness), true) => again(&module, witness),
         (None, false) => Ok(()),

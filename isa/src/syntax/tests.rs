@@ -1,7 +1,7 @@
 use super::*;
 
 /// Prints statements, one on each line, with bars between operands.
-fn shown(statement: &Statement<'_>) -> String {
+fn print_statement(statement: &Statement<'_>) -> String {
     match statement {
         Statement::Open(_) => "open".into(),
         Statement::Close(_) => "close".into(),
@@ -44,7 +44,7 @@ fn operand_shown(Operand { text, shape }: &Operand<'_>) -> String {
 
 fn check(text: &str, expected: &str) {
     let statement = statement(text).expect(text);
-    assert_eq!(shown(&statement), expected, "{text}");
+    assert_eq!(print_statement(&statement), expected, "{text}");
     let part = statement.text();
     assert_eq!(&text[part.span()], part.text, "{text}");
 }
@@ -164,7 +164,7 @@ fn a_statement_with_an_error_does_not_hide_the_next() {
     let (found, errors) = statements("a: mov b, ; { add c, d; } } ret;");
     assert_eq!(errors.len(), 1);
     assert_eq!(
-        found.iter().map(shown).collect::<Vec<_>>(),
+        found.iter().map(print_statement).collect::<Vec<_>>(),
         ["label a", "open", "add | c | d", "close", "close", "ret"]
     );
 }

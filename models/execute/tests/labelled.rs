@@ -147,7 +147,7 @@ fn run_graph(module: &Module, kernel: &Kernel, found: &mut KernelFindings) -> Re
         let n = graph.len() as u32;
         let mut device =
             Device::new(module, RunOptions { most_steps: 1_000_000, ..RunOptions::default().of_seed(seed) })
-                .map_err(said)?;
+                .map_err(join_reasons)?;
         let starts = graph.iter().scan(0, |at, own| {
             *at += own.len() as u32;
             Some(*at)
@@ -164,7 +164,7 @@ fn run_graph(module: &Module, kernel: &Kernel, found: &mut KernelFindings) -> Re
         let block = [[64, 1, 1], [128, 1, 1], [32, 1, 1], [256, 1, 1]][(seed / 3 % 4) as usize];
         let grid = [[3, 1, 1], [2, 1, 1], [5, 1, 1]][(seed % 3) as usize];
         let launch = Launch::new(&*kernel.kernel, FullSize { grid, ..block.into() }, arguments);
-        found.add(device.launch(&launch).map_err(said)?);
+        found.add(device.launch(&launch).map_err(join_reasons)?);
         if found.verdict() == "racy" && kernel.label != "divergent" {
             break;
         }
@@ -190,7 +190,7 @@ fn run_other(module: &Module, kernel: &Kernel, found: &mut KernelFindings) -> Re
     for seed in 0..16u64 {
         let most_steps = if seed < 2 { 6_000_000 } else { 300_000 };
         let options = RunOptions { most_steps, ..RunOptions::default().of_seed(seed) };
-        let mut device = Device::new(module, options).map_err(said)?;
+        let mut device = Device::new(module, options).map_err(join_reasons)?;
         let mut open = Vec::new();
         let mut arguments = Vec::new();
         for (index, parameter) in head.parameters.iter().enumerate() {
@@ -216,14 +216,14 @@ fn run_other(module: &Module, kernel: &Kernel, found: &mut KernelFindings) -> Re
         }
         let launch = Launch::new(&*kernel.kernel, FullSize { grid, ..block.into() }, arguments);
         if fitting.is_empty() {
-            fitting = launch.fitting(module, &open).map_err(said)?;
+            fitting = launch.fitting(module, &open).map_err(join_reasons)?;
         }
         let known = &fitting[seed as usize % fitting.len()];
         // If a run of all CTAs takes too long, a few CTAs are run.
         let grid = if found.is_cut { grid.map(|size| size.min(2)) } else { grid };
         let size = FullSize { grid, ..launch.size };
         let launch = Launch { arguments: known.arguments.clone(), size, ..launch };
-        let report = device.launch(&launch).map_err(said)?;
+        let report = device.launch(&launch).map_err(join_reasons)?;
         let is_long = report.steps > 10_000_000;
         found.add(report);
         // Short kernels are run with every seed, long kernels twice.
@@ -236,7 +236,7 @@ fn run_other(module: &Module, kernel: &Kernel, found: &mut KernelFindings) -> Re
     Ok(())
 }
 
-fn said(errors: Vec<ptx_execute::LaunchError>) -> Failed {
+fn join_reasons(errors: Vec<ptx_execute::LaunchError>) -> Failed {
     errors.iter().map(|error| error.reason.clone()).collect::<Vec<_>>().join("; ").into()
 }
 

@@ -18,7 +18,7 @@ pub use self::answer::{Answer, TestReport};
 pub use self::ask::Question;
 pub use self::diagram::Diagram;
 pub use self::dot::dot;
-pub use self::finding::shown as of_finding;
+pub use self::finding::draw_race as of_finding;
 pub use self::print::{OUTCOMES, first_rows, text, why, word};
 pub use self::race::profile;
 pub use self::subject::Subject;

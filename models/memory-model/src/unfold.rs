@@ -263,7 +263,7 @@ impl<'p, L: Language> Unfold<'p, L> {
         wanted: bool,
         otherwise: impl Fn(&mut State<'p, L>),
     ) -> Result<bool, Limit> {
-        if let Some(holds) = state.known(condition) {
+        if let Some(holds) = state.decide_condition(condition) {
             if holds != wanted {
                 otherwise(state);
             }

@@ -42,7 +42,7 @@ impl Memory {
     }
 
     /// The memory at a generic pointer. `source` returns the origin of each pointer.
-    pub fn behind<V: PartialEq>(pointer: V, source: impl Fn(&V) -> Source<V>) -> Self {
+    pub fn from_pointer<V: PartialEq>(pointer: V, source: impl Fn(&V) -> Source<V>) -> Self {
         let generic = Self::of_space(Space::Generic);
         let Some(objects) = objects(pointer, source) else { return Self { unresolved: true, ..generic } };
         match objects[..] {
@@ -88,7 +88,7 @@ mod tests {
             Some((_, from)) => Source::Pointers(from.to_vec()),
             None => Source::Object(object(*pointer)),
         };
-        assert_eq!(Memory::behind(0, source), expected, "{joins:?}");
+        assert_eq!(Memory::from_pointer(0, source), expected, "{joins:?}");
     }
 
     const GENERIC: Memory = Memory { space: Space::Generic, partly_local: false, unresolved: false };

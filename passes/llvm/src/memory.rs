@@ -26,7 +26,7 @@ pub fn memory_of(pointer: PointerValue<'_>) -> Result<Memory, u32> {
     let number = number_of(pointer);
     let space = address_space::space(number).ok_or(number)?;
     match space {
-        Space::Generic => Ok(Memory::behind(Value::from(pointer), source)),
+        Space::Generic => Ok(Memory::from_pointer(Value::from(pointer), source)),
         space => Ok(Memory::of_space(space)),
     }
 }

@@ -35,7 +35,7 @@ pub fn of_memref(ty: MemRefType<'_>) -> Result<u32, Problem> {
 /// The memory of a pointer, or of the elements of the memref `pointer`, in LLVM's address space `number`.
 pub fn memory_of(pointer: Value<'_, '_>, number: u32) -> Result<Memory, Problem> {
     match address_space::space(number).ok_or_else(|| operation::wrong_address_space(number))? {
-        Space::Generic => Ok(Memory::behind(pointer, |pointer| source(*pointer))),
+        Space::Generic => Ok(Memory::from_pointer(pointer, |pointer| source(*pointer))),
         space => Ok(Memory::of_space(space)),
     }
 }

@@ -59,7 +59,7 @@ pub fn run(args: &LitmusArgs) -> ExitCode {
     let question = Question {
         conventions: conventions(args).0,
         limits: limits(args),
-        outcomes: shown(args),
+        outcomes: choose_outcome_count(args),
         explain,
         draw: args.dot.is_some() || args.svg.is_some(),
         minimize: args.minimize,
@@ -166,7 +166,7 @@ fn files(arguments: &[PathBuf]) -> (Vec<PathBuf>, Errors) {
 }
 
 /// The number of outcomes to print.
-fn shown(args: &LitmusArgs) -> Option<usize> {
+fn choose_outcome_count(args: &LitmusArgs) -> Option<usize> {
     if args.all_outcomes { Some(usize::MAX) } else { args.outcomes.then_some(OUTCOMES) }
 }
 
@@ -176,7 +176,7 @@ fn wrong_usage(args: &LitmusArgs, files: &[PathBuf]) -> Option<String> {
     let json = args.format == LitmusFormat::Json;
     match () {
         () if drawing && files.len() > 1 => Some(format!("--dot and --svg draw one test, not {}", files.len())),
-        () if json && (shown(args).is_some() || args.explain) => {
+        () if json && (choose_outcome_count(args).is_some() || args.explain) => {
             Some("--outcomes, --all-outcomes and --explain are for --format text".into())
         }
         () if !args.source.flags.is_empty() && !files.iter().any(|file| input::is_compiled(file)) => {

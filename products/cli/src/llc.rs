@@ -48,7 +48,7 @@ fn llc() -> Result<PathBuf, Missing> {
     if let Some(named) = env::var_os("PTX_ATOMICS_LLC") {
         return Ok(named.into());
     }
-    if let Some(numbered) = found(&format!("{LLC}-{LLVM}")) {
+    if let Some(numbered) = find_program(&format!("{LLC}-{LLVM}")) {
         return Ok(numbered);
     }
     // A program with the name llc may be this program.
@@ -57,14 +57,14 @@ fn llc() -> Result<PathBuf, Missing> {
         let said = Command::new(path).arg("--version").output();
         said.is_ok_and(|output| String::from_utf8_lossy(&output.stdout).contains(&format!("LLVM version {LLVM}.")))
     };
-    found(LLC).filter(|path| !is_own(path) && has_version(path)).ok_or_else(|| Missing {
+    find_program(LLC).filter(|path| !is_own(path) && has_version(path)).ok_or_else(|| Missing {
         what: format!("the PATH has no llc of LLVM {LLVM}"),
         help: format!("install the package llvm-{LLVM}, or name an llc by PTX_ATOMICS_LLC"),
     })
 }
 
 /// Finds a program in the `PATH`.
-fn found(name: &str) -> Option<PathBuf> {
+fn find_program(name: &str) -> Option<PathBuf> {
     env::split_paths(&env::var_os("PATH")?).map(|folder| folder.join(name)).find(|path| path.is_file())
 }
 

@@ -30,14 +30,14 @@ pub enum TemplateError {
     #[error("the command has no {{input}}")]
     NoInput,
     /// A placeholder is unknown.
-    #[error("expected a placeholder ({known}), found {0}", known = known())]
+    #[error("expected a placeholder ({known}), found {0}", known = list_placeholders())]
     Unknown(String),
 }
 
 /// The placeholders.
 const PLACEHOLDERS: [&str; 5] = ["{input}", "{output}", "{sm}", "{number}", "{ptx}"];
 
-fn known() -> String {
+fn list_placeholders() -> String {
     PLACEHOLDERS.join(", ")
 }
 
@@ -134,7 +134,7 @@ impl Template {
         let status = run.wait(limit)?;
         // A compiler that writes too much ends when its output is no longer read.
         let written = run.written()?;
-        if let Some(failure) = failed(status, &run.said()) {
+        if let Some(failure) = failed(status, &run.read_messages()) {
             return Err(failure);
         }
         let ptx = if self.writes_file() { read(output)? } else { written };
@@ -245,7 +245,7 @@ impl<'p> Run<'p> {
         }
     }
 
-    fn said(&mut self) -> String {
+    fn read_messages(&mut self) -> String {
         String::from_utf8_lossy(&self.received(|run| &run.stderr)).into_owned()
     }
 

@@ -41,7 +41,7 @@ mod imp {
         pub fn ptx(&self) -> Result<Vec<(Option<String>, String)>, String> {
             static HELPER: LazyLock<io::Result<Helper>> = LazyLock::new(Helper::this_program);
             let helper = HELPER.as_ref().map_err(ToString::to_string)?;
-            let lowered = helper.lower(&self.job, |_| ()).map_err(said)?;
+            let lowered = helper.lower(&self.job, |_| ()).map_err(render_errors)?;
             let text = |bytes| String::from_utf8(bytes).map_err(|error| error.to_string());
             lowered.into_iter().map(|lowered| Ok((lowered.name, text(lowered.bytes)?))).collect()
         }
@@ -49,11 +49,11 @@ mod imp {
         /// The operations that a module asks for.
         pub fn source(&self, ptx: &Module, module: Option<&str>) -> Result<Source, String> {
             let mut settings = Settings::default();
-            settings.override_with(&self.job.options, "the options").map_err(said)?;
+            settings.override_with(&self.job.options, "the options").map_err(render_errors)?;
             let module = module.filter(|_| self.job.language == Language::Mlir);
             let context = Context::create();
             let functions = order::operations(&context, &self.job.input, self.job.language, ptx, &settings, module);
-            Ok(Source { functions: functions.map_err(said)? })
+            Ok(Source { functions: functions.map_err(render_errors)? })
         }
     }
 
@@ -64,7 +64,7 @@ mod imp {
         lines.take(1).any(|line| starts.iter().any(|start| line.starts_with(start)))
     }
 
-    fn said(errors: Errors) -> String {
+    fn render_errors(errors: Errors) -> String {
         errors.to_string()
     }
 
@@ -93,7 +93,7 @@ mod imp {
         /// The lost operations, a line for each.
         pub fn lost(&self, ptx: &str) -> Result<(), String> {
             let module: Module = ptx.parse().map_err(|errors| format!("the PTX: {errors}"))?;
-            let judged = order::judge(&self.functions, &module, ptx).map_err(said)?;
+            let judged = order::judge(&self.functions, &module, ptx).map_err(render_errors)?;
             let mut lost = judged.operations.iter().filter_map(|found| {
                 let judgement = found.judgement.as_ref().filter(|judgement| judgement.loss().is_some())?;
                 let reasons = judgement.violations.iter().join(", ");

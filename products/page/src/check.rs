@@ -96,7 +96,7 @@ impl Question {
         }
         match time {
             Some(time) if errors.is_empty() => {
-                Ok(Known { order, ..Asked { text: &self.text, module, size, readings, time }.known(unread) })
+                Ok(Known { order, ..Asked { text: &self.text, module, size, readings, time }.check_module(unread) })
             }
             _ => Err(errors),
         }
@@ -113,7 +113,7 @@ struct Asked<'a> {
 }
 
 impl Asked<'_> {
-    fn known(&self, unread: Vec<Wrong>) -> Known {
+    fn check_module(&self, unread: Vec<Wrong>) -> Known {
         let is_quick = self.time.is_zero();
         let check = Check {
             launch: Launch { size: self.size, ..Launch::default() },

@@ -89,9 +89,9 @@ mod exports {
 
     /// The operation that a question in the words of a language asks for, as JSON; `None` if the question names no
     /// operation: [`crate::words`].
-    #[wasm_bindgen]
-    pub fn said(text: &str) -> Option<String> {
-        serde_json::to_string(&crate::words::said(text)?).ok()
+    #[wasm_bindgen(js_name = said)]
+    pub fn answer_words(text: &str) -> Option<String> {
+        serde_json::to_string(&crate::words::answer_words(text)?).ok()
     }
 
     /// The possible values of the fields: [`crate::choices`].

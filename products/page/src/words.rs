@@ -274,7 +274,7 @@ pub struct WordsAnswer {
 }
 
 /// The operations that a text asks for; `None` if the text names no operation.
-pub fn said(text: &str) -> Option<WordsAnswer> {
+pub fn answer_words(text: &str) -> Option<WordsAnswer> {
     let named = operations(text);
     let longest = named.iter().enumerate().max_by_key(|(index, (name, _))| (name.len(), std::cmp::Reverse(*index)));
     let (answered, (_, word)) = longest?;
@@ -402,12 +402,12 @@ mod tests {
 
     use serde_json::Value;
 
-    use super::{chapter, said, words};
+    use super::{answer_words, chapter, words};
 
     /// Checks the question in a text: operation, ordering, scope, type, space, and a GPU if the text names one.
     #[track_caller]
     fn check(text: &str, expected: &str) {
-        let fields = said(text).map(|said| said.fields).unwrap_or_default();
+        let fields = answer_words(text).map(|said| said.fields).unwrap_or_default();
         let values = ["operation", "ordering", "scope", "type", "space", "a.mcpu"]
             .map(|name| fields.get(name).and_then(Value::as_str));
         assert_eq!(values.into_iter().flatten().collect::<Vec<_>>().join(" "), expected, "{text}");
@@ -439,10 +439,13 @@ mod tests {
     fn each_operation_of_a_question_is_answered() {
         let check = |text: &str, fields: &str, further: &[&str]| {
             check(text, fields);
-            let found = said(text).map(|said| said.further).unwrap_or_default();
+            let found = answer_words(text).map(|said| said.further).unwrap_or_default();
             assert_eq!(found, further, "{text}");
             // Each further question names exactly one operation.
-            assert!(found.iter().all(|other| said(other).is_some_and(|said| said.further.is_empty())), "{text}");
+            assert!(
+                found.iter().all(|other| answer_words(other).is_some_and(|said| said.further.is_empty())),
+                "{text}"
+            );
         };
         let further = ["atomicAdd on shared memory"];
         check("__threadfence then atomicAdd on shared memory", "fence seq_cst gpu i32 global", &further);
@@ -459,7 +462,7 @@ mod tests {
     fn every_name_is_understood() {
         assert!(words().count() > 100);
         for word in words() {
-            let fields = said(&word.name).map(|said| said.fields).unwrap_or_default();
+            let fields = answer_words(&word.name).map(|said| said.fields).unwrap_or_default();
             let [operation, ordering, scope] =
                 ["operation", "ordering", "scope"].map(|name| fields.get(name).and_then(Value::as_str));
             assert_eq!(

@@ -13,12 +13,12 @@ pub fn flat(report: &str) -> Vec<Value> {
     let kernels = report["kernels"].as_array().expect("kernels");
     let of_kernel = |kernel: &Value| {
         let findings = kernel["findings"].as_array().cloned().unwrap_or_default();
-        findings.into_iter().map(|finding| one(&report, kernel, finding)).collect::<Vec<_>>()
+        findings.into_iter().map(|finding| strip_finding(&report, kernel, finding)).collect::<Vec<_>>()
     };
     kernels.iter().flat_map(of_kernel).collect()
 }
 
-fn one(report: &Value, kernel: &Value, mut finding: Value) -> Value {
+fn strip_finding(report: &Value, kernel: &Value, mut finding: Value) -> Value {
     let verdict = match () {
         () if finding["not_checked"] == true => json!("not-checked"),
         () if finding["possible"] == true => json!("possible"),

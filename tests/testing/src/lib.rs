@@ -215,7 +215,7 @@ impl Pairs {
     }
 
     /// The number of pairs and kinds of faults that the items find.
-    pub fn found(&self) -> u32 {
+    pub fn count_faults(&self) -> u32 {
         self.0.values().map(|kinds| kinds.count_ones()).sum()
     }
 }

@@ -19,11 +19,11 @@ pub fn source(seed: u64) -> source::Program {
     let locations: Vec<_> = names.iter().map(|name| Variable::new(*name, 0)).collect();
     let mut budget = 5;
     let thread = |_| {
-        let place = Place { cta: random.one(&[0, 1]), ..Place::default() };
+        let place = Place { cta: random.pick(&[0, 1]), ..Place::default() };
         let (mut code, mut registers): (Vec<_>, Vec<RegisterDeclaration>) = (Vec::new(), Vec::new());
         for _ in 0..1 + random.below(3) {
             let a = Address { base: Operand::Address(Location(random.below(2) as u16)), offset: 0 };
-            let scope = random.one(&[Scope::Cta, Scope::Gpu, Scope::Gpu, Scope::Sys]);
+            let scope = random.pick(&[Scope::Cta, Scope::Gpu, Scope::Gpu, Scope::Sys]);
             let ty = Type::U64;
             let value = Operand::Immediate(1 + random.below(2) as u64);
             let value =
@@ -42,17 +42,17 @@ pub fn source(seed: u64) -> source::Program {
                     budget -= 1;
                     match kind {
                         0..3 => {
-                            let order = random.one(&[NonAtomic, Relaxed, Acquire, SeqCst]);
+                            let order = random.pick(&[NonAtomic, Relaxed, Acquire, SeqCst]);
                             source::Instruction::Load { d: d(), a, ty, access: source::Semantics::new(order, scope) }
                         }
                         3..6 => {
-                            let order = random.one(&[NonAtomic, Relaxed, Release, SeqCst]);
+                            let order = random.pick(&[NonAtomic, Relaxed, Release, SeqCst]);
                             source::Instruction::Store { a, b: value, ty, access: source::Semantics::new(order, scope) }
                         }
                         _ => {
-                            let order = random.one(&[Relaxed, Acquire, Release, AcqRel, SeqCst]);
-                            let failure = random.one(&[Relaxed, Acquire, SeqCst]);
-                            let op = random.one(&[AtomOp::Add, AtomOp::Exch, AtomOp::Cas]).into();
+                            let order = random.pick(&[Relaxed, Acquire, Release, AcqRel, SeqCst]);
+                            let failure = random.pick(&[Relaxed, Acquire, SeqCst]);
+                            let op = random.pick(&[AtomOp::Add, AtomOp::Exch, AtomOp::Cas]).into();
                             let access = source::Semantics { order, failure, scope };
                             let c = Operand::Immediate(3);
                             source::Instruction::Rmw { op, d: Some(d()), a, b: value, c, ty, access }
@@ -60,7 +60,7 @@ pub fn source(seed: u64) -> source::Program {
                     }
                 }
                 _ => source::Instruction::Fence(source::Fence {
-                    order: random.one(&[Acquire, Release, AcqRel, SeqCst]),
+                    order: random.pick(&[Acquire, Release, AcqRel, SeqCst]),
                     scope,
                 }),
             };
@@ -90,7 +90,7 @@ impl Random {
     }
 
     /// A random element.
-    pub fn one<T: Copy>(&mut self, of: &[T]) -> T {
+    pub fn pick<T: Copy>(&mut self, of: &[T]) -> T {
         of[self.below(of.len())]
     }
 }
@@ -112,7 +112,7 @@ pub fn program(seed: u64) -> Program {
     let count = 2 + random.below(2);
     let mut budget = 6;
     // Each physical variable has a random size.
-    let bits = [0, 1].map(|_| random.one(&[8, 16, 32, 32, 64, 64, 64]));
+    let bits = [0, 1].map(|_| random.pick(&[8, 16, 32, 32, 64, 64, 64]));
     let bits = [bits[0], bits[1], bits[0], bits[0]];
     let threads = (0..count).map(|_| thread(&mut random, &locations, bits, &mut budget)).collect();
     Program { locations, threads }
@@ -121,13 +121,13 @@ pub fn program(seed: u64) -> Program {
 /// A constant of `bits` bits, more often a small one.
 fn constant(random: &mut Random, bits: u8) -> Value {
     let top = 1 << (bits - 1);
-    random.one(&[1, 2, 1, 2, 1, 2, Value::MAX, top, 0, Value::MAX << (bits - 1)])
+    random.pick(&[1, 2, 1, 2, 1, 2, Value::MAX, top, 0, Value::MAX << (bits - 1)])
 }
 
 /// An operation of `atom` on `bits` bits, and a type that it accepts.
 fn update(random: &mut Random, bits: u8) -> (RmwOp, Type) {
     use AtomOp::*;
-    let op = random.one(match bits {
+    let op = random.pick(match bits {
         16 => &[Cas],
         32 => &[Add, Add, Exch, Exch, Cas, Cas, Inc, Dec, Min, Max, And, Or, Xor],
         _ => &[Add, Add, Exch, Exch, Cas, Cas, Min, Max, And, Or, Xor],
@@ -184,10 +184,10 @@ const COMPUTATIONS: [Computation; 30] = [
 
 /// A computation on one of its types.
 fn computation(random: &mut Random) -> (Computation, Type) {
-    let (computation, signed) = (random.one(&COMPUTATIONS), random.below(2) == 0);
+    let (computation, signed) = (random.pick(&COMPUTATIONS), random.below(2) == 0);
     let types = [8, 16, 32, 64].map(|bits| integer(bits, signed));
     let types: Vec<Type> = types.into_iter().filter(|ty| computation.is_known(*ty)).collect();
-    (computation, random.one(&types))
+    (computation, random.pick(&types))
 }
 
 fn sources(computation: Computation, value: impl FnMut() -> Operand) -> [Operand; 3] {
@@ -206,7 +206,7 @@ fn thread(
     bits: [u8; 4],
     budget: &mut usize,
 ) -> Thread {
-    let (gpu, cluster, cta) = (random.one(&[0, 0, 0, 1]), random.one(&[None, Some(0)]), random.one(&[0, 1]));
+    let (gpu, cluster, cta) = (random.pick(&[0, 0, 0, 1]), random.pick(&[None, Some(0)]), random.pick(&[0, 1]));
     let place = Place { gpu, cluster, cta, ..Place::default() };
     let mut code = Vec::new();
     let mut registers = Vec::new();
@@ -214,9 +214,9 @@ fn thread(
     for _ in 0..1 + random.below(4) {
         let location = random.below(locations.len());
         let a = Address { base: Operand::Address(Location(location as u16)), offset: 0 };
-        let scope = random.one(&[Scope::Cta, Scope::Cluster, Scope::Gpu, Scope::Gpu, Scope::Sys]);
+        let scope = random.pick(&[Scope::Cta, Scope::Cluster, Scope::Gpu, Scope::Gpu, Scope::Sys]);
         let surface = locations[location].name == "s";
-        let access = |random: &mut Random, sems: &[Sem]| match (surface, random.one(sems)) {
+        let access = |random: &mut Random, sems: &[Sem]| match (surface, random.pick(sems)) {
             (true, _) => Semantics { proxy: Proxy::Surface, ..Semantics::WEAK },
             (false, sem @ (Sem::Weak | Sem::Volatile)) => Semantics::new(sem, Scope::Sys),
             (false, sem) => Semantics::new(sem, scope),
@@ -276,7 +276,7 @@ fn thread(
                 }
             }
             9 if locations.len() > 2 => {
-                Instruction::Fence(Fence::Proxy(random.one(&[ProxyFence::Alias, ProxyFence::Of(Proxy::Surface)])))
+                Instruction::Fence(Fence::Proxy(random.pick(&[ProxyFence::Alias, ProxyFence::Of(Proxy::Surface)])))
             }
             10 if !registers.is_empty() && labels.is_empty() => {
                 labels.push("end".to_string());
@@ -286,7 +286,7 @@ fn thread(
             }
             _ => {
                 let sem =
-                    random.one(&[FenceSem::Sc, FenceSem::Sc, FenceSem::AcqRel, FenceSem::Acquire, FenceSem::Release]);
+                    random.pick(&[FenceSem::Sc, FenceSem::Sc, FenceSem::AcqRel, FenceSem::Acquire, FenceSem::Release]);
                 Instruction::Fence(Fence::Memory { sem, scope })
             }
         };
@@ -312,13 +312,13 @@ pub fn wide(seed: u64) -> Litmus {
             0 => (0, number as u32),
             1 => (0, number as u32 / 2),
             2 => (number as u32 / 2, number as u32),
-            _ => (random.one(&[0, 0, 1]), random.below(2) as u32),
+            _ => (random.pick(&[0, 0, 1]), random.below(2) as u32),
         };
         let place = Place { gpu, cta, ..Place::default() };
         let mut registers: Vec<RegisterDeclaration> = Vec::new();
         let code = (0..6).map(|_| {
             let a = Address { base: Operand::Address(Location(random.below(count) as u16)), offset: 0 };
-            let scope = random.one(&[Scope::Cta, Scope::Gpu, Scope::Gpu, Scope::Sys]);
+            let scope = random.pick(&[Scope::Cta, Scope::Gpu, Scope::Gpu, Scope::Sys]);
             let b = match random.below(6) {
                 0 if !registers.is_empty() => Operand::Register(Register(random.below(registers.len()) as u16)),
                 _ => Operand::Immediate(1 + random.below(3) as Value),
@@ -332,26 +332,26 @@ pub fn wide(seed: u64) -> Litmus {
             let instruction = match random.below(12) {
                 0..=3 => {
                     let access =
-                        Semantics::new(random.one(&[Sem::Weak, Sem::Relaxed, Sem::Relaxed, Sem::Acquire]), scope);
+                        Semantics::new(random.pick(&[Sem::Weak, Sem::Relaxed, Sem::Relaxed, Sem::Acquire]), scope);
                     Instruction::Load { d: d(), a, ty, access }
                 }
                 4..=7 => {
                     let access =
-                        Semantics::new(random.one(&[Sem::Weak, Sem::Relaxed, Sem::Relaxed, Sem::Release]), scope);
+                        Semantics::new(random.pick(&[Sem::Weak, Sem::Relaxed, Sem::Relaxed, Sem::Release]), scope);
                     Instruction::Store { a, b, ty, access }
                 }
                 8..=9 => {
                     let access =
-                        Semantics::new(random.one(&[Sem::Relaxed, Sem::Acquire, Sem::Release, Sem::AcqRel]), scope);
-                    let op = random.one(&[AtomOp::Add, AtomOp::Exch, AtomOp::Cas]).into();
+                        Semantics::new(random.pick(&[Sem::Relaxed, Sem::Acquire, Sem::Release, Sem::AcqRel]), scope);
+                    let op = random.pick(&[AtomOp::Add, AtomOp::Exch, AtomOp::Cas]).into();
                     Instruction::Rmw { op, d: Some(d()), a, b, c: Operand::Immediate(3), ty, access }
                 }
                 10 => {
-                    let access = Semantics::new(random.one(&[Sem::Relaxed, Sem::Release]), scope);
+                    let access = Semantics::new(random.pick(&[Sem::Relaxed, Sem::Release]), scope);
                     let c = Operand::Immediate(0);
                     Instruction::Rmw { op: AtomOp::Add.into(), d: None, a, b, c, ty, access }
                 }
-                _ => Instruction::Fence(Fence::Memory { sem: random.one(&[FenceSem::Sc, FenceSem::AcqRel]), scope }),
+                _ => Instruction::Fence(Fence::Memory { sem: random.pick(&[FenceSem::Sc, FenceSem::AcqRel]), scope }),
             };
             instruction.into()
         });
@@ -363,7 +363,7 @@ pub fn wide(seed: u64) -> Litmus {
     atoms.extend((0..count).map(|index| Atom::Location(Location(index as u16))));
     let mut equal = |_| {
         let atom = atoms.swap_remove(random.below(atoms.len()));
-        Formula::Equal(atom, Atom::Value(random.one(&[0, 1, 1, 2, 2, 3])))
+        Formula::Equal(atom, Atom::Value(random.pick(&[0, 1, 1, 2, 2, 3])))
     };
     let formula = (0..2 + seed % 5).map(&mut equal).reduce(|a, b| Formula::And(Box::new(a), Box::new(b)));
     let condition = Condition { quantifier: Quantifier::Exists, formula: formula.unwrap_or(Formula::True) };

@@ -77,7 +77,7 @@ fn main() {
     }
     total.print();
     conclusion.exit_if_failed();
-    let (found, needed) = total.found();
+    let (found, needed) = total.count_deletions();
     if found * 100 < needed * FLOOR {
         eprintln!("{found} of {needed} deletions found: less than {FLOOR} percent");
         std::process::exit(1);
@@ -169,7 +169,7 @@ fn trial(name: &str, of: &str, file: &PathBuf, total: &Mutex<Total>) -> Result<(
         let mut oracle = None;
         let before = [Readings::DEFAULT, Readings::STRICT].map(|readings| keys(&kernel, readings));
         for deletion in deletions {
-            let (outcome, why) = match found(&alone, function, &deletion, &before) {
+            let (outcome, why) = match classify_findings(&alone, function, &deletion, &before) {
                 Some(outcome) => (outcome, None),
                 None => {
                     let oracle = oracle.get_or_insert_with(|| Oracle::new(&alone, function, boxes(stem)));
@@ -180,10 +180,10 @@ fn trial(name: &str, of: &str, file: &PathBuf, total: &Mutex<Total>) -> Result<(
             let mut total = total.lock().expect("no trial panics with it");
             if let Some(why) = why.filter(|_| outcome != Outcome::Redundant) {
                 let line = deletion.lines(function)[0];
-                let why = told(&why);
+                let why = describe_judgement(&why);
                 total.missed.push(format!(
                     "{}: {}: {name}.ptx:{}: {}: {why}",
-                    said(&outcome),
+                    name_outcome(&outcome),
                     deletion.kind,
                     line.number,
                     line.text
@@ -242,7 +242,12 @@ fn without(alone: &Module, function: &Function, deletion: &Deletion) -> Module {
 
 /// The outcome that the check's new findings imply, if there are any. `before` has the findings before the deletion, in
 /// `default` and in `strict`.
-fn found(alone: &Module, function: &Function, deletion: &Deletion, before: &[BTreeSet<Key>; 2]) -> Option<Outcome> {
+fn classify_findings(
+    alone: &Module,
+    function: &Function,
+    deletion: &Deletion,
+    before: &[BTreeSet<Key>; 2],
+) -> Option<Outcome> {
     let [default, strict] = before;
     let (readings, before) =
         if deletion.kind.is_strict() { (Readings::STRICT, strict) } else { (Readings::DEFAULT, default) };
@@ -277,7 +282,7 @@ fn judged(judgement: &Judgement) -> Outcome {
     }
 }
 
-fn said(outcome: &Outcome) -> &'static str {
+fn name_outcome(outcome: &Outcome) -> &'static str {
     match outcome {
         Outcome::Missed => "missed",
         Outcome::Barrier => "mbarrier",
@@ -287,7 +292,7 @@ fn said(outcome: &Outcome) -> &'static str {
     }
 }
 
-fn told(judgement: &Judgement) -> String {
+fn describe_judgement(judgement: &Judgement) -> String {
     match judgement {
         Judgement::Races(_, [first, second]) => format!("lines {first} and {second} race"),
         Judgement::Misused(line, why) => format!("line {line}: {why}"),
@@ -300,7 +305,7 @@ fn told(judgement: &Judgement) -> String {
 
 impl Total {
     /// The number of deletions found, and the number that should be.
-    fn found(&self) -> (usize, usize) {
+    fn count_deletions(&self) -> (usize, usize) {
         let counted = self.deleted.iter().filter(|((_, kind), _)| !kind.hangs());
         let outcomes = counted.flat_map(|(_, outcomes)| outcomes);
         outcomes.fold((0, 0), |(found, needed), (outcome, count)| match outcome {
@@ -347,7 +352,7 @@ impl Total {
         let mut missed = self.missed.clone();
         missed.sort();
         missed.iter().for_each(|line| println!("{line}"));
-        let (found, needed) = self.found();
+        let (found, needed) = self.count_deletions();
         println!("{found} of {needed} found, {:.1} percent", percent(found, needed));
     }
 }

@@ -40,7 +40,7 @@ impl Oracle {
             [] => SIZES.map(|bytes| vec![bytes; kernel.head.text.matches(".param").count()]).to_vec(),
             known => vec![known.to_vec()],
         };
-        let bases = |boxes: &Vec<u32>| INPUTS.map(|input| found(module, kernel, input, boxes)).to_vec();
+        let bases = |boxes: &Vec<u32>| INPUTS.map(|input| judge_run(module, kernel, input, boxes)).to_vec();
         let waits = |base: &BTreeSet<Judgement>| base.iter().any(|of| matches!(of, Judgement::Hangs(_)));
         let mut tried = all.into_iter().map(|boxes| Self { bases: bases(&boxes), boxes });
         let first = tried.next().expect("there are sizes");
@@ -64,7 +64,7 @@ impl Oracle {
         let new = |(base, input): (&BTreeSet<Judgement>, (u64, u64))| {
             // An operation that already races in the original kernel also races with other accesses.
             let old: Vec<u32> = base.iter().flat_map(|of| of.lines()).collect();
-            let found = found(module, kernel, input, &self.boxes);
+            let found = judge_run(module, kernel, input, &self.boxes);
             found.into_iter().find(|of| !base.contains(of) && !of.lines().iter().any(|line| old.contains(line)))
         };
         useful.into_iter().filter_map(new).min().unwrap_or(Judgement::Redundant)
@@ -97,7 +97,7 @@ impl Judgement {
     }
 }
 
-fn found(module: &Module, kernel: &Function, (seed, number): (u64, u64), boxes: &[u32]) -> BTreeSet<Judgement> {
+fn judge_run(module: &Module, kernel: &Function, (seed, number): (u64, u64), boxes: &[u32]) -> BTreeSet<Judgement> {
     let said =
         |errors: Vec<LaunchError>| errors.iter().map(|error| error.reason.clone()).collect::<Vec<_>>().join("; ");
     match run(module, kernel, number, boxes, RunOptions::default().of_seed(seed)) {

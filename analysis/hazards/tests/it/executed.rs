@@ -22,7 +22,7 @@ mad.wide.u32 %to, %thread, 4, %to;
 ";
 
 /// The rules that an execution shows, and their certainty.
-fn shown(body: &str) -> Vec<(Rule, Class)> {
+fn list_rules(body: &str) -> Vec<(Rule, Class)> {
     let text = format!("{HEAD}{body}\nret;\n}}\n");
     let module: Module = text.parse().unwrap_or_else(|errors| panic!("{errors}\n{text}"));
     let kernel = read(&module).into_iter().next().expect("a kernel");
@@ -50,7 +50,7 @@ fn grids_that_start_early() {
         ("st.global.b32 [%to], %thread; griddepcontrol.wait;", &[(Rule::R14, Class::Warning)]),
         ("griddepcontrol.wait; ld.global.b32 %r0, [%to]; st.global.b32 [%to], %thread;", &[]),
     ] {
-        assert_eq!(shown(body), expected, "{body}");
+        assert_eq!(list_rules(body), expected, "{body}");
     }
 }
 
@@ -60,9 +60,9 @@ fn a_grid_that_waits_in_time() {
     let store = "st.shared.b32 [tile], %thread; fence.proxy.async.shared::cta; bar.sync 0; setp.ne.u64 %p1, %from, 0;";
     let copy = "@%p0 cp.async.bulk.global.shared::cta.bulk_group [%from], [tile], 16; cp.async.bulk.commit_group;";
     let body = format!("{store} @%p1 griddepcontrol.wait; {copy} griddepcontrol.launch_dependents;");
-    assert_eq!(shown(&body), [(Rule::R7, Class::Warning)]);
+    assert_eq!(list_rules(&body), [(Rule::R7, Class::Warning)]);
     let body = format!("{store} {copy} griddepcontrol.wait; cp.async.bulk.wait_group 0;");
-    assert_eq!(shown(&body), [(Rule::R14, Class::Wrong)]);
+    assert_eq!(list_rules(&body), [(Rule::R14, Class::Wrong)]);
 }
 
 #[test]
@@ -77,7 +77,7 @@ fn ctas_of_a_cluster() {
         (format!("{remote} {meet}"), wrong),
         (format!("{meet} {remote}"), wrong),
     ] {
-        assert_eq!(shown(&body), expected, "{body}");
+        assert_eq!(list_rules(&body), expected, "{body}");
     }
 }
 
@@ -85,8 +85,8 @@ fn ctas_of_a_cluster() {
 fn a_cta_that_ends_while_a_copy_reads() {
     let store = "st.shared.b32 [tile], %thread; fence.proxy.async.shared::cta; bar.sync 0;
         @%p0 cp.async.bulk.global.shared::cta.bulk_group [%from], [tile], 16; cp.async.bulk.commit_group;";
-    assert_eq!(shown(store), [(Rule::R7, Class::Warning)]);
-    assert_eq!(shown(&format!("{store} cp.async.bulk.wait_group.read 0;")), []);
+    assert_eq!(list_rules(store), [(Rule::R7, Class::Warning)]);
+    assert_eq!(list_rules(&format!("{store} cp.async.bulk.wait_group.read 0;")), []);
 }
 
 /// The fence is missing only in a loop that has no iterations, and no launch that gets far has such a loop.
@@ -101,8 +101,8 @@ fn a_loop_without_rounds() {
             cp.async.bulk.commit_group; cp.async.bulk.wait_group 0;"
         )
     };
-    assert_eq!(shown(&body("")), [(Rule::R4, Class::Wrong)]);
-    assert_eq!(shown(&body("fence.proxy.async.shared::cta;")), []);
+    assert_eq!(list_rules(&body("")), [(Rule::R4, Class::Wrong)]);
+    assert_eq!(list_rules(&body("fence.proxy.async.shared::cta;")), []);
 }
 
 /// Memory is not an mbarrier before a thread initializes it.
@@ -115,8 +115,8 @@ fn an_mbarrier_that_no_thread_initializes() {
             again: mbarrier.try_wait.parity.shared::cta.b64 %p1, [tile], 0; @!%p1 bra again;"
         )
     };
-    assert_eq!(shown(&body("")), [(Rule::R10, Class::Wrong)]);
-    assert_eq!(shown(&body("@%p0 mbarrier.init.shared::cta.b64 [tile], 1;")), []);
+    assert_eq!(list_rules(&body("")), [(Rule::R10, Class::Wrong)]);
+    assert_eq!(list_rules(&body("@%p0 mbarrier.init.shared::cta.b64 [tile], 1;")), []);
 }
 
 /// Memory of an mbarrier is a different mbarrier, or data, only after `mbarrier.inval`.
@@ -131,7 +131,7 @@ fn the_memory_of_an_mbarrier_that_has_not_ended() {
     let rounds = "mov.u32 %r1, 0; again: @%p0 mbarrier.init.shared::cta.b64 [tile], 1; bar.sync 0; END
         add.u32 %r1, %r1, 1; setp.lt.u32 %p1, %r1, 4; @%p1 bra again;";
     for body in [again, data, copy, rounds] {
-        let of = |end: &str| shown(&body.replace("END", end));
+        let of = |end: &str| list_rules(&body.replace("END", end));
         assert_eq!(of(""), [(Rule::R10, Class::Wrong)], "{body}");
         assert_eq!(
             of("@%p0 mbarrier.inval.shared::cta.b64 [tile+8]; @%p0 mbarrier.inval.shared::cta.b64 [tile];"),

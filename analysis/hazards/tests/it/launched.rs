@@ -26,7 +26,7 @@ setp.eq.u32 %p2, %n, 0;
 
 /// The rules of a kernel's findings from R14 on, and whether each is certain. The same rule at two instructions counts
 /// once.
-fn said(body: &str) -> Vec<(Rule, bool)> {
+fn list_rules(body: &str) -> Vec<(Rule, bool)> {
     let text = format!("{HEAD}{body}\n}}\n");
     let module: Module = text.parse().unwrap_or_else(|errors| panic!("{errors}\n{text}"));
     let found = read(&module).into_iter().flat_map(|kernel| check(&kernel, Readings::DEFAULT).findings);
@@ -39,7 +39,7 @@ type Row<'r> = (&'r str, &'r str, &'r [(Rule, bool)]);
 
 fn all(table: &[Row<'_>]) {
     for (name, body, expected) in table {
-        assert_eq!(said(body), *expected, "{name}");
+        assert_eq!(list_rules(body), *expected, "{name}");
     }
 }
 

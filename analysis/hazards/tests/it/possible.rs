@@ -14,17 +14,20 @@ fn kernel(limit: &str, body: &str) -> Module {
     text.parse().unwrap_or_else(|errors| panic!("{text}\n{errors}"))
 }
 
-fn found(module: &Module, options: &HazardOptions, readings: Readings) -> Vec<Hazard> {
+fn list_hazards(module: &Module, options: &HazardOptions, readings: Readings) -> Vec<Hazard> {
     read_with(module, options).into_iter().flat_map(|kernel| check(&kernel, readings).findings).collect()
 }
 
-fn said(module: &Module, options: &HazardOptions, readings: Readings) -> Vec<(Claim, String)> {
-    found(module, options, readings).into_iter().map(|finding| (finding.claim, finding.message.to_string())).collect()
+fn list_messages(module: &Module, options: &HazardOptions, readings: Readings) -> Vec<(Claim, String)> {
+    list_hazards(module, options, readings)
+        .into_iter()
+        .map(|finding| (finding.claim, finding.message.to_string()))
+        .collect()
 }
 
 /// The cause of the only finding; `None` if the finding is certain.
 fn cause(module: &Module, options: &HazardOptions) -> Option<Cause> {
-    let found = found(module, options, Readings::DEFAULT);
+    let found = list_hazards(module, options, Readings::DEFAULT);
     assert_eq!(found.len(), 1, "{found:?}");
     found.into_iter().next().and_then(|finding| finding.cause)
 }
@@ -43,7 +46,7 @@ fn swizzled(base: &str, fence: &str) -> Module {
 #[test]
 fn a_swizzled_address_has_its_base() {
     for base in ["", "add.u32 %a, %a, 1023;\nand.b32 %a, %a, -1024;\n"] {
-        let of = |fence| said(&swizzled(base, fence), &HazardOptions::default(), Readings::DEFAULT);
+        let of = |fence| list_messages(&swizzled(base, fence), &HazardOptions::default(), Readings::DEFAULT);
         let before = of("");
         assert!(matches!(&before[..], [(Claim::Wrong, message)] if message.contains("no proxy fence")), "{before:?}");
         assert_eq!(of("fence.proxy.async.shared::cta;\n"), []);
@@ -56,7 +59,7 @@ fn the_size_of_a_cta_is_not_guessed() {
                 @!%first bra E;\ncp.async.bulk.global.shared::cta.bulk_group [%to], [%sm+512], 512;\n\
                 cp.async.bulk.commit_group;\ncp.async.bulk.wait_group 0;\nE:";
     let module = kernel("", body);
-    let open = said(&module, &HazardOptions::default(), Readings::DEFAULT);
+    let open = list_messages(&module, &HazardOptions::default(), Readings::DEFAULT);
     assert!(
         matches!(&open[..], [(Claim::NotChecked, message)] if message.contains("more than 128 threads")),
         "{open:?}"
@@ -65,8 +68,8 @@ fn the_size_of_a_cta_is_not_guessed() {
         size: LaunchSize { block: Some([threads, 1, 1]), ..LaunchSize::default() },
         ..HazardOptions::default()
     };
-    assert_eq!(said(&module, &block(128), Readings::DEFAULT), []);
-    let large = said(&module, &block(256), Readings::DEFAULT);
+    assert_eq!(list_messages(&module, &block(128), Readings::DEFAULT), []);
+    let large = list_messages(&module, &block(256), Readings::DEFAULT);
     assert!(matches!(&large[..], [(Claim::Wrong, _)]), "{large:?}");
 }
 
@@ -86,7 +89,7 @@ fn rows(second: u32, write: u32, behind: &str) -> Module {
 fn rows_of_copies_say_how_many_threads_there_are() {
     const WAIT: &str = "cp.async.wait_group 0;\n";
     const BARRIER: &str = "bar.sync 0;\n";
-    let said = |module: &Module| said(module, &HazardOptions::default(), Readings::DEFAULT);
+    let said = |module: &Module| list_messages(module, &HazardOptions::default(), Readings::DEFAULT);
     let right = format!("{WAIT}{BARRIER}");
     assert_eq!(read(&rows(2048, 4096, &right))[0].most, Some(128));
     assert_eq!(said(&rows(2048, 4096, &right)), []);
@@ -156,7 +159,7 @@ fn a_scope_that_is_left_out_and_the_same_one_written_are_warnings() {
         )
     };
     let r8 = |words: &str, readings| {
-        let said = said(&kernel(".reqntid 32", &body(words)), &HazardOptions::default(), readings);
+        let said = list_messages(&kernel(".reqntid 32", &body(words)), &HazardOptions::default(), readings);
         said.into_iter().find(|(_, message)| message.contains(".cluster")).map(|(claim, _)| claim)
     };
     for words in ["", ".release.cta"] {
@@ -175,7 +178,7 @@ fn one_option_settles_one_finding() {
          cp.async.bulk.global.shared::cta.bulk_group [%to], [%sm+512], 512;\ncp.async.bulk.commit_group;\n\
          cp.async.bulk.wait_group 0;\nE:",
     );
-    let all = found(&module, &HazardOptions::default(), Readings::DEFAULT);
+    let all = list_hazards(&module, &HazardOptions::default(), Readings::DEFAULT);
     let [finding] = &all[..] else { panic!("{all:?}") };
     let help = finding.cause.as_ref().and_then(Cause::help);
     assert_eq!(
@@ -192,7 +195,7 @@ fn one_option_settles_one_finding() {
         size: LaunchSize { block: Some([32, 1, 1]), ..LaunchSize::default() },
         ..HazardOptions::default()
     };
-    assert_eq!(found(&module, &block, Readings::DEFAULT), []);
+    assert_eq!(list_hazards(&module, &block, Readings::DEFAULT), []);
 }
 
 /// As many threads as a parameter specifies copy, and all read at an offset, before other threads know of the copies.
@@ -212,7 +215,7 @@ fn guarded(offset: u32) -> Module {
 fn a_parameter_says_which_threads_copy() {
     let given = |n: i64| HazardOptions { parameters: [("n".into(), n)].into(), ..HazardOptions::default() };
     assert_eq!(cause(&guarded(2048), &HazardOptions::default()), Some(Cause::Parameter("n".into())));
-    assert_eq!(found(&guarded(2048), &given(128), Readings::DEFAULT), []);
+    assert_eq!(list_hazards(&guarded(2048), &given(128), Readings::DEFAULT), []);
     assert_eq!(cause(&guarded(2048), &given(256)), None);
     // The first threads copy there, whatever the parameter is.
     assert_eq!(cause(&guarded(0), &HazardOptions::default()), None);
@@ -227,7 +230,7 @@ fn paths_around_a_barrier_are_kept_outside_of_loops() {
              bar.sync 0;\nmov.u32 %r, 1;\nJ:\nsetp.eq.s32 %q, %r, 0;\n@%q bra E;\n\
              cp.async.cg.shared.global [%sm], [%to], 16;\ncp.async.commit_group;\ncp.async.wait_group 0;\nE:"
         );
-        found(&kernel(".reqntid 128", &body), &HazardOptions::default(), Readings::DEFAULT)
+        list_hazards(&kernel(".reqntid 128", &body), &HazardOptions::default(), Readings::DEFAULT)
     };
     assert_eq!(of(0), []);
     assert!(matches!(&of(2)[..], [Hazard { claim: Claim::Wrong, .. }]), "{:?}", of(2));

@@ -14,7 +14,7 @@ fn module(text: &str) -> Module {
 }
 
 /// The kernels of a text that follows the head, without their own heads. Lines of the text count from 1.
-fn shown(text: &str) -> String {
+fn print_kernels(text: &str) -> String {
     let text = format!("{HEAD}{text}");
     let kernels = read(&module(&text));
     assert!(!kernels.is_empty(), "{text}");
@@ -37,6 +37,6 @@ fn check(body: &str, expected: &str) {
 #[track_caller]
 fn check_module(text: &str, expected: &str) {
     let trimmed = |text: &str| text.lines().map(|line| line.trim().to_owned()).collect::<Vec<_>>().join("\n");
-    let shown = trimmed(&shown(text));
+    let shown = trimmed(&print_kernels(text));
     assert_eq!(shown, trimmed(expected.trim()), "{text}\ngives\n{shown}");
 }

@@ -81,7 +81,7 @@ fn both(sequence: &Sequence, memory_bits: u32, old: u64, b: u64, c: u64) -> Resu
 }
 
 /// The sequence of one instruction.
-fn one(instruction: Instruction) -> Sequence {
+fn make_sequence(instruction: Instruction) -> Sequence {
     Sequence::from_iter([instruction.into()])
 }
 
@@ -128,7 +128,7 @@ fn atomics() {
             b: register(&B),
             c,
         };
-        (format!("{op:?}.{ty:?}"), ty.bits(), one(Instruction::Atom(atom)))
+        (format!("{op:?}.{ty:?}"), ty.bits(), make_sequence(Instruction::Atom(atom)))
     });
     assert_eq!(compare("atom", sequences), AtomOp::iter().count() * TYPES.len());
 }
@@ -146,7 +146,7 @@ fn instructions() {
         let sources = [register(&B), register(&C), Operand::Immediate(0x93F5)];
         let instruction =
             Instruction::Alu { op: *op, ty: *ty, d: register(&D), sources: sources[..op.arity()].to_vec() };
-        (format!("{op:?}.{ty:?}"), op.result_type(*ty).bits(), one(instruction))
+        (format!("{op:?}.{ty:?}"), op.result_type(*ty).bits(), make_sequence(instruction))
     });
     assert_eq!(compare("arithmetic", sequences), known.len());
 }
@@ -176,7 +176,7 @@ fn comparisons() {
 fn conversions() {
     let sequences = iproduct!(TYPES, TYPES).map(|(to, from)| {
         let instruction = Instruction::Cvt { rn: false, to, from, d: D.clone(), a: register(&B) };
-        (format!("{to:?}.{from:?}"), to.bits(), one(instruction))
+        (format!("{to:?}.{from:?}"), to.bits(), make_sequence(instruction))
     });
     assert_eq!(compare("cvt", sequences), TYPES.len() * TYPES.len());
 }

@@ -68,7 +68,7 @@ const SHOWN: [(Condition, Set, usize); 12] = [
 pub fn trials() -> Vec<Trial> {
     let sets = SETS.map(|(set, sample)| Trial::test(format!("{set}"), move || kept(set, sample * testing::stride(4))));
     let conditions = SHOWN.map(|(condition, set, sample)| {
-        let trial = Trial::test(format!("without {condition}"), move || shown(condition, set, sample));
+        let trial = Trial::test(format!("without {condition}"), move || check_condition(condition, set, sample));
         // The whole set must be tried before such a program occurs.
         let is_rare = [Condition::SeqCstFence, Condition::SeqCstStays, Condition::EveryRead].contains(&condition);
         if is_rare { testing::left_to_all(trial) } else { trial }
@@ -112,7 +112,7 @@ fn kept(set: Set, sample: usize) -> Result<(), Failed> {
 }
 
 /// Checks that without the condition some program is not preserved.
-fn shown(condition: Condition, set: Set, sample: usize) -> Result<(), Failed> {
+fn check_condition(condition: Condition, set: Set, sample: usize) -> Result<(), Failed> {
     let mut found = None;
     each(set, sample, Some(condition), &mut |verdict| {
         if let Changed::Wrong(text) = verdict {
@@ -144,7 +144,7 @@ fn each(set: Set, sample: usize, without: Option<Condition>, say: &mut dyn FnMut
         }
         for ((mapping, head), alone) in mappings.iter().zip(HEADS).flat_map(|one| [(one, false), (one, true)]) {
             let Ok(program) = mapping.translate(source) else { continue };
-            let verdict = one(source, &program, head, alone, without);
+            let verdict = judge_program(source, &program, head, alone, without);
             // A single program suffices to show that a condition is needed.
             done |= without.is_some() && matches!(verdict, Changed::Wrong(_));
             say(verdict);
@@ -152,7 +152,13 @@ fn each(set: Set, sample: usize, without: Option<Condition>, say: &mut dyn FnMut
     });
 }
 
-fn one(source: &Program<Cpp>, program: &Program<Ptx>, head: &str, alone: bool, without: Option<Condition>) -> Changed {
+fn judge_program(
+    source: &Program<Cpp>,
+    program: &Program<Ptx>,
+    head: &str,
+    alone: bool,
+    without: Option<Condition>,
+) -> Changed {
     let text = format!("{head}.address_size 64\n{}", written(program));
     let first = program.threads[0].place;
     let in_one = |scope| program.threads.iter().all(|thread| first.includes(scope, thread.place));

@@ -30,7 +30,7 @@ impl Kernel {
         (((mixed >> 32) * u64::from(count)) >> 32) as u32
     }
 
-    fn one<T: Copy>(&mut self, of: &[T]) -> T {
+    fn pick<T: Copy>(&mut self, of: &[T]) -> T {
         let at = self.below(of.len() as u32);
         of[at as usize]
     }
@@ -48,7 +48,7 @@ impl Kernel {
     fn operand(&mut self) -> String {
         match self.below(3) {
             0 => {
-                self.one(&["1", "2", "3", "31", "32", "33", "64", "1024", "-1", "2147483647", "1073741824"]).to_owned()
+                self.pick(&["1", "2", "3", "31", "32", "33", "64", "1024", "-1", "2147483647", "1073741824"]).to_owned()
             }
             _ => self.register(),
         }
@@ -56,15 +56,15 @@ impl Kernel {
 
     /// Puts the address of one of 1024 words into `%rd3`.
     fn address(&mut self) -> &'static str {
-        let (space, base) = self.one(&[("shared", "buf"), ("shared", "buf"), ("global", "%rd1"), ("global", "%rd2")]);
+        let (space, base) = self.pick(&[("shared", "buf"), ("shared", "buf"), ("global", "%rd1"), ("global", "%rd2")]);
         let index = match self.below(4) {
             0 => self.register(),
             1 => "%r9".to_owned(),
             // The index of the thread in the grid, and an index that other threads may share.
-            _ => self.one(&["%r8", "%r9"]).to_owned(),
+            _ => self.pick(&["%r8", "%r9"]).to_owned(),
         };
         // The neighbor of this thread, in the same warp or in another.
-        let beside = self.one(&["0", "0", "0", "1", "32"]);
+        let beside = self.pick(&["0", "0", "0", "1", "32"]);
         self.line(format_args!(
             "xor.b32 %r10, {index}, {beside};\nand.b32 %r10, %r10, 1023;\nmul.wide.u32 %rd3, %r10, 4;"
         ));
@@ -78,9 +78,9 @@ impl Kernel {
     fn access(&mut self) {
         let space = self.address();
         let (to, from) = (self.register(), self.operand());
-        let offset = self.one(&["", "", "", "+4"]);
-        let guard = self.one(&["", "", "@%p1 ", "@!%p1 "]);
-        let scope = self.one(&["cta", "gpu"]);
+        let offset = self.pick(&["", "", "", "+4"]);
+        let guard = self.pick(&["", "", "@%p1 ", "@!%p1 "]);
+        let scope = self.pick(&["cta", "gpu"]);
         let offset = if space == "shared" { "" } else { offset };
         match self.below(8) {
             0..3 => self.line(format_args!("{guard}ld.{space}.u32 {to}, [%rd3{offset}];")),
@@ -91,7 +91,7 @@ impl Kernel {
     }
 
     fn arithmetic(&mut self) {
-        let op = self.one(&[
+        let op = self.pick(&[
             "add.u32",
             "sub.u32",
             "mul.lo.u32",
@@ -109,7 +109,7 @@ impl Kernel {
     }
 
     fn compare(&mut self, predicate: &str) {
-        let cmp = self.one(&["lt.u32", "lt.s32", "ge.u32", "ge.s32", "eq.u32", "ne.u32"]);
+        let cmp = self.pick(&["lt.u32", "lt.s32", "ge.u32", "ge.s32", "eq.u32", "ne.u32"]);
         let a = match self.below(2) {
             0 => "%r8".to_owned(),
             _ => self.register(),
@@ -129,7 +129,7 @@ impl Kernel {
                 6..9 => self.arithmetic(),
                 9..11 => self.compare("%p1"),
                 11..14 => {
-                    let barrier = self.one(&["bar.sync 0;", "bar.warp.sync -1;"]);
+                    let barrier = self.pick(&["bar.sync 0;", "bar.warp.sync -1;"]);
                     self.line(barrier);
                 }
                 14 if depth < 2 => {
@@ -159,11 +159,11 @@ impl Kernel {
             ("0", "add.u32", "1073741824", "ne.u32", "0"),
             ("0", "add.u32", "1", "lt.u32", "%r8"),
         ];
-        let (start, op, step, cmp, end) = self.one(&kinds);
+        let (start, op, step, cmp, end) = self.pick(&kinds);
         let end = if op == "add.u32" && step == "1" && end == "%r8" && self.below(2) == 0 { "4" } else { end };
         self.line(format_args!("mov.u32 {counter}, {start};\nL{label}:"));
         let to = self.register();
-        let how = self.one(&["add.u32", "xor.b32", "mul.lo.u32"]);
+        let how = self.pick(&["add.u32", "xor.b32", "mul.lo.u32"]);
         self.line(format_args!("{how} {to}, %r8, {counter};"));
         self.statements(3, depth + 1);
         self.line(format_args!("{op} {counter}, {counter}, {step};"));
@@ -191,11 +191,11 @@ impl Kernel {
     /// A part of a message protocol: accesses of two words of data and of two flags with orderings.
     fn handing(&mut self, count: u32) {
         for _ in 0..count {
-            let (word, flag) = (self.one(&["%rd1", "%rd1", "%rd1+4"]), self.one(&["%rd2", "%rd2", "%rd2", "%rd2+4"]));
-            let value = self.one(&["1", "1", "1", "2", "0", "%r0"]);
-            let scope = self.one(&["gpu", "gpu", "gpu", "sys", "cta"]);
-            let release = self.one(&["release", "release", "release", "relaxed"]);
-            let acquire = self.one(&["acquire", "acquire", "acquire", "relaxed"]);
+            let (word, flag) = (self.pick(&["%rd1", "%rd1", "%rd1+4"]), self.pick(&["%rd2", "%rd2", "%rd2", "%rd2+4"]));
+            let value = self.pick(&["1", "1", "1", "2", "0", "%r0"]);
+            let scope = self.pick(&["gpu", "gpu", "gpu", "sys", "cta"]);
+            let release = self.pick(&["release", "release", "release", "relaxed"]);
+            let acquire = self.pick(&["acquire", "acquire", "acquire", "relaxed"]);
             match self.below(12) {
                 0..2 => self.line(format_args!("st.global.u32 [{word}], %r8;")),
                 2..4 => self.line(format_args!("ld.global.u32 %r2, [{word}];")),
@@ -203,20 +203,20 @@ impl Kernel {
                 7 => self.line(format_args!("atom.{release}.{scope}.global.exch.b32 %r3, [{flag}], {value};")),
                 8 => {
                     let fence =
-                        self.one(&["fence.acq_rel.gpu", "fence.sc.gpu", "fence.acq_rel.cta", "bar.warp.sync -1"]);
+                        self.pick(&["fence.acq_rel.gpu", "fence.sc.gpu", "fence.acq_rel.cta", "bar.warp.sync -1"]);
                     self.line(format_args!("{fence};"));
                 }
                 9 => {
-                    let (op, more) = self.one(&[("cas.b32", "0, 1"), ("exch.b32", "1"), ("add.u32", "1")]);
+                    let (op, more) = self.pick(&[("cas.b32", "0, 1"), ("exch.b32", "1"), ("add.u32", "1")]);
                     self.line(format_args!("atom.{acquire}.{scope}.global.{op} %r3, [{flag}], {more};"));
-                    let value = self.one(&["0", "0", "1"]);
+                    let value = self.pick(&["0", "0", "1"]);
                     self.line(format_args!("setp.ne.u32 %p1, %r3, {value};\n@%p1 bra DONE;"));
                 }
                 _ => {
                     self.labels += 1;
                     let label = self.labels;
                     self.line(format_args!("L{label}:\nld.{acquire}.{scope}.global.u32 %r3, [{flag}];"));
-                    let cmp = self.one(&["ne", "ne", "ne", "lt", "gt"]);
+                    let cmp = self.pick(&["ne", "ne", "ne", "lt", "gt"]);
                     self.line(format_args!("setp.{cmp}.u32 %p1, %r3, {value};"));
                     let to = if self.below(2) == 0 { "DONE".to_owned() } else { format!("L{label}") };
                     self.line(format_args!("@%p1 bra {to};"));
@@ -235,9 +235,9 @@ fn hands_on(seed: u64) -> String {
          ld.param.u64 %rd1, [a];\nld.param.u64 %rd2, [b];\nmov.u32 %r8, %tid.x;\nmov.u32 %r0, %ctaid.x;",
     );
     // One or two threads of each CTA, and a first CTA or thread, or none.
-    let threads = kernel.one(&["0", "0", "1"]);
+    let threads = kernel.pick(&["0", "0", "1"]);
     kernel.line(format_args!("setp.gt.u32 %p0, %r8, {threads};\n@%p0 bra DONE;"));
-    let first = kernel.one(&["%r0", "%r0", "%r0", "%r8"]);
+    let first = kernel.pick(&["%r0", "%r0", "%r0", "%r8"]);
     if kernel.below(4) > 0 {
         kernel.line(format_args!("setp.ne.u32 %p2, {first}, 0;\n@%p2 bra OTHER;"));
         let count = 1 + kernel.below(4);
@@ -264,7 +264,7 @@ fn counts_arrivals(seed: u64) -> String {
     if is_last {
         kernel.line("sub.u32 %r1, %r1, 1;");
     }
-    let most = kernel.one(&["0", "0", "0", "0", "0", "1"]);
+    let most = kernel.pick(&["0", "0", "0", "0", "0", "1"]);
     kernel.line(format_args!("setp.gt.u32 %p0, %r8, {most};"));
     if kernel.below(8) == 0 {
         kernel.line("setp.eq.u32 %p1, %r0, 2;\n@%p1 bra DONE;");
@@ -272,13 +272,13 @@ fn counts_arrivals(seed: u64) -> String {
     kernel.line("@%p0 bra JOIN;");
     let own = ["st.global.u32 [%rd5], %r0;"; 6];
     let write =
-        kernel.one(&[&own[..], &["st.global.u32 [%rd1], 1;", "red.relaxed.gpu.global.add.u32 [%rd1], 1;"]].concat());
+        kernel.pick(&[&own[..], &["st.global.u32 [%rd1], 1;", "red.relaxed.gpu.global.add.u32 [%rd1], 1;"]].concat());
     kernel.line(write);
-    let sem = kernel.one(&["acq_rel", "acq_rel", "acq_rel", "release", "acquire", "relaxed"]);
-    let scope = kernel.one(&["gpu", "gpu", "gpu", "gpu", "sys", "cta"]);
+    let sem = kernel.pick(&["acq_rel", "acq_rel", "acq_rel", "release", "acquire", "relaxed"]);
+    let scope = kernel.pick(&["gpu", "gpu", "gpu", "gpu", "sys", "cta"]);
     let fence = if sem == "acq_rel" { "" } else { "fence.acq_rel.gpu;" };
-    let fences = [0, 1].map(|_| kernel.one(&[fence, fence, fence, "fence.acq_rel.cta;", ""]));
-    let op = kernel.one(&[
+    let fences = [0, 1].map(|_| kernel.pick(&[fence, fence, fence, "fence.acq_rel.cta;", ""]));
+    let op = kernel.pick(&[
         "add.u32 %r2, [%rd2], 1;",
         "add.u32 %r2, [%rd2], 1;",
         "add.u32 %r2, [%rd2], 2;",
@@ -291,28 +291,28 @@ fn counts_arrivals(seed: u64) -> String {
     }
     if is_last {
         kernel.line(fences[1]);
-        let cmp = kernel.one(&["eq", "eq", "eq", "eq", "ge", "le", "ne"]);
+        let cmp = kernel.pick(&["eq", "eq", "eq", "eq", "ge", "le", "ne"]);
         kernel.line(format_args!("setp.{cmp}.u32 %p2, %r2, %r1;\nselp.u32 %r3, 1, 0, %p2;"));
-        let word = kernel.one(&["word", "word", "word", "word", "word", "word+4"]);
+        let word = kernel.pick(&["word", "word", "word", "word", "word", "word+4"]);
         kernel.line(format_args!("st.shared.u32 [{word}], %r3;"));
     } else {
-        let cmp = kernel.one(&["lt", "lt", "ne", "le"]);
-        let sem = kernel.one(&["acquire", "acquire", "acquire", "relaxed"]);
+        let cmp = kernel.pick(&["lt", "lt", "ne", "le"]);
+        let sem = kernel.pick(&["acquire", "acquire", "acquire", "relaxed"]);
         kernel.line(format_args!(
             "POLL:\nld.{sem}.{scope}.global.u32 %r3, [%rd2];\nsetp.{cmp}.u32 %p2, %r3, %r1;\n@%p2 bra POLL;"
         ));
         kernel.line(fences[1]);
     }
     kernel.line("JOIN:");
-    let barrier = kernel.one(&["bar.sync 0;", "bar.sync 0;", "bar.sync 0;", "bar.sync 0;", "bar.warp.sync -1;"]);
+    let barrier = kernel.pick(&["bar.sync 0;", "bar.sync 0;", "bar.sync 0;", "bar.sync 0;", "bar.warp.sync -1;"]);
     kernel.line(barrier);
     if is_last {
-        let cmp = kernel.one(&["eq", "eq", "eq", "eq", "ne"]);
+        let cmp = kernel.pick(&["eq", "eq", "eq", "eq", "ne"]);
         kernel.line(format_args!("ld.shared.u32 %r4, [word];\nsetp.{cmp}.u32 %p3, %r4, 0;\n@%p3 bra DONE;"));
     }
     kernel.line("setp.ne.u32 %p3, %r8, 0;\n@%p3 bra DONE;");
     for _ in 0..1 + kernel.below(2) {
-        let line = kernel.one(&[
+        let line = kernel.pick(&[
             "ld.global.u32 %r5, [%rd1];",
             "ld.global.u32 %r5, [%rd1+4];",
             "ld.global.u32 %r5, [%rd5];",
@@ -340,40 +340,40 @@ fn takes_turns(seed: u64) -> String {
         kernel.line("setp.eq.u32 %p1, %r0, 1;\n@%p1 bra MINE;");
     }
     kernel.line("@%p0 bra MINE;");
-    let acquire = kernel.one(&["acquire", "acquire", "acquire", "acquire", "relaxed"]);
-    let release = kernel.one(&["release", "release", "release", "release", "relaxed"]);
-    let scope = kernel.one(&["gpu", "gpu", "gpu", "gpu", "sys", "cta"]);
+    let acquire = kernel.pick(&["acquire", "acquire", "acquire", "acquire", "relaxed"]);
+    let release = kernel.pick(&["release", "release", "release", "release", "relaxed"]);
+    let scope = kernel.pick(&["gpu", "gpu", "gpu", "gpu", "sys", "cta"]);
     let fence = |kernel: &mut Kernel, sem: &str| {
-        let fence = kernel.one(&["fence.acq_rel.gpu;", "fence.acq_rel.cta;", ""]);
+        let fence = kernel.pick(&["fence.acq_rel.gpu;", "fence.acq_rel.cta;", ""]);
         if sem == "relaxed" { fence } else { "" }
     };
     let give = match kernel.below(3) {
         0 => {
             let take =
-                kernel.one(&["cas.b32 %r2, [%rd2], 0, 1;", "exch.b32 %r2, [%rd2], 1;", "cas.b32 %r2, [%rd2], 0, 0;"]);
+                kernel.pick(&["cas.b32 %r2, [%rd2], 0, 1;", "exch.b32 %r2, [%rd2], 1;", "cas.b32 %r2, [%rd2], 0, 0;"]);
             kernel.line(format_args!(
                 "TAKE:\natom.{acquire}.{scope}.global.{take}\nsetp.ne.u32 %p2, %r2, 0;\n@%p2 bra TAKE;"
             ));
             "0"
         }
         turn => {
-            let drawn = kernel.one(&["mov.u32 %r3, %r0;", "atom.relaxed.gpu.global.add.u32 %r3, [%rd2+4], 1;"]);
+            let drawn = kernel.pick(&["mov.u32 %r3, %r0;", "atom.relaxed.gpu.global.add.u32 %r3, [%rd2+4], 1;"]);
             let drawn = if turn == 1 { "mov.u32 %r3, %r0;" } else { drawn };
-            let cmp = kernel.one(&["ne", "ne", "ne", "ne", "lt", "gt"]);
+            let cmp = kernel.pick(&["ne", "ne", "ne", "ne", "lt", "gt"]);
             kernel.line(format_args!(
                 "{drawn}\nPOLL:\nld.{acquire}.{scope}.global.u32 %r2, [%rd2];\nsetp.{cmp}.u32 %p2, %r2, %r3;\n@%p2 bra POLL;\nadd.u32 %r4, %r3, 1;"
             ));
-            kernel.one(&["%r4", "%r4", "%r4", "%r4", "2"])
+            kernel.pick(&["%r4", "%r4", "%r4", "%r4", "2"])
         }
     };
     let late = kernel.below(6) == 0;
     let taken = fence(&mut kernel, acquire);
     kernel.line(if late { "" } else { taken });
     let barriers =
-        [0, 1].map(|_| kernel.one(&["bar.sync 0;", "bar.sync 0;", "bar.sync 0;", "bar.sync 0;", "bar.warp.sync -1;"]));
+        [0, 1].map(|_| kernel.pick(&["bar.sync 0;", "bar.sync 0;", "bar.sync 0;", "bar.sync 0;", "bar.warp.sync -1;"]));
     kernel.line(format_args!("MINE:\n{}\n{}", barriers[0], if late { taken } else { "" }));
     for _ in 0..1 + kernel.below(2) {
-        let line = kernel.one(&[
+        let line = kernel.pick(&[
             "ld.global.u32 %r5, [%rd5];",
             "st.global.u32 [%rd5], %r8;",
             "st.global.u32 [%rd5], %r8;",
@@ -399,8 +399,8 @@ fn takes_turns(seed: u64) -> String {
 /// A kernel whose CTAs synchronize at barriers of the grid, with or without a loop; each part is often correct.
 fn syncs_the_grid(seed: u64) -> String {
     let mut kernel = Kernel { text: String::new(), random: seed, labels: 0, left: 0 };
-    let first = kernel.one(&["%r0", "%r0", "%r0", "%r0", "%r0", "%r8"]);
-    let less = kernel.one(&["1", "1", "1", "1", "1", "2"]);
+    let first = kernel.pick(&["%r0", "%r0", "%r0", "%r0", "%r0", "%r8"]);
+    let less = kernel.pick(&["1", "1", "1", "1", "1", "2"]);
     kernel.line(format_args!(
         ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 a, .param .u64 b, .param .u32 n)\n{{\n\
          .reg .pred %p<8>;\n.reg .b32 %r<16>;\n.reg .b64 %rd<9>;\n\
@@ -414,7 +414,7 @@ fn syncs_the_grid(seed: u64) -> String {
         kernel.line("ROUND:");
     }
     let access = |kernel: &mut Kernel| {
-        let line = kernel.one(&[
+        let line = kernel.pick(&[
             "st.global.u32 [%rd5], %r2;",
             "ld.global.u32 %r5, [%rd5];",
             "ld.global.u32 %r5, [%rd6];",
@@ -428,13 +428,13 @@ fn syncs_the_grid(seed: u64) -> String {
         if skip {
             kernel.line(format_args!("setp.eq.u32 %p3, %r0, 1;\n@%p3 bra MET{number};"));
         }
-        let barriers = [0, 1].map(|_| kernel.one(&["bar.sync 0;"; 7]));
+        let barriers = [0, 1].map(|_| kernel.pick(&["bar.sync 0;"; 7]));
         let barriers = barriers.map(|barrier| if kernel.below(8) == 0 { "" } else { barrier });
-        let release = kernel.one(&["release", "release", "release", "release", "release", "relaxed"]);
-        let acquire = kernel.one(&["acquire", "acquire", "acquire", "acquire", "acquire", "relaxed"]);
-        let scope = kernel.one(&["gpu", "gpu", "gpu", "gpu", "sys", "cta"]);
-        let op = kernel.one(&["xor", "xor", "xor", "xor", "xor", "or"]);
-        let most = kernel.one(&["0", "0", "0", "0", "0", "1"]);
+        let release = kernel.pick(&["release", "release", "release", "release", "release", "relaxed"]);
+        let acquire = kernel.pick(&["acquire", "acquire", "acquire", "acquire", "acquire", "relaxed"]);
+        let scope = kernel.pick(&["gpu", "gpu", "gpu", "gpu", "sys", "cta"]);
+        let op = kernel.pick(&["xor", "xor", "xor", "xor", "xor", "or"]);
+        let most = kernel.pick(&["0", "0", "0", "0", "0", "1"]);
         let alone = if most == "0" { "%p0" } else { "%p4" };
         kernel.line(format_args!(
             "{}\nsetp.gt.u32 %p4, %r8, {most};\n@{alone} bra MET{number};\natom.{release}.{scope}.global.add.u32 %r6, [%rd2], %r4;\nPOLL{number}:\n\
@@ -444,7 +444,7 @@ fn syncs_the_grid(seed: u64) -> String {
         access(&mut kernel);
     }
     if is_loop {
-        let rounds = kernel.one(&["3", "3", "3", "%r0"]);
+        let rounds = kernel.pick(&["3", "3", "3", "%r0"]);
         kernel.line(format_args!("add.u32 %r9, %r9, 1;\nsetp.lt.u32 %p5, %r9, {rounds};\n@%p5 bra ROUND;"));
     }
     kernel.line("ret;\n}");
@@ -454,10 +454,11 @@ fn syncs_the_grid(seed: u64) -> String {
 /// A kernel whose CTAs access the shared memory of other CTAs of their cluster, and synchronize at its barriers.
 fn shares_in_a_cluster(seed: u64) -> String {
     let mut kernel = Kernel { text: String::new(), random: seed, labels: 0, left: 0 };
-    let ctas = kernel.one(&["2, 1, 1", "3, 1, 1", "2, 2, 1", "4, 1, 1"]);
-    let (bits, space) = kernel.one(&[("64", "shared::cluster."), ("64", ""), ("32", "shared::cluster.")]);
+    let ctas = kernel.pick(&["2, 1, 1", "3, 1, 1", "2, 2, 1", "4, 1, 1"]);
+    let (bits, space) = kernel.pick(&[("64", "shared::cluster."), ("64", ""), ("32", "shared::cluster.")]);
     let (other, own, two) = if bits == "64" { ("%rd3", "%rd2", "%rd6") } else { ("%r13", "%r12", "%r14") };
-    let next = kernel.one(&["add.u32 %r3, %r0, 1;\nrem.u32 %r3, %r3, %r4;", "xor.b32 %r3, %r0, 1;", "mov.u32 %r3, 0;"]);
+    let next =
+        kernel.pick(&["add.u32 %r3, %r0, 1;\nrem.u32 %r3, %r3, %r4;", "xor.b32 %r3, %r0, 1;", "mov.u32 %r3, 0;"]);
     kernel.line(format_args!(
         ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 a, .param .u64 b, .param .u32 n)\n\
          .reqnctapercluster {ctas}\n{{\n.shared .align 4 .b8 pad[64];\n.shared .align 4 .b8 buf[512];\n.reg .pred %p<8>;\n.reg .b32 %r<16>;\n.reg .b64 %rd<9>;\n\
@@ -476,8 +477,8 @@ fn shares_in_a_cluster(seed: u64) -> String {
     }
     for number in 0..1 + kernel.below(3) {
         for _ in 0..1 + kernel.below(2) {
-            let guard = kernel.one(&["", "", "", "@%p0 ", "@!%p0 ", "@%p1 "]);
-            let scope = kernel.one(&["cluster", "gpu", "cta"]);
+            let guard = kernel.pick(&["", "", "", "@%p0 ", "@!%p0 ", "@%p1 "]);
+            let scope = kernel.pick(&["cluster", "gpu", "cta"]);
             let line = match kernel.below(9) {
                 0 | 1 => format!("st.shared.u32 [{own}], %r8;"),
                 2 => format!("ld.shared.u32 %r6, [{own}];"),
@@ -501,7 +502,7 @@ fn shares_in_a_cluster(seed: u64) -> String {
         }
     }
     if is_loop {
-        let rounds = kernel.one(&["3", "3", "3", "%r0", "%r8"]);
+        let rounds = kernel.pick(&["3", "3", "3", "%r0", "%r8"]);
         kernel.line(format_args!("add.u32 %r9, %r9, 1;\nsetp.lt.u32 %p5, %r9, {rounds};\n@%p5 bra ROUND;"));
     }
     kernel.line("ret;\n}");
@@ -512,7 +513,7 @@ fn shares_in_a_cluster(seed: u64) -> String {
 fn hands_between_warps(seed: u64) -> String {
     let mut kernel = Kernel { text: String::new(), random: seed, labels: 0, left: 0 };
     // In most kernels, a third warp takes no part.
-    let threads = kernel.one(&["96", "96", "64"]);
+    let threads = kernel.pick(&["96", "96", "64"]);
     kernel.line(format_args!(
         ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 a, .param .u64 b, .param .u32 n)\n.reqntid {threads}, 1, 1\n{{\n\
          .shared .align 4 .b8 buf[512];\n.reg .pred %p<8>;\n.reg .b32 %r<16>;\n.reg .b64 %rd<9>;\n\
@@ -521,15 +522,15 @@ fn hands_between_warps(seed: u64) -> String {
     ));
     let is_loop = kernel.below(3) > 0;
     // The steps of each side in an iteration, in order; often correct.
-    let (fills, empties, first) = kernel.one(&[
+    let (fills, empties, first) = kernel.pick(&[
         (["A", "a1", "s2"], ["s1", "L", "a2"], ""),
         (["A", "s1", "s2"], ["s1", "L", "s2"], ""),
         (["s2", "A", "a1"], ["s1", "L", "a2"], "a2"),
         (["s2", "A", "s1"], ["s1", "L", "a2"], "a2"),
         (["s2", "A", "s1"], ["a2", "s1", "L"], ""),
     ]);
-    let other = kernel.one(&["", "s2", "a2", "s0"]);
-    let first = kernel.one(&[first, first, first, first, first, other]);
+    let other = kernel.pick(&["", "s2", "a2", "s0"]);
+    let first = kernel.pick(&[first, first, first, first, first, other]);
     for (number, side) in [fills, empties].into_iter().enumerate() {
         let mut side: Vec<&str> = side.to_vec();
         let at = kernel.below(3) as usize;
@@ -537,7 +538,7 @@ fn hands_between_warps(seed: u64) -> String {
             0 => side.swap(0, 1),
             1 => side.swap(1, 2),
             2 => drop(side.remove(at)),
-            3 => side.insert(at, kernel.one(&["s0", "a1", "s1", "A", "L", "s2"])),
+            3 => side.insert(at, kernel.pick(&["s0", "a1", "s1", "A", "L", "s2"])),
             _ => {}
         }
         if number == 1 {
@@ -547,7 +548,7 @@ fn hands_between_warps(seed: u64) -> String {
         kernel.line(format_args!("ROUND{number}:"));
         side.into_iter().for_each(|what| kernel.side(what));
         if is_loop {
-            let rounds = kernel.one(&[&["%r7"; 12][..], &["2", "%r1"]].concat());
+            let rounds = kernel.pick(&[&["%r7"; 12][..], &["2", "%r1"]].concat());
             kernel.line(format_args!("add.u32 %r9, %r9, 1;\nsetp.lt.u32 %p2, %r9, {rounds};\n@%p2 bra ROUND{number};"));
         }
         kernel.line("bra END;");
@@ -561,11 +562,11 @@ impl Kernel {
     fn side(&mut self, what: &str) {
         match what {
             "A" => {
-                let to = self.one(&["%rd2", "%rd2", "%rd2", "%rd2", "%rd2", "%rd2", "%rd2", "%rd5"]);
+                let to = self.pick(&["%rd2", "%rd2", "%rd2", "%rd2", "%rd2", "%rd2", "%rd2", "%rd5"]);
                 self.line(format_args!("st.shared.u32 [{to}], %r9;"));
             }
             "L" => {
-                let from = self.one(&["%rd2", "%rd3"]);
+                let from = self.pick(&["%rd2", "%rd3"]);
                 self.line(format_args!("ld.shared.u32 %r3, [{from}];"));
             }
             "" => {}

@@ -58,7 +58,7 @@ fn held(text: &str, values: &Regex, place: &[String]) -> BTreeSet<String> {
 }
 
 /// The properties of a lowering besides its code: the number of barriers, and the notes.
-fn known(lowering: &Lowering, target: &Target) -> [BTreeSet<String>; 2] {
+fn list_properties(lowering: &Lowering, target: &Target) -> [BTreeSet<String>; 2] {
     let family = Family::of(target.sm);
     let counts = family.and_then(|family| Sass::of_sequence(&lowering.sequence, family)).map(|sass| sass.counts());
     let barriers = counts.map(|counts| (counts.membar + counts.errbar + counts.cctl).to_string());
@@ -120,7 +120,7 @@ fn check(operation: Operation, indices: &[usize]) -> usize {
                     // The places of each number follow the range of numbers.
                     let barriers = cell("barriers").lines().last().unwrap_or_default();
                     let shown = [held(barriers, &counts, &place), notes.collect()];
-                    assert_eq!(shown, known(&lowering, &target), "{operation:?} {ordering}: {place:?}");
+                    assert_eq!(shown, list_properties(&lowering, &target), "{operation:?} {ordering}: {place:?}");
                     found += 1;
                 }
             }

@@ -243,7 +243,7 @@ mod tests {
     }
 
     /// A launch and its buffers as text.
-    fn said(launch: &Launch, device: &Device<'_>, buffers: &[crate::Buffer]) -> String {
+    fn print_launch(launch: &Launch, device: &Device<'_>, buffers: &[crate::Buffer]) -> String {
         // Missing bytes of a number are zero.
         let argument = |argument: &Argument| match argument {
             Argument::Bytes(bytes) => {
@@ -278,9 +278,9 @@ mod tests {
         let (mut one, mut other) = (device(), device());
         let simulation = Simulation { module, plan, options: RunOptions::default(), schedule: None, watch: &|_| {} };
         let buffers = simulation.allocate(&mut other, seed);
-        let expected = said(&assumed.launch(&mut one), &one, &buffers);
+        let expected = print_launch(&assumed.launch(&mut one), &one, &buffers);
         let launch = simulation.launch(&plan.launches[0], &other, &buffers).expect("a launch");
-        assert_eq!(said(&launch, &other, &buffers), expected, "{assumed}");
+        assert_eq!(print_launch(&launch, &other, &buffers), expected, "{assumed}");
         let names: Vec<String> = assumed
             .fields
             .iter()

@@ -44,7 +44,7 @@ impl Comments {
     pub fn read(text: &str, folder: &Path) -> Result<Self, Vec<Wrong>> {
         let (mut comments, mut errors) = (Self::default(), Vec::new());
         for (line, number) in text.lines().zip(1..) {
-            match behind("run:", line, number, folder) {
+            match read_description("run:", line, number, folder) {
                 Ok(Some(said)) if !said.dependent => comments.runs.push(vec![said]),
                 Ok(Some(said)) => match comments.runs.last_mut() {
                     Some(run) => run.push(said),
@@ -53,7 +53,7 @@ impl Comments {
                 Ok(None) => {}
                 Err(why) => errors.push((number, why)),
             }
-            let launch = behind("launch:", line, number, folder).and_then(|said| match said {
+            let launch = read_description("launch:", line, number, folder).and_then(|said| match said {
                 Some(said)
                     if said.dependent
                         || said.kernel.is_some()
@@ -74,7 +74,7 @@ impl Comments {
 }
 
 /// Reads the description after a mark in a comment.
-fn behind(mark: &str, line: &str, number: u32, folder: &Path) -> Result<Option<Description>, String> {
+fn read_description(mark: &str, line: &str, number: u32, folder: &Path) -> Result<Option<Description>, String> {
     let Some((before, words)) = line.split_once(mark) else { return Ok(None) };
     // Only the beginning of a comment may precede the mark.
     let before = before.trim();

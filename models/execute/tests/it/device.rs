@@ -131,7 +131,7 @@ fn clusters_of_older_gpus_are_refused() {
 }
 
 /// The message and the remedy of each finding of a launch.
-fn said(body: &str, block: u32) -> Vec<(String, String)> {
+fn collect_messages(body: &str, block: u32) -> Vec<(String, String)> {
     let module = module(body);
     let mut device = Device::new(&module, RunOptions::default()).expect("a device");
     let buffer = device.allocate("p", Contents::Bytes(vec![0; 4]));
@@ -150,14 +150,14 @@ fn an_address_outside_of_all_memory_is_named() {
         ("0xdeadbeef12345678", "address 0xdeadbeef12345678 is outside of all memory"),
         ("64", "address 0x40 is outside of all memory"),
     ] {
-        let found = said(&format!("mov.u64 %p, {address};\nst.global.u32 [%p], 1;"), 1);
+        let found = collect_messages(&format!("mov.u64 %p, {address};\nst.global.u32 [%p], 1;"), 1);
         assert_eq!(found, [(expected.to_owned(), String::new())]);
     }
 }
 
 #[test]
 fn the_help_for_a_hang_is_about_the_barrier_where_the_thread_waits() {
-    let found = said(
+    let found = collect_messages(
         "mov.u32 %r0, %tid.x;\nsetp.lt.u32 %q, %r0, 32;\n@%q bra first;\nbar.sync 1, 64;\nret;\n\
          first: barrier.cluster.arrive;\nbarrier.cluster.wait;",
         64,

@@ -39,14 +39,14 @@ struct Prepared<'m> {
 
 impl<'m> Prepared<'m> {
     fn new(case: &Case, module: &'m Module) -> Result<Self, String> {
-        let mut device = Device::new(module, RunOptions::default()).map_err(said)?;
+        let mut device = Device::new(module, RunOptions::default()).map_err(render_errors)?;
         let x = device.allocate("x", Contents::Bytes(vec![0; 128]));
         let results = device.allocate("results", Contents::Bytes(vec![0; case.threads.len() * REGISTERS * 8]));
         Ok(Self { device, x, results })
     }
 }
 
-fn said(errors: Vec<ptx_execute::LaunchError>) -> String {
+fn render_errors(errors: Vec<ptx_execute::LaunchError>) -> String {
     format!("{errors:?}")
 }
 
@@ -66,7 +66,7 @@ fn run(case: &Case, prepared: &mut Prepared<'_>, seed: u64) -> Result<Option<(Va
     let (ctas, clusters) = case.sizes();
     let size = FullSize { grid: [ctas * clusters, 1, 1], cluster: [ctas, 1, 1], ..[case.block(), 1, 1].into() };
     let launch = Launch::new("kernel", size, arguments);
-    let report = device.launch(&launch).map_err(said)?;
+    let report = device.launch(&launch).map_err(render_errors)?;
     if let Some(finding) = report.findings.iter().find(|finding| finding.kind.ends()) {
         // The machine may not have the barrier of the cluster.
         let is_hang = finding.kind == FaultKind::Hang || finding.message.contains("barrier.cluster");

@@ -60,7 +60,7 @@ impl Generator {
         if self.random.below(10) < self.care {
             return if self.random.chance(3) { Scope::Sys } else { self.wide_enough };
         }
-        self.random.one(&SCOPES)
+        self.random.pick(&SCOPES)
     }
 
     fn order(&mut self, at: usize, writes: bool) -> Order {
@@ -69,7 +69,7 @@ impl Generator {
             true => [Sem::Weak, Sem::Weak, Sem::Weak, Sem::Weak, Sem::Relaxed, strong],
             false => [Sem::Weak, Sem::Relaxed, Sem::Relaxed, strong, strong, Sem::Volatile],
         };
-        let sem = self.random.one(&sems);
+        let sem = self.random.pick(&sems);
         let scope = if sem == Sem::Volatile { Scope::Sys } else { self.scope() };
         let may_mmio = self.places[at].shared.is_none() && matches!(sem, Sem::Relaxed | Sem::Acquire | Sem::Release);
         let mmio = may_mmio && self.random.chance(12);
@@ -118,12 +118,12 @@ impl Generator {
         let op = match (narrow, adds) {
             (true, _) => AtomOp::Cas,
             (_, Some(_)) => AtomOp::Add,
-            _ => self.random.one(&ops),
+            _ => self.random.pick(&ops),
         };
         let is_red = !matches!(op, AtomOp::Exch | AtomOp::Cas) && self.random.chance(3);
         let sem = match is_red {
-            true => self.random.one(&[Sem::Relaxed, Sem::Release]),
-            false => self.random.one(&[Sem::Relaxed, Sem::Acquire, Sem::Release, Sem::AcqRel]),
+            true => self.random.pick(&[Sem::Relaxed, Sem::Release]),
+            false => self.random.pick(&[Sem::Relaxed, Sem::Acquire, Sem::Release, Sem::AcqRel]),
         };
         let b = match op {
             AtomOp::Cas => Val::Number(self.random.below(2) as u64 * (1 + self.random.below(3)) as u64),
@@ -138,7 +138,7 @@ impl Generator {
 
     /// A `red`. The final value shows the value that it read.
     fn reduce(&mut self, thread: &mut Thread, at: usize) {
-        let order = Order { sem: self.random.one(&[Sem::Relaxed, Sem::Release]), scope: self.scope(), mmio: false };
+        let order = Order { sem: self.random.pick(&[Sem::Relaxed, Sem::Release]), scope: self.scope(), mmio: false };
         let b = Val::Number(16 + self.value());
         thread.code.push(Op::Rmw { op: AtomOp::Add, d: None, at, b, c: 0, order });
         if self.random.chance(2) {
@@ -148,7 +148,7 @@ impl Generator {
 
     fn fence(&mut self) -> Op {
         // A fence may have another scope than the accesses near it.
-        let scope = if self.random.chance(3) { self.random.one(&SCOPES) } else { self.scope() };
+        let scope = if self.random.chance(3) { self.random.pick(&SCOPES) } else { self.scope() };
         match self.random.below(8) {
             0 => Op::Membar(if scope == Scope::Cluster { Scope::Gpu } else { scope }),
             1..4 => Op::Fence(FenceSem::Sc, scope),
@@ -215,18 +215,18 @@ fn reach(spots: &[Spot]) -> Scope {
 
 fn places(random: &mut Random, spots: &[Spot], count: usize, wide: bool) -> Vec<Home> {
     let scope = reach(spots);
-    let bytes = random.one(&[4, 4, 4, 8, 2, 1]);
+    let bytes = random.pick(&[4, 4, 4, 8, 2, 1]);
     (0..count)
         .map(|index| {
-            let owner = random.one(spots);
+            let owner = random.pick(spots);
             let shared = (scope < Scope::Gpu && random.chance(3)).then_some((owner.cluster, owner.cta));
             match wide {
                 true if index < 2 => {
-                    let bytes = random.one(&[4, 4, 2, 1]);
+                    let bytes = random.pick(&[4, 4, 2, 1]);
                     Home { bytes, shared: None, offset: index as u32 }
                 }
                 _ => {
-                    let bytes = if random.chance(6) { random.one(&[1, 2, 4, 8]) } else { bytes };
+                    let bytes = if random.chance(6) { random.pick(&[1, 2, 4, 8]) } else { bytes };
                     Home { bytes, shared, offset: 16 * (index as u32 + 1) }
                 }
             }
@@ -239,7 +239,7 @@ pub fn program(seed: u64) -> Case {
     let mut random = Random(seed);
     let wide = random.chance(8);
     let shape = random.below(3);
-    let (name, text) = if shape > 0 { random.one(&SHAPES) } else { ("none", "") };
+    let (name, text) = if shape > 0 { random.pick(&SHAPES) } else { ("none", "") };
     let parts: Vec<&str> = text.split('|').collect();
     let count = if shape > 0 { parts.len() } else { 2 + random.below(3) };
     let spots = spots(&mut random, count);
@@ -251,7 +251,7 @@ pub fn program(seed: u64) -> Case {
     }
     let data = (0..variables).map(|index| if shape > 0 { index == 0 } else { index % 2 == 1 } && !random.chance(4));
     let data = data.collect();
-    let care = random.one(&[10, 9, 7, 4]);
+    let care = random.pick(&[10, 9, 7, 4]);
     let wide_enough = reach(&spots);
     let mut of = Generator { random, places, data, wide_enough, care, written: 0 };
     let wide_thread = of.random.below(count);
@@ -261,7 +261,7 @@ pub fn program(seed: u64) -> Case {
         let mut thread = Thread { spot: *spot, code: Vec::new(), registers: 0 };
         let steps: Vec<(char, usize)> = match shape {
             0 => (0..(1 + of.random.below(4)).min(budget))
-                .map(|_| (of.random.one(&['W', 'W', 'R', 'R', 'U']), of.random.below(variables)))
+                .map(|_| (of.random.pick(&['W', 'W', 'R', 'R', 'U']), of.random.below(variables)))
                 .collect(),
             _ => parts[index]
                 .split(' ')
@@ -314,7 +314,7 @@ fn barriers(random: &mut Random, case: &mut Case) {
     let is_relaxed = random.chance(4);
     let (ctas, _) = case.sizes();
     // At least one thread must wait at a counted barrier.
-    let waiter = random.one(&members);
+    let waiter = random.pick(&members);
     for index in members {
         let code = &mut case.threads[index].code;
         let at = random.below(code.len() + 1);

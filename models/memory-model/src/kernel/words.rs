@@ -20,7 +20,7 @@ use crate::{
     litmus::{
         Error, Errors,
         formula::condition_of,
-        tokens::{Tokens, shown},
+        tokens::{Tokens, render_token},
     },
     place::Place,
     program::Value,
@@ -212,7 +212,7 @@ impl Reader<'_> {
     fn end(&self) -> Result<(), Error> {
         match self.tokens.peek() {
             token if token.kind == TokenKind::End => Ok(()),
-            token => self.tokens.error(format!("expected the end of the line, found {}", shown(token))),
+            token => self.tokens.error(format!("expected the end of the line, found {}", render_token(token))),
         }
     }
 
@@ -262,7 +262,9 @@ impl Reader<'_> {
             while !self.tokens.accept(")") {
                 arguments.push(self.argument()?);
                 if !self.tokens.accept(",") && !self.tokens.is(0, ")") {
-                    return self.tokens.error(format!("expected `,` or `)`, found {}", shown(self.tokens.peek())));
+                    return self
+                        .tokens
+                        .error(format!("expected `,` or `)`, found {}", render_token(self.tokens.peek())));
                 }
             }
         }
@@ -329,7 +331,9 @@ impl Reader<'_> {
         let token = self.tokens.peek();
         let parameter = (token.kind == TokenKind::Dotted).then(|| token.text.text.parse().ok()).flatten();
         let Some(parameter) = parameter else {
-            return self.tokens.error(format!("expected a parameter, as in `{function}.0`, found {}", shown(token)));
+            return self
+                .tokens
+                .error(format!("expected a parameter, as in `{function}.0`, found {}", render_token(token)));
         };
         self.tokens.take();
         self.tokens.expect("=")?;
@@ -355,7 +359,9 @@ impl Reader<'_> {
                 while !self.tokens.accept("}") {
                     declared.initial.push(self.tokens.number()?);
                     if !self.tokens.accept(",") && !self.tokens.is(0, "}") {
-                        return self.tokens.error(format!("expected `,` or `}}`, found {}", shown(self.tokens.peek())));
+                        return self
+                            .tokens
+                            .error(format!("expected `,` or `}}`, found {}", render_token(self.tokens.peek())));
                     }
                 }
             } else {

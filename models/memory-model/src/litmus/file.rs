@@ -14,7 +14,7 @@ use super::{
     shared::{Mapped, Use, give_each_cta_its_own},
     shorthand::END,
     test::{Dialect, Litmus},
-    tokens::{Tokens, shown},
+    tokens::{Tokens, render_token},
 };
 use crate::{
     asynchronous::Memory,
@@ -142,7 +142,7 @@ impl<'t> Reader<'t> {
         loop {
             let start = self.tokens.here();
             self.thread()?;
-            self.columns.threads.push(start..self.tokens.behind());
+            self.columns.threads.push(start..self.tokens.previous_end());
             if !self.tokens.accept("|") {
                 break;
             }
@@ -185,7 +185,7 @@ impl<'t> Reader<'t> {
         let condition = condition(&mut self.tokens, &mut self.program)?;
         let other = self.tokens.peek();
         if other.kind != TokenKind::End {
-            return Ok(self.tokens.error(format!("expected the end of the text, found {}", shown(other)))?);
+            return Ok(self.tokens.error(format!("expected the end of the text, found {}", render_token(other)))?);
         }
         let program = std::mem::replace(&mut self.program, Program { locations: Vec::new(), threads: Vec::new() });
         Ok(Litmus { name, comments, program, condition })
@@ -209,7 +209,7 @@ impl<'t> Reader<'t> {
                 self.columns.uses.extend(of);
             }
             if !self.tokens.accept(";") && !self.tokens.is(0, "}") {
-                return self.tokens.error(format!("expected `;` or `}}`, found {}", shown(self.tokens.peek())));
+                return self.tokens.error(format!("expected `;` or `}}`, found {}", render_token(self.tokens.peek())));
             }
         }
         Ok(registers)

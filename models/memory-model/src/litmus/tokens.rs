@@ -54,7 +54,7 @@ impl<'t> Tokens<'t> {
     }
 
     /// The end of the previous token, in bytes.
-    pub(crate) fn behind(&self) -> usize {
+    pub(crate) fn previous_end(&self) -> usize {
         self.next.checked_sub(1).map_or(0, |last| self.tokens[last].text.span().end)
     }
 
@@ -94,7 +94,7 @@ impl<'t> Tokens<'t> {
         if self.accept(signs) {
             Ok(())
         } else {
-            self.error(format!("expected `{signs}`, found {}", shown(self.peek())))
+            self.error(format!("expected `{signs}`, found {}", render_token(self.peek())))
         }
     }
 
@@ -104,7 +104,7 @@ impl<'t> Tokens<'t> {
                 self.take();
                 Ok(text)
             }
-            other => self.error(format!("expected {what}, found {}", shown(other))),
+            other => self.error(format!("expected {what}, found {}", render_token(other))),
         }
     }
 
@@ -113,7 +113,7 @@ impl<'t> Tokens<'t> {
         let negative = self.accept("-");
         let token = self.peek();
         if token.kind != TokenKind::Number {
-            return self.error(format!("expected a number, found {}", shown(token)));
+            return self.error(format!("expected a number, found {}", render_token(token)));
         }
         let sign = if negative { "-" } else { "" };
         match Number::parse(token.text.text) {
@@ -175,7 +175,7 @@ fn comment(text: &str) -> Option<usize> {
 }
 
 /// A token as messages show it.
-pub(crate) fn shown(token: Token<'_>) -> String {
+pub(crate) fn render_token(token: Token<'_>) -> String {
     match token.kind {
         TokenKind::String => "a quoted comment".into(),
         TokenKind::End => "the end of the text".into(),

@@ -13,7 +13,7 @@ use crate::report::{
 };
 
 /// The execution of a litmus test that has a data race; `None` if it has none.
-pub fn shown(text: &str, readings: Readings) -> Option<String> {
+pub fn draw_race(text: &str, readings: Readings) -> Option<String> {
     let Read { litmus, lines, warnings: _ } = Litmus::read_with_lines(text, Default::default()).ok()?;
     let subject = Subject { file: String::new(), litmus, compiled: None, lines, warnings: Vec::new() };
     let conventions = Conventions { readings, ..Conventions::MANUAL };
@@ -36,10 +36,10 @@ mod tests {
             )
         };
         let racy = test("tcgen05.wait::ld.sync.aligned");
-        let found = shown(&racy, Readings::DEFAULT).expect("a race");
+        let found = draw_race(&racy, Readings::DEFAULT).expect("a race");
         assert!(found.starts_with(&racy) && found.contains("The race in it:"), "{found}");
         assert!(found.contains("(P0, line 4)") && found.contains("(P0, line 6)"), "{found}");
-        assert_eq!(shown(&test("tcgen05.wait::st.sync.aligned"), Readings::DEFAULT), None);
-        assert_eq!(shown("PTX nothing", Readings::DEFAULT), None);
+        assert_eq!(draw_race(&test("tcgen05.wait::st.sync.aligned"), Readings::DEFAULT), None);
+        assert_eq!(draw_race("PTX nothing", Readings::DEFAULT), None);
     }
 }

@@ -203,7 +203,7 @@ fn weakest(changes: &[Change], works: impl Fn(&Change) -> bool) -> Option<&Chang
 }
 
 /// Changes as text.
-pub fn shown(others: &[Other]) -> String {
+pub fn render_changes(others: &[Other]) -> String {
     let row = |Other { place, from, to }: &Other| {
         let to = to.clone().unwrap_or_else(|| "nothing".to_owned());
         vec![String::new(), place.clone(), from.clone(), "->".to_owned(), to]

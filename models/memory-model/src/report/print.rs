@@ -210,7 +210,7 @@ pub fn weaker(others: &[Other]) -> String {
         [] => "\nNo ordering or scope may be weaker.\n".to_owned(),
         others => format!(
             "\nAll of these may be weaker together, and the tests of this file still hold:\n\n{}",
-            orderings::shown(others)
+            orderings::render_changes(others)
         ),
     }
 }
@@ -222,10 +222,10 @@ pub fn remedies(remedies: &[Vec<Other>]) -> String {
         [one, ..] if one.len() == 1 => "To blame. Each of these by itself makes it hold:",
         _ => "To blame. Each two of these together make it hold:",
     };
-    let all: Vec<String> = remedies.iter().map(|remedy| orderings::shown(remedy)).collect();
+    let all: Vec<String> = remedies.iter().map(|remedy| orderings::render_changes(remedy)).collect();
     let single = remedies.iter().all(|remedy| remedy.len() == 1);
     let text = match single {
-        true => orderings::shown(&remedies.concat()),
+        true => orderings::render_changes(&remedies.concat()),
         false => all.join("\n"),
     };
     format!("\n{each}\n\n{text}")

@@ -55,7 +55,7 @@ impl<'p, L: Language> Unfold<'p, L> {
             for value in inside {
                 let sources = [term, Term::Constant(value), Term::Constant(0)];
                 let equal = state.compute(Computation::Setp(Cmp::Eq), Type::U64, sources);
-                if state.known(equal) == Some(false) {
+                if state.decide_condition(equal) == Some(false) {
                     continue;
                 }
                 let mut chosen = state.clone();
@@ -71,7 +71,7 @@ impl<'p, L: Language> Unfold<'p, L> {
                     }
                     continue;
                 }
-                if state.known(equal).is_none() {
+                if state.decide_condition(equal).is_none() {
                     chosen.path.constraints.push((equal, true));
                 }
                 let decided = chosen.decided[usize::from(base.0)] | reads;

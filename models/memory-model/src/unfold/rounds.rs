@@ -49,7 +49,7 @@ impl<'p, L: Language> Unfold<'p, L> {
                 };
                 let sources = [Term::Node(old as u32), state.path.events[write].value, Term::Constant(0)];
                 let equal = state.compute(Computation::Setp(Cmp::Eq), Type::U64, sources);
-                match state.known(equal) {
+                match state.decide_condition(equal) {
                     Some(true) => {}
                     Some(false) => waits = false,
                     None => {

@@ -102,7 +102,7 @@ impl<L: Language> State<'_, L> {
         let Some(node) = node.map(|node| Term::Node(node as u32)) else { return false };
         let sources = [node, Term::Constant(value), Term::Constant(0)];
         let equal = self.compute(Computation::Setp(Cmp::Eq), Type::U64, sources);
-        match self.known(equal) {
+        match self.decide_condition(equal) {
             Some(false) => return false,
             Some(true) => {}
             None => self.path.constraints.push((equal, true)),
@@ -223,7 +223,7 @@ impl<L: Language> State<'_, L> {
     }
 
     /// The truth of a condition, if it does not depend on values that are not known.
-    pub(super) fn known(&self, condition: Term) -> Option<bool> {
+    pub(super) fn decide_condition(&self, condition: Term) -> Option<bool> {
         if let Term::Constant(value) = condition {
             return Some(value != 0);
         }

@@ -76,7 +76,7 @@ impl Random {
         (self.0 >> 20) as usize % end
     }
 
-    fn one<'a>(&mut self, of: &[&'a str]) -> &'a str {
+    fn pick<'a>(&mut self, of: &[&'a str]) -> &'a str {
         of[self.below(of.len())]
     }
 }
@@ -158,7 +158,7 @@ const X86_REGISTERS: [&str; 6] = ["EAX", "EBX", "ECX", "EDX", "ESI", "EDI"];
 
 impl Thread<'_> {
     fn choose<'a>(&mut self, of: &[&'a str]) -> &'a str {
-        if self.plain { of[0] } else { self.random.one(of) }
+        if self.plain { of[0] } else { self.random.pick(of) }
     }
 
     fn row(&mut self, row: String) {
@@ -211,7 +211,7 @@ impl Thread<'_> {
             _ => {}
         }
         let kind = self.choose(if access.writes { AARCH64.writes } else { AARCH64.reads });
-        let kind = if kind.len() > 4 && self.random.below(2) == 0 { self.random.one(ATOMICS) } else { kind };
+        let kind = if kind.len() > 4 && self.random.below(2) == 0 { self.random.pick(ATOMICS) } else { kind };
         let reads = !matches!(kind, "STR" | "STLR" | "STADD");
         if !matches!(kind, "LDR" | "LDAR" | "LDAPR") {
             self.row(match data {

@@ -26,7 +26,7 @@ impl Random {
         (self.0 >> 11) as usize % bound
     }
 
-    fn one<'a>(&mut self, of: &[&'a str]) -> &'a str {
+    fn pick<'a>(&mut self, of: &[&'a str]) -> &'a str {
         of[self.below(of.len())]
     }
 }
@@ -96,7 +96,7 @@ fn thread(random: &mut Random, number: usize) -> Vec<String> {
     let mut code = Vec::new();
     let some = |random: &mut Random, code: &mut Vec<String>, of: &[&str], chance: usize| {
         if random.below(100) < chance {
-            code.push(random.one(of).to_string());
+            code.push(random.pick(of).to_string());
         }
     };
     if number == 1 {

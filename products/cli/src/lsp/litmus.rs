@@ -32,7 +32,7 @@ pub fn judge(document: &Document, how: &How) -> Vec<FixableDiagnostic> {
 /// A diagnostic for an error of the reader, which counts from 1.
 fn wrong(document: &Document, severity: Severity, error: &Error) -> FixableDiagnostic {
     let line = u32::try_from(error.line).unwrap_or(u32::MAX);
-    let range = document.text.behind(line, error.column.saturating_sub(1));
+    let range = document.text.find_words(line, error.column.saturating_sub(1));
     diagnostic(range, severity, error.message.clone(), None)
 }
 

@@ -43,7 +43,9 @@ pub fn judge(document: &Document, how: &How) -> Vec<FixableDiagnostic> {
     let views = module.iter().flat_map(|module| {
         let shown = module.document(&input);
         let all = module.report.kernels.iter().flat_map(|kernel| shown.views(kernel));
-        all.filter(|view| view.finding.allowed.is_none()).map(|view| said(document, &view)).collect::<Vec<_>>()
+        all.filter(|view| view.finding.allowed.is_none())
+            .map(|view| build_diagnostic(document, &view))
+            .collect::<Vec<_>>()
     });
     errors.chain(views).collect()
 }
@@ -72,7 +74,7 @@ fn severity(severity: FindingSeverity) -> Severity {
     }
 }
 
-fn said(document: &Document, view: &View<'_>) -> FixableDiagnostic {
+fn build_diagnostic(document: &Document, view: &View<'_>) -> FixableDiagnostic {
     let notes = view.notes.iter().cloned();
     let rule: Option<Rule> = view.finding.rule;
     let help = view.help.iter().map(|help| format!("help: {help}"));

@@ -54,11 +54,11 @@ impl Text {
 
     /// The range of the text in a line, by its number from 1; without such a line, the range in the first line.
     pub fn words(&self, number: u32) -> Range {
-        self.behind(number, 0)
+        self.find_words(number, 0)
     }
 
     /// The range of the text in a line after a number of characters.
-    pub fn behind(&self, number: u32, characters: usize) -> Range {
+    pub fn find_words(&self, number: u32, characters: usize) -> Range {
         let line = self.line((number as usize).saturating_sub(1));
         let skipped = self.text[line.clone()].chars().take(characters).map(char::len_utf8).sum::<usize>();
         let rest = &self.text[line.start + skipped..line.end];
@@ -108,7 +108,7 @@ mod tests {
         let text = Text::new("a\n\t bc ;\nd".to_owned());
         let range = |line, from, to| Range::new(Position::new(line, from), Position::new(line, to));
         assert_eq!(text.words(2), range(1, 2, 6));
-        assert_eq!(text.behind(2, 3), range(1, 3, 6));
+        assert_eq!(text.find_words(2, 3), range(1, 3, 6));
         assert_eq!([0, 1, 9].map(|number| text.words(number)), [range(0, 0, 1), range(0, 0, 1), range(2, 1, 1)]);
         assert_eq!(text.insertion(2, 2, "x;"), (Position::new(1, 0), "\t x;\n".to_owned()));
         assert_eq!(text.insertion(4, 3, "x;"), (Position::new(2, 1), "\nx;".to_owned()));

@@ -98,13 +98,13 @@ pub fn kernel(seed: u64) -> Module {
         Some(_) if random.below(8) == 0 => String::new(),
         Some(fence) => match random.below(3) {
             0 => fence.replace("acq_rel", "seq_cst"),
-            1 => fence.replace("syncscope(\"block\") ", random.one(&["", "syncscope(\"device\") "])),
+            1 => fence.replace("syncscope(\"block\") ", random.pick(&["", "syncscope(\"device\") "])),
             _ => fence.to_owned(),
         },
     };
     let body = random_protocol(seed).iter().map(&mut line).filter(|line| !line.is_empty()).join("\n  ");
     let attributes =
-        random.one(&["", "\"nvvm.reqntid\"=\"1,1,1\"", "\"nvvm.reqntid\"=\"1,1,1\"", "\"nvvm.reqntid\"=\"128\""]);
+        random.pick(&["", "\"nvvm.reqntid\"=\"1,1,1\"", "\"nvvm.reqntid\"=\"1,1,1\"", "\"nvvm.reqntid\"=\"128\""]);
     let ir = format!(
         "{DECLARED}define ptx_kernel void @k(ptr addrspace(1) %data, ptr addrspace(1) %other, i32 %n) {attributes} {{\nentry:\n  {body}\n  ret void\n}}\n"
     );
@@ -118,9 +118,9 @@ fn random_protocol(seed: u64) -> &'static [&'static str] {
 /// A fence, an atomic, or a barrier.
 fn atomic(random: &mut Random, names: &mut usize) -> String {
     *names += 1;
-    let order = random.one(&["acquire", "release", "acq_rel", "seq_cst"]);
-    let scope = random.one(&["syncscope(\"block\") ", "syncscope(\"block\") ", "syncscope(\"device\") ", ""]);
-    let place = random.one(&["ptr addrspace(3) @flag", "ptr addrspace(1) %other"]);
+    let order = random.pick(&["acquire", "release", "acq_rel", "seq_cst"]);
+    let scope = random.pick(&["syncscope(\"block\") ", "syncscope(\"block\") ", "syncscope(\"device\") ", ""]);
+    let place = random.pick(&["ptr addrspace(3) @flag", "ptr addrspace(1) %other"]);
     match random.below(6) {
         0 => format!("%a{names} = atomicrmw add {place}, i32 1 {scope}{order}"),
         1 => format!("store atomic i32 1, {place} {scope}release, align 4"),

@@ -224,5 +224,5 @@ fn home(random: &mut Random, plan: &Plan, places: &[ThreadPlace]) -> Home {
     let internal = !random.chance(5);
     let ways = [Told::Managed, Told::Initialized, Told::Used, Told::Stored, Told::Passed, Told::Returned];
     let is_told = apart == SYS && internal || random.chance(3);
-    Home::Global { internal, told: if is_told { random.one(&ways) } else { Told::Nobody } }
+    Home::Global { internal, told: if is_told { random.pick(&ways) } else { Told::Nobody } }
 }

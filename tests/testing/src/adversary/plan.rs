@@ -135,11 +135,11 @@ pub struct Plan {
 
 impl Plan {
     pub fn new(random: &mut Random) -> Self {
-        let target = random.one(&TARGETS);
+        let target = random.pick(&TARGETS);
         let places = places(random, target);
         // The threads of a CTA and of a cluster run the same kernel.
         let apart = |[one, other]: [&ThreadPlace; 2]| one.scope(*other) >= GPU;
-        let form = match random.one(&[Form::Kernels, Form::Kernel, Form::Kernel, Form::Functions, Form::Called]) {
+        let form = match random.pick(&[Form::Kernels, Form::Kernel, Form::Kernel, Form::Functions, Form::Called]) {
             Form::Kernels if !places.iter().array_combinations().all(apart) => Form::Kernel,
             form => form,
         };
@@ -170,7 +170,7 @@ fn places(random: &mut Random, target: (&str, &str)) -> Vec<ThreadPlace> {
     let near = random.below(if has_clusters(target) { 4 } else { 2 });
     let place =
         |cta: &u32| ThreadPlace { gpu: u32::from(near == 1 && *cta > 0), cluster: (near > 1).then_some(0), cta: *cta };
-    random.one(ctas).iter().map(place).collect()
+    random.pick(ctas).iter().map(place).collect()
 }
 
 /// A cycle through the threads. Each thread has two accesses, and its second access is of the same variable as the
@@ -192,7 +192,7 @@ impl Cycle<'_> {
         let length = if split || writer { 2 } else { count };
         // At least one of the two accesses of a variable writes. In most cases the other access observes the write.
         let pairs = [[Does::Read, Does::Write], [Does::Write, Does::Read], [Does::Write, Does::Read], [Does::Write; 2]];
-        let edges = (0..length).map(|_| self.random.one(&pairs)).collect_vec();
+        let edges = (0..length).map(|_| self.random.pick(&pairs)).collect_vec();
         let does = (0..length).map(|thread| [edges[(thread + length - 1) % length][1], edges[thread][0]]).collect_vec();
         // If a thread writes before it reads, only sequential consistency forbids the cycle.
         let sequential = does.contains(&[Does::Write, Does::Read]);
@@ -205,7 +205,7 @@ impl Cycle<'_> {
             threads.insert(1, rest);
         }
         if writer {
-            let order = self.random.one(&[Monotonic, Release, SeqCst]);
+            let order = self.random.pick(&[Monotonic, Release, SeqCst]);
             let (variable, scope) = (self.random.below(2), self.scope());
             threads.push(vec![Step::Access { does: Does::Write, variable, order, scope, waits: false }]);
         }
@@ -230,7 +230,7 @@ impl Cycle<'_> {
     }
 
     fn any_fence(&mut self) -> Order {
-        self.random.one(&[Acquire, Release, AcqRel, SeqCst])
+        self.random.pick(&[Acquire, Release, AcqRel, SeqCst])
     }
 
     /// The steps of a thread. If `strong`, their orderings forbid the cycle.
@@ -296,7 +296,7 @@ impl Cycle<'_> {
 
     fn any(&mut self) -> ([Order; 2], Vec<Order>) {
         let all = [Plain, Monotonic, Acquire, Release, AcqRel, SeqCst];
-        let orders = [self.random.one(&all), self.random.one(&all)];
+        let orders = [self.random.pick(&all), self.random.pick(&all)];
         let fence = if self.random.chance(2) { Some(self.any_fence()) } else { None };
         (orders, fence.into_iter().collect())
     }

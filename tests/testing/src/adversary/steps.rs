@@ -32,7 +32,7 @@ impl Writer<'_> {
                 body.read.extend(reads);
             }
             Step::Fence { order, scope } => self.fence(body, order, scope),
-            Step::Barrier => body.line(self.random.one(&[
+            Step::Barrier => body.line(self.random.pick(&[
                 "call void asm sideeffect \"bar.sync 0;\", \"~{memory}\"()",
                 "call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)",
             ])),
@@ -163,11 +163,11 @@ impl Writer<'_> {
             }
             // The second form becomes a loop around a compare and exchange.
             (_, 3) => {
-                let op = self.random.one(&["or", "usub_sat"]);
+                let op = self.random.pick(&["or", "usub_sat"]);
                 body.value(format!("atomicrmw {op} {pointer}, i32 0 {words}"))
             }
             (_, 4) => {
-                let failure = self.random.one(&["monotonic", "acquire", "seq_cst"]);
+                let failure = self.random.pick(&["monotonic", "acquire", "seq_cst"]);
                 let pair = body.value(format!("cmpxchg {pointer}, i32 1, i32 1 {words} {failure}"));
                 body.value(format!("extractvalue {{ i32, i1 }} {pair}, 0"))
             }
@@ -192,7 +192,7 @@ impl Writer<'_> {
     /// A loop around a compare and exchange, which runs until it succeeds or until it fails.
     fn exchange(&mut self, body: &mut Body, pointer: &Pointer, order: Order, scope: usize) -> String {
         let (again, more, gone, on) = (body.name(), body.name(), body.name(), body.name());
-        let failure = self.random.one(&[Order::Monotonic, Order::Monotonic, order]).word();
+        let failure = self.random.pick(&[Order::Monotonic, Order::Monotonic, order]).word();
         // The expected value may be the value of any earlier write.
         let (expected, words) = (1 + self.random.below(self.last.max(1)), words(order, scope));
         body.go(&again);

@@ -566,7 +566,7 @@ fn qualifiers_that_are_left_out() {
     let sides = |instruction: &str, qualifier: &str| {
         let of = |qualifier: &str| {
             let instruction = instruction.replace('?', qualifier);
-            shown(&format!(
+            print_kernels(&format!(
                 ".visible .entry k(.param .u64 .ptr .global p) .reqntid 128 {{\nmov.b32 %r0, sm;\nld.param.u64 %rd1, [p];\n\
                  again: {instruction};\n@!%p1 bra again;\n}}"
             ))

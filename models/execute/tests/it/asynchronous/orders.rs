@@ -26,7 +26,7 @@ shl.b32 %at, %thread, 4;
 xor.b32 %other, %at, 1008;
 ";
 
-fn found(text: &str) -> Vec<ptx_execute::Fault> {
+fn collect_faults(text: &str) -> Vec<ptx_execute::Fault> {
     let arguments = vec![Argument::Bytes(vec![0]), Argument::Bytes(vec![1])];
     let launch = Launch::new("kernel", [64, 1, 1], arguments);
     let all = (0..6).flat_map(|seed| outcome(text, &launch, &[&[1; 4096]], RunOptions::default().of_seed(seed)).1);
@@ -36,14 +36,14 @@ fn found(text: &str) -> Vec<ptx_execute::Fault> {
 /// Checks the findings of a kernel without each line that has a comment.
 fn check(body: &str) {
     let text = format!("{HEAD}{body}ret;\n}}\n");
-    let clean = found(&text);
+    let clean = collect_faults(&text);
     assert!(clean.is_empty(), "{clean:#?}");
     let (mut verdicts, mut expected) = (BTreeMap::new(), BTreeMap::new());
     for (index, line) in text.lines().enumerate() {
         let Some((instruction, comment)) = line.split_once(" // ") else { continue };
         let without: Vec<&str> =
             text.lines().enumerate().map(|(other, line)| if other == index { "" } else { line }).collect();
-        verdicts.insert((index, instruction), verdict(&found(&without.join("\n"))));
+        verdicts.insert((index, instruction), verdict(&collect_faults(&without.join("\n"))));
         expected.insert((index, instruction), comment);
     }
     assert_eq!(verdicts, expected);
@@ -125,7 +125,7 @@ bar.sync 0; // race
 
 /// The most severe finding in a kernel, in a word.
 fn found_in(body: &str) -> &'static str {
-    verdict(&found(&format!("{HEAD}{body}ret;\n}}\n")))
+    verdict(&collect_faults(&format!("{HEAD}{body}ret;\n}}\n")))
 }
 
 #[test]

@@ -35,7 +35,7 @@ fn reported_bugs_are_races() {
 /// The verdicts of a reported bug, before and after its fix, that are wrong.
 fn wrong_verdicts(Reported { name, before, fixed }: &Reported) -> Vec<String> {
     let is_in = |list: &[(&str, &str)]| list.iter().any(|(other, _)| other == name);
-    let (old, new) = (found(name, before), found(name, fixed));
+    let (old, new) = (collect_findings(name, before), collect_findings(name, fixed));
     let cases = [
         (old.is_empty() != is_in(&NOT_SHOWN), "before the fix", old),
         (new.is_empty() == is_in(&NOT_FIXED), "after the fix", new),
@@ -48,7 +48,7 @@ fn wrong_verdicts(Reported { name, before, fixed }: &Reported) -> Vec<String> {
 }
 
 /// The findings in several executions.
-fn found(name: &str, text: &str) -> Vec<String> {
+fn collect_findings(name: &str, text: &str) -> Vec<String> {
     let module: Module = text.parse().expect("PTX");
     let kernel = module.functions().find(|function| function.body.is_some()).expect("a kernel");
     let mut found = Vec::new();

@@ -111,7 +111,7 @@ pub fn program(seed: u64) -> Program {
     let mut program = match kind {
         0 => any(&mut random),
         _ => {
-            let (name, text) = if random.below(4) > 0 { random.one(&IDIOMS) } else { random.one(&OF_CLUSTERS) };
+            let (name, text) = if random.below(4) > 0 { random.pick(&IDIOMS) } else { random.pick(&OF_CLUSTERS) };
             Program::read(name, text)
         }
     };
@@ -167,14 +167,14 @@ fn any_op(random: &mut Random, program: &Program) -> Op {
 fn operand(random: &mut Random, kind: char, is_cluster: bool) -> Operand {
     let cta = |random: &mut Random| (is_cluster && random.chance(2)).then(|| random.below(2) as u32);
     match kind {
-        'd' => Operand::Variable(random.one(&SHARED).0, None),
-        'D' => Operand::Variable(random.one(&SHARED).0, cta(random)),
-        'g' => Operand::Variable(random.one(&GLOBAL).0, None),
-        'm' => Operand::Variable(random.one(&BARRIERS).0, None),
-        'M' => Operand::Variable(random.one(&BARRIERS).0, cta(random)),
+        'd' => Operand::Variable(random.pick(&SHARED).0, None),
+        'D' => Operand::Variable(random.pick(&SHARED).0, cta(random)),
+        'g' => Operand::Variable(random.pick(&GLOBAL).0, None),
+        'm' => Operand::Variable(random.pick(&BARRIERS).0, None),
+        'M' => Operand::Variable(random.pick(&BARRIERS).0, cta(random)),
         'n' => Operand::Number(random.below(2) as u32),
         'p' => Operand::Number(random.below(2) as u32),
-        _ => Operand::Number(random.one(&[8, 16, 32])),
+        _ => Operand::Number(random.pick(&[8, 16, 32])),
     }
 }
 
@@ -186,7 +186,7 @@ fn change(random: &mut Random, program: &mut Program) {
     }
     let other = any_op(random, program);
     let is_cluster = program.sizes()[0] > 1;
-    let thread = random.one(&threads);
+    let thread = random.pick(&threads);
     let target = random.below(program.threads.len());
     let code = &mut program.threads[thread].code;
     let at = random.below(code.len());
@@ -194,7 +194,7 @@ fn change(random: &mut Random, program: &mut Program) {
         0..4 => drop(code.remove(at)),
         4 if at + 1 < code.len() => code.swap(at, at + 1),
         5 => code[at].is_strong ^= true,
-        6 => code[at].scope = random.one(&[Scope::Cta, Scope::Cluster]),
+        6 => code[at].scope = random.pick(&[Scope::Cta, Scope::Cluster]),
         7 => code.insert(at, other),
         8 => {
             let op = code.remove(at);
@@ -217,8 +217,8 @@ fn substitute(random: &mut Random, op: &mut Op, is_cluster: bool) {
     if alike.is_empty() {
         return;
     }
-    let list = random.one(&alike);
-    op.letter = named(random.one(list));
+    let list = random.pick(&alike);
+    op.letter = named(random.pick(list));
     let kinds = LETTERS[op.letter].operands;
     op.operands.truncate(kinds.len());
     for (index, kind) in kinds.chars().enumerate() {

@@ -2,7 +2,7 @@
 
 use ptx_isa::syntax::{Number, Text};
 
-use super::register::known;
+use super::register::resolve_register;
 use crate::{
     host::HostFence,
     litmus::{
@@ -94,7 +94,7 @@ impl<'p, 't> Reader<'p, 't> {
 
     /// The register of this name, with the type of its value.
     pub(super) fn find(&mut self, word: Word<'_>) -> Option<(Register, Type)> {
-        let (name, ty) = known(self.processor(), word.text)?;
+        let (name, ty) = resolve_register(self.processor(), word.text)?;
         Some((register(&mut self.program.threads[self.column], &name), ty))
     }
 

@@ -12,11 +12,11 @@ const REGISTERS: [(&str, &str); 15] = [
 
 /// The canonical name of a register on a processor; the unchanged name if it is not a register.
 pub(in crate::litmus) fn canonical(processor: Processor, name: &str) -> String {
-    known(processor, name).map_or_else(|| name.to_owned(), |(name, _)| name)
+    resolve_register(processor, name).map_or_else(|| name.to_owned(), |(name, _)| name)
 }
 
 /// The name of a register, and the type of its value.
-pub(super) fn known(processor: Processor, name: &str) -> Option<(String, Type)> {
+pub(super) fn resolve_register(processor: Processor, name: &str) -> Option<(String, Type)> {
     match processor {
         Processor::Gpu => None,
         _ if !is_observed(name) => Some((name.to_owned(), Type::U64)),
