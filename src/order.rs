@@ -81,7 +81,7 @@ impl Judged<'_> {
             }
             let mut bodies = ptx.functions().filter(|function| function.body.is_some());
             let Some(function) = bodies.find(|function| *function.name == *llvm::ptx_name(name)) else { continue };
-            match FunctionEffects::of(recognized, function, &lines) {
+            match FunctionEffects::judge(recognized, function, &lines) {
                 Ok(FunctionEffects { operations, effects, .. })
                     if effects.is_empty() && operations.iter().all(|judgement| judgement.loss().is_none()) =>
                 {
@@ -257,13 +257,13 @@ pub fn judge<'a>(source: &'a [Recognized], ptx: &Module, text: &str) -> Result<J
     let bodies = ptx.functions().filter(|function| function.body.is_some());
     let functions: HashMap<&str, &Function> = bodies.map(|function| (&*function.name, function)).collect();
     let lines: Vec<&str> = text.lines().collect();
-    let family = ptx.target.split(',').next().and_then(|gpu| Family::of(gpu.trim().parse().ok()?));
+    let family = ptx.target.split(',').next().and_then(|gpu| Family::from_sm(gpu.trim().parse().ok()?));
     let mut found = Judged { operations: Vec::new(), effects: Vec::new(), strange: Vec::new() };
     let mut errors = Errors::new();
     for recognized in source {
         let Recognized { function: name, visible, blocks, named, .. } = recognized;
         let judged = functions.get(&*llvm::ptx_name(name)).map(|function| {
-            let mut judged = FunctionEffects::of(recognized, function, &lines)?;
+            let mut judged = FunctionEffects::judge(recognized, function, &lines)?;
             if let Some(family) = family {
                 let mut of_function =
                     FunctionJudgement { operations: judged.operations, ..FunctionJudgement::default() };
@@ -303,7 +303,7 @@ struct FunctionEffects {
 
 impl FunctionEffects {
     /// Judges a function. `lines` are the lines of the PTX.
-    fn of(source: &Recognized, function: &Function, lines: &[&str]) -> Result<Self, TooLarge> {
+    fn judge(source: &Recognized, function: &Function, lines: &[&str]) -> Result<Self, TooLarge> {
         let Recognized { blocks, named, other_instructions, .. } = source;
         let mut judged = judge_function(blocks, function)?;
         let own: HashSet<&str> = other_instructions.assembly.iter().flat_map(|text| accesses(text)).collect();

@@ -140,7 +140,7 @@ static SMALL: LazyLock<Small> = LazyLock::new(|| {
         // These properties largely determine the kinds that the cell catches, and need no lowering to compute.
         let likely = word((cell.op.ordering, cell.op.scope, reasons(&cell.op, &target).is_empty()));
         let is_near = near.is_new(&words.map(|of| of ^ likely));
-        let finds_more = is_near && pairs.finds_more(&words, catches.of(&cell.op, strategy, &target));
+        let finds_more = is_near && pairs.finds_more(&words, catches.find_kinds(&cell.op, strategy, &target));
         finds_more.then(|| (run, cell.clone(), strategy))
     });
     Small { cells: items.collect(), pairs }
@@ -158,7 +158,7 @@ fn missed() -> Result<(), Failed> {
     for (sm, ptx) in TARGETS {
         let run = Run { target: target(sm, Some(ptx)), floats: FP_ATOMICS[0] };
         for (cell, strategy) in run.shard(SAMPLE) {
-            pairs.finds_more(&run.words(&cell.words(), strategy), catches.of(&cell.op, strategy, &run.target));
+            pairs.finds_more(&run.words(&cell.words(), strategy), catches.find_kinds(&cell.op, strategy, &run.target));
         }
     }
     let missed = pairs.count_faults() - before;
@@ -273,7 +273,7 @@ impl Run {
             // LLVM removes accesses of a stack slot whose results are unused.
             let local = cell.op.operation.access().is_some_and(|access| access.space == Space::Local);
             let removed = local && !sequence.instructions().any(|instruction| instruction.address().is_some());
-            if let Err(missing) = Strength::of(&sequence).covers(&cell.op)
+            if let Err(missing) = Strength::from_sequence(&sequence).covers(&cell.op)
                 && !(fence || removed)
             {
                 return fail(missing.join(", "));

@@ -126,7 +126,7 @@ struct Copy {
 }
 
 impl Copy {
-    fn of(file: &str) -> Result<Self, Failed> {
+    fn new(file: &str) -> Result<Self, Failed> {
         let folder = tempfile::tempdir()?;
         let from = root().join("examples").join(file);
         for entry in fs::read_dir(from.parent().expect("a folder"))? {
@@ -158,7 +158,7 @@ struct Mistake {
 }
 
 fn wrong(mistake: &Mistake) -> Result<(), Failed> {
-    let copy = Copy::of(mistake.file)?;
+    let copy = Copy::new(mistake.file)?;
     let part = copy.path(mistake.part);
     let source = fs::read_to_string(&part)?;
     if source.matches(mistake.from).count() != 1 {
@@ -235,7 +235,7 @@ const ORDERINGS: [(&str, &str); 8] = [
 
 /// The tests of an example need every ordering of a file, except the superfluous ones above.
 fn weakened(file: &str, part: &str) -> Result<(), Failed> {
-    let copy = Copy::of(file)?;
+    let copy = Copy::new(file)?;
     let source = fs::read_to_string(copy.path(part))?;
     let places =
         ORDERINGS.iter().flat_map(|(from, to)| source.match_indices(from).map(move |(at, _)| (at, *from, *to)));

@@ -31,7 +31,8 @@ const TARGETS: [(&str, &str); 9] = [
 
 pub fn trials() -> Vec<Trial> {
     let (major, minor, patch) = get_llvm_version();
-    let table: Option<&'static Backend> = Backend::of([major, minor, patch]).map(|table| &*Box::leak(Box::new(table)));
+    let table: Option<&'static Backend> =
+        Backend::from_version([major, minor, patch]).map(|table| &*Box::leak(Box::new(table)));
     let missing = table.is_none().then(|| format!("a table of LLVM {major}.{minor}.{patch}"));
     let of_table = |name: String, run: fn(&'static Backend, &Target) -> Result<(), Failed>| {
         TARGETS.map(|(sm, ptx)| {
@@ -86,7 +87,7 @@ fn others(cells: &[Cell], target: &Target, text: &str) -> Vec<String> {
 }
 
 fn chosen(op: &AtomicOp, target: &Target) -> Option<StraightLine> {
-    StraightLine::of(&lower(op, &Policy::default(), target).ok()?.sequence, op)
+    StraightLine::from_sequence(&lower(op, &Policy::default(), target).ok()?.sequence, op)
 }
 
 /// The PTX of each function is the chosen sequence, native or not, and many operations stay native.
@@ -109,7 +110,7 @@ fn prints(table: &'static Backend, target: &Target) -> Result<(), Failed> {
 fn mutants(table: &'static Backend, target: &Target) -> Result<(), Failed> {
     let mut claims = BTreeMap::new();
     for cell in backend::functions(target, table.version[0]) {
-        let (Some(asked), Some(chosen)) = (OperationKey::of(&cell.op), chosen(&cell.op, target)) else { continue };
+        let (Some(asked), Some(chosen)) = (OperationKey::from_op(&cell.op), chosen(&cell.op, target)) else { continue };
         if table.order(&asked, target) != Some(&chosen.order) {
             let kind = (cell.kind(), cell.rmw().map(<&str>::from), cell.llvm_type(), cell.ordering());
             claims.entry(kind).or_insert((cell, asked, chosen.order));
@@ -184,7 +185,7 @@ fn shares() -> Result<(), Failed> {
         let cells = Language::Llvm.cells(&target, 22);
         let cells: Vec<Cell> = cells.into_iter().filter(|cell| cell.form == Form::Plain).collect();
         let share = |version: [u32; 3]| {
-            let table = Backend::of(version).expect("the table exists");
+            let table = Backend::from_version(version).expect("the table exists");
             let stays = |cell: &&Cell| {
                 let lowered = lower(&cell.op, &Policy::default(), &target);
                 lowered.is_ok_and(|lowering| table.prints(&cell.op, &lowering.sequence, &target))

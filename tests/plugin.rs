@@ -101,7 +101,7 @@ fn everything_else() -> Vec<Trial> {
     let other = (llvm_version() != 22).then_some("the compilers on LLVM 22");
     let assembler = ASSEMBLERS.iter().find_map(|assembler| assembler.missing());
     let (major, minor, patch) = get_llvm_version();
-    let table = Backend::of([major, minor, patch]).is_none().then_some("a table of this LLVM's PTX");
+    let table = Backend::from_version([major, minor, patch]).is_none().then_some("a table of this LLVM's PTX");
     let tests: [Test; 14] = [
         ("each pipeline runs the pass", opt, loading::pipelines),
         ("no data moves across a call that orders", opt, loading::calls_order),

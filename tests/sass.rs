@@ -36,7 +36,7 @@ pub fn trials() -> Vec<Trial> {
     // The assembler is the measured one, because another may differ.
     let mut families = Vec::new();
     let trials = targets.filter_map(|target| {
-        let family = Family::of(target.sm)?;
+        let family = Family::from_sm(target.sm)?;
         let measured = format!("ptxas-{}", family.assembler());
         let assembler = ASSEMBLERS.into_iter().find(|a| a.name == measured && a.knows(&target))?;
         let name = format!("{measured} for {} emits the measured code of {family}", target.sm);
@@ -94,7 +94,7 @@ fn keeps_ordering(assembler: &Assembler, target: &Target) -> Result<(), Failed> 
 /// With `auto`, all lanes of a warp execute the barriers of each read-modify-write at one address. With `recommended`,
 /// only the leader executes them exactly where the data say so.
 fn orders_in_all_lanes(assembler: &Assembler, target: &Target) -> Result<(), Failed> {
-    let family = Family::of(target.sm).ok_or("a GPU that was measured")?;
+    let family = Family::from_sm(target.sm).ok_or("a GPU that was measured")?;
     let spaces = [Space::Global, Space::Shared, Space::Generic, Space::SharedCluster];
     let rmw = |operation: &Operation| matches!(operation, Operation::Rmw(..));
     let operations = spaces.into_iter().flat_map(Operation::all).filter(rmw);

@@ -81,13 +81,13 @@ impl Asynchronous {
         let modifiers = instruction.modifiers.iter().map(|word| word.text);
         let words: Vec<_> = std::iter::once(instruction.mnemonic.text).chain(modifiers).collect();
         let (family, words) =
-            Family::of(&words).ok_or_else(|| error("no asynchronous instruction has this name".into()))?;
+            Family::from_words(&words).ok_or_else(|| error("no asynchronous instruction has this name".into()))?;
         Self::of_family(family, words, &instruction.operands).map_err(error)
     }
 
     fn of_row(row: &Row, modifiers: Vec<&'static str>, arguments: Vec<(Role, Argument)>) -> Self {
         let (family, requirement) = (row.family, row.requirement(&modifiers));
-        let kinds = modifiers.iter().map(|word| ModifierKind::of(word)).collect();
+        let kinds = modifiers.iter().map(|word| ModifierKind::from_word(word)).collect();
         let mut form = Self { family, modifiers, kinds, arguments, requirement, scope: None };
         form.scope = form.modifier(ModifierKind::Scope).and_then(|word| word.parse().ok());
         form

@@ -109,7 +109,7 @@ impl Head {
     /// Reads the text of a head: `.visible .entry f(.param .u64 x) .reqntid 128, 1, 1`.
     pub fn read(text: &str) -> Self {
         let mut head = Self { text: text.to_owned(), ..Self::default() };
-        let mut tokens = tokens(Text::of(text)).peekable();
+        let mut tokens = tokens(Text::new(text)).peekable();
         let mut is_named = false;
         while let Some(token) = tokens.next() {
             match (token.kind, token.text.text) {
@@ -202,7 +202,7 @@ impl Variable {
     /// Reads the variables that a directive declares: `.visible .global .align 4 .u32 x[2] = {1, 2}, y;`. Returns an
     /// empty list for any other directive.
     pub fn read(text: &str) -> Vec<Self> {
-        let mut tokens = tokens(Text::of(text)).peekable();
+        let mut tokens = tokens(Text::new(text)).peekable();
         let (mut space, mut is_param, mut ty, mut vector, mut own_align, mut is_extern) =
             (None, false, None, 1, 1, false);
         while let Some(token) = tokens.next_if(|token| token.kind == TokenKind::Dotted) {

@@ -21,7 +21,7 @@
 //!         ret;
 //!     }".parse()?;
 //! let count = module.functions().find(|function| function.name == "count").ok_or("no function")?;
-//! let flat = Flat::of(&Library::of(&module), count, Limits::default());
+//! let flat = Flat::inline_calls(&Library::new(&module), count, Limits::default());
 //! assert!(flat.steps.iter().any(|step| matches!(&step.action, Action::Access(access) if access.writes)));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -498,7 +498,7 @@ const DYNAMIC_ALIGN: u64 = 16;
 
 impl<'m> Library<'m> {
     /// The functions and the variables of a module.
-    pub fn of(module: &'m Module) -> Self {
+    pub fn new(module: &'m Module) -> Self {
         let mut library = Self {
             functions: FxHashMap::default(),
             symbols: Vec::new(),

@@ -133,7 +133,7 @@ pub struct Dominance {
 
 impl Dominance {
     /// Builds the relation from the immediate [`dominators`] of each node.
-    pub fn of(above: &[Option<usize>]) -> Self {
+    pub fn from_dominators(above: &[Option<usize>]) -> Self {
         let mut below: Vec<Vec<usize>> = vec![Vec::new(); above.len()];
         above.iter().enumerate().for_each(|(node, up)| up.iter().for_each(|up| below[*up].push(node)));
         let mut numbers = vec![[0; 2]; above.len()];

@@ -62,7 +62,7 @@ pub fn format_size(size: Dim3) -> String {
 
 impl LaunchSize {
     /// The sizes that a kernel requires: `.reqntid`, `.reqnctapercluster`.
-    pub fn of(head: &Head) -> Self {
+    pub fn from_head(head: &Head) -> Self {
         Self { block: head.required_threads, cluster: head.required_ctas, ..Self::default() }
     }
 

@@ -97,7 +97,7 @@ const REQUIRED: [(&str, &str); 5] = [
 fn of_words(mnemonic: &str) -> Option<String> {
     let words: Vec<&str> = mnemonic.split('.').collect();
     let found = |expected: &str| format!("expected {expected}, found `{mnemonic}`");
-    if Mnemonic::of(mnemonic).is_none() {
+    if Mnemonic::find_row(mnemonic).is_none() {
         let known = Mnemonic::all().map(|row| row.words.split('.').next().unwrap_or(row.words));
         return Some(match nearest(words[0], known) {
             Some(meant) => found(&format!("an instruction of PTX, as `{meant}`")),
@@ -114,7 +114,7 @@ fn of_words(mnemonic: &str) -> Option<String> {
         return Some(found(&format!("a modifier of `{base}`, {}", all.join(" or "))));
     }
     let (_, known) = KNOWN.iter().find(|(base, _)| *base == words[0])?;
-    if words[0] != "fence" && Family::of(&words).is_some() || words.iter().any(|word| SPECIAL.contains(word)) {
+    if words[0] != "fence" && Family::from_words(&words).is_some() || words.iter().any(|word| SPECIAL.contains(word)) {
         return None;
     }
     let own = || COMMON.iter().chain(known.iter()).flat_map(|list| list.split(' '));
@@ -212,7 +212,8 @@ const MOST_BITS: u32 = 128;
 fn vector(words: &[&str]) -> Option<String> {
     let word = words[1..].iter().find(|word| is_size(word))?;
     let Some((base, sizes, most)) = VECTORS.iter().find(|(base, ..)| *base == words[0]) else {
-        let is_arithmetic = Mnemonic::of(words[0]).is_some_and(|row| row.memory.is_empty() && row.order.is_none());
+        let is_arithmetic =
+            Mnemonic::find_row(words[0]).is_some_and(|row| row.memory.is_empty() && row.order.is_none());
         return is_arithmetic.then(|| format!("an instruction without `.{word}`"));
     };
     let size: Option<u32> = word[1..].parse().ok().filter(|size| sizes.contains(size));
@@ -460,7 +461,7 @@ mod tests {
         let mut count = 0;
         for form in Computation::forms() {
             let words: Vec<&str> = form.split('.').collect();
-            let Some(of) = Computation::of(words[0], &words[1..]) else { continue };
+            let Some(of) = Computation::from_mnemonic(words[0], &words[1..]) else { continue };
             let results: Vec<&str> = of.result_types().map(register).collect();
             let sources: Vec<&str> = (0..of.arity()).map(|index| register(of.source_type(index))).collect();
             body += &format!("{form} {}, {};\n", results.join("|"), sources.join(", "));

@@ -48,7 +48,7 @@ pub struct MatrixShape {
 
 impl MatrixShape {
     /// The shape that a word spells. No dimension is 0 or above 256.
-    pub fn of(word: &str) -> Option<Self> {
+    pub fn from_word(word: &str) -> Option<Self> {
         let (m, rest) = word.strip_prefix('m')?.split_once('n')?;
         let (n, k) = rest.split_once('k').map_or((rest, None), |(n, k)| (n, Some(k)));
         let number = |text: &str| text.parse().ok().filter(|n| (1..=256).contains(n));
@@ -85,7 +85,7 @@ pub struct MatrixForm {
 
 impl MatrixForm {
     /// The form that the words of an instruction spell.
-    pub fn of(words: &[&str]) -> Option<Self> {
+    pub fn from_words(words: &[&str]) -> Option<Self> {
         let has = |word: &str| words.contains(&word);
         let begins = |start: &str| words.iter().any(|word| word.starts_with(start));
         let fragment = || words.get(2)?.parse().ok();
@@ -106,7 +106,7 @@ impl MatrixForm {
         };
         Some(Self {
             op,
-            shape: words.iter().find_map(|word| MatrixShape::of(word)),
+            shape: words.iter().find_map(|word| MatrixShape::from_word(word)),
             elements: words.iter().filter_map(|word| word.parse().ok()).collect(),
             by_rows: words.iter().filter_map(layout).collect(),
             count: words.iter().find_map(|word| word.strip_prefix('x')?.parse().ok()),
@@ -126,7 +126,7 @@ mod tests {
 
     #[track_caller]
     fn check(mnemonic: &str, expected: &str) {
-        let form = MatrixForm::of(&mnemonic.split('.').collect::<Vec<_>>()).expect("a form");
+        let form = MatrixForm::from_words(&mnemonic.split('.').collect::<Vec<_>>()).expect("a form");
         let elements: Vec<String> = form.elements.iter().map(MatrixElement::to_string).collect();
         let shape = form.shape.map(|MatrixShape { m, n, k }| format!("{m}x{n}x{}", k.unwrap_or(0)));
         let flags = [form.transposes, form.saturates, form.is_sparse, form.is_scaled, form.combines_by_xor];
@@ -169,10 +169,10 @@ mod tests {
     #[test]
     fn instructions_of_other_kinds_have_no_form() {
         for words in [&["wgmma", "mma_async"][..], &["wmma"], &["wmma", "load", "e"], &["ld", "global"], &[]] {
-            assert_eq!(MatrixForm::of(words), None, "{words:?}");
+            assert_eq!(MatrixForm::from_words(words), None, "{words:?}");
         }
         for shape in ["m0n8k4", "m16n8k512", "m16", "n8k4", "m8n8k", "maxnreg"] {
-            assert_eq!(MatrixShape::of(shape), None, "{shape}");
+            assert_eq!(MatrixShape::from_word(shape), None, "{shape}");
         }
     }
 }

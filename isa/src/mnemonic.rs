@@ -285,7 +285,7 @@ pub fn ordered(mnemonic: &str, sem: Sem, scope: Scope) -> String {
 impl Mnemonic {
     /// The row for an instruction, given its mnemonic with modifiers: `cp.async.bulk.shared::cta…`. Returns `None` if
     /// PTX ISA 9.2 has no such instruction.
-    pub fn of(text: &str) -> Option<&'static Self> {
+    pub fn find_row(text: &str) -> Option<&'static Self> {
         let begins = |row: &&Self| {
             text.strip_prefix(row.words).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', ':']))
         };
@@ -300,14 +300,14 @@ impl Mnemonic {
     /// The rows for the mnemonics in a text, which need not be PTX: a template of inline assembly has placeholders for
     /// operands. A register with the name of an instruction counts as a mnemonic.
     pub fn all_in(text: &str) -> impl Iterator<Item = &'static Self> {
-        let mut tokens = tokens(Text::of(text)).peekable();
+        let mut tokens = tokens(Text::new(text)).peekable();
         std::iter::from_fn(move || {
             let first = tokens.find(|token| token.kind == TokenKind::Name)?;
             let mut mnemonic = first.text.text.to_owned();
             while let Some(word) = tokens.next_if(|token| token.kind == TokenKind::Dotted) {
                 mnemonic = mnemonic + "." + word.text.text;
             }
-            Some(Self::of(&mnemonic))
+            Some(Self::find_row(&mnemonic))
         })
         .flatten()
     }
@@ -341,7 +341,7 @@ mod tests {
     fn no_row_stands_twice() {
         for (index, row) in MNEMONICS.iter().enumerate() {
             assert!(MNEMONICS[..index].iter().all(|other| other.words != row.words), "{}", row.words);
-            assert_eq!(Mnemonic::of(row.words), Some(row));
+            assert_eq!(Mnemonic::find_row(row.words), Some(row));
         }
     }
 
@@ -358,7 +358,7 @@ mod tests {
     #[test]
     fn the_longest_row_counts() {
         let check = |text: &str, words: Option<&str>| {
-            assert_eq!(Mnemonic::of(text).map(|row| row.words), words, "{text}");
+            assert_eq!(Mnemonic::find_row(text).map(|row| row.words), words, "{text}");
         };
         check("ld.global.u32", Some("ld"));
         check("ldmatrix.sync.aligned.m8n8.x4.shared.b16", Some("ldmatrix"));

@@ -159,7 +159,7 @@ impl Module {
     pub fn read_partly(text: &str) -> (Self, Vec<ModuleError>) {
         let (statements, errors) = syntax::statements(text);
         let mut reader =
-            Reader { lines: Lines::of(text), errors, noreturn: HashSet::new(), mark: mark(text), bodies: Vec::new() };
+            Reader { lines: Lines::new(text), errors, noreturn: HashSet::new(), mark: mark(text), bodies: Vec::new() };
         let mut module = reader.module(&statements);
         let Reader { lines, mut errors, bodies, .. } = reader;
         errors.sort_by_key(|error| error.span.start);
@@ -242,7 +242,7 @@ impl Other {
     /// If PTX has no such form.
     pub fn asynchronous(&self) -> Option<Result<Asynchronous, ParseErrors>> {
         let words: Vec<_> = self.mnemonic.split('.').collect();
-        Family::of(&words).map(|_| self.text.parse())
+        Family::from_words(&words).map(|_| self.text.parse())
     }
 }
 
@@ -268,7 +268,7 @@ fn mark(text: &str) -> String {
 struct Lines(Vec<usize>);
 
 impl Lines {
-    fn of(text: &str) -> Self {
+    fn new(text: &str) -> Self {
         Self(text.match_indices('\n').map(|(at, _)| at + 1).collect())
     }
 
@@ -353,7 +353,7 @@ impl Reader {
 
     /// Reads the lines between the braces of a body.
     fn body(&mut self, statements: &[syntax::Statement<'_>]) -> Vec<Line> {
-        let scopes = Scopes::of(statements, &self.mark);
+        let scopes = Scopes::new(statements, &self.mark);
         let mut lists: HashMap<Name, Vec<Name>> = HashMap::new();
         let mut label = None;
         for (statement, block) in scopes.statements() {
@@ -473,7 +473,7 @@ fn stem(name: &str) -> &str {
 }
 
 impl<'s, 't> Scopes<'s, 't> {
-    fn of(statements: &'s [syntax::Statement<'t>], mark: &'s str) -> Self {
+    fn new(statements: &'s [syntax::Statement<'t>], mark: &'s str) -> Self {
         let mut scopes = Self { statements: Vec::new(), blocks: vec![Scope::default()], owners: HashMap::new(), mark };
         let mut current = 0;
         for statement in statements {
@@ -571,7 +571,7 @@ fn owned(name: Text<'_>) -> Name {
 fn other(instruction: &syntax::Instruction<'_>, lists: &HashMap<Name, Vec<Name>>, noreturn: &HashSet<String>) -> Other {
     let syntax::Instruction { text, guard, mnemonic, modifiers, operands } = instruction;
     let mnemonic = modifiers.iter().fold(mnemonic.text.to_owned(), |all, word| all + "." + word.text);
-    let row = Mnemonic::of(&mnemonic);
+    let row = Mnemonic::find_row(&mnemonic);
     let control = row.map_or(Control::Next, |row| row.control);
     let results = match (control, operands.first().map(|operand| &operand.shape)) {
         (Control::Call, Some(Shape::List(_))) => 1,

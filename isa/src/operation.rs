@@ -141,7 +141,7 @@ fn is_parameter(word: &str) -> bool {
 
 impl Operation {
     /// The operation that the words of an instruction spell. `mnemonic` is the words with dots.
-    pub(crate) fn of(words: &[&str], mnemonic: &Arc<str>) -> Self {
+    pub(crate) fn from_words(words: &[&str], mnemonic: &Arc<str>) -> Self {
         Self::read(words).unwrap_or_else(|| {
             let kind = match words.first().copied().unwrap_or_default() {
                 "txq" | "suq" | "istypep" => Opaque::TextureQuery,
@@ -182,8 +182,8 @@ impl Operation {
             "stacksave" => Some(Self::Stack(Stack::Save)),
             "stackrestore" => Some(Self::Stack(Stack::Restore)),
             "alloca" => Some(Self::Stack(Stack::Allocate)),
-            "mma" | "wmma" | "movmatrix" => MatrixForm::of(words).map(Self::Matrix),
-            _ => Computation::of(base, modifiers).map(Self::Arithmetic),
+            "mma" | "wmma" | "movmatrix" => MatrixForm::from_words(words).map(Self::Matrix),
+            _ => Computation::from_mnemonic(base, modifiers).map(Self::Arithmetic),
         }
     }
 
@@ -215,7 +215,7 @@ mod tests {
     use super::*;
 
     fn operation(mnemonic: &str) -> Operation {
-        Operation::of(&mnemonic.split('.').collect::<Vec<_>>(), &Arc::from(mnemonic))
+        Operation::from_words(&mnemonic.split('.').collect::<Vec<_>>(), &Arc::from(mnemonic))
     }
 
     /// Checks the operation, without the computation and the form, which have separate tests, and the predicates among

@@ -289,7 +289,7 @@ impl Fields<'_> {
 
     /// Takes the arithmetic operation that the mnemonic and most of the modifiers name.
     fn operation(&mut self, mnemonic: &str) -> Typed<AluOp> {
-        let op = AluOp::of(mnemonic, &self.modifiers).ok_or_else(|| format!("unknown '{mnemonic}'"))?;
+        let op = AluOp::from_mnemonic(mnemonic, &self.modifiers).ok_or_else(|| format!("unknown '{mnemonic}'"))?;
         self.modifiers.retain(|word| !op.modifiers().any(|own| own == *word));
         Ok(op)
     }

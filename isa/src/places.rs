@@ -54,7 +54,7 @@ const MAX_DEPTH: usize = 64;
 
 impl Places {
     /// Reads the directives of a module's text, and their comments.
-    pub fn of(text: &str) -> Self {
+    pub fn read_text(text: &str) -> Self {
         Self::new((1..).zip(text.lines().map(str::trim_start)))
     }
 
@@ -193,7 +193,7 @@ mod tests {
     fn check(lines: &[&str], expected: &[&str]) {
         const FILES: &str = ".file 1 \"/w/a.cu\"\n.file 2 \"/w/./lib.h\"\n.file 3 \"/w/in/lib.h\"\n";
         let text = format!("{FILES}{}", lines.join("\n"));
-        let places = Places::of(&text);
+        let places = Places::read_text(&text);
         let found = places.at(lines.len() as u32 + 3).unwrap_or_default();
         let shown: Vec<_> = found.iter().map(|at| format!("{}:{}:{}", at.file, at.line, at.column)).collect();
         assert_eq!(shown, expected, "{text}");
@@ -212,8 +212,8 @@ mod tests {
     fn paths_are_read_as_nvcc_and_llvm_write_them() {
         let check = |quoted: &str, expected: &str| {
             let text = format!(".file 1 \"{quoted}\"\n.file 2 \"b.cu\", 1700000000, 12\n.loc 1 2 3\n");
-            assert_eq!(Places::of(&text).files(), [expected, "b.cu"]);
-            assert_eq!(Places::of(&text).at(3).map(|at| at[0].file.clone()).as_deref(), Some(expected));
+            assert_eq!(Places::read_text(&text).files(), [expected, "b.cu"]);
+            assert_eq!(Places::read_text(&text).at(3).map(|at| at[0].file.clone()).as_deref(), Some(expected));
         };
         check("/tmp/ü/kernel ñ.cu", "/tmp/ü/kernel ñ.cu");
         check(r"/tmp/\303\274/kernel \303\261.cu", "/tmp/ü/kernel ñ.cu");
@@ -226,7 +226,7 @@ mod tests {
     fn code_between() {
         let text = ".file 1 \"a.cu\"\n.visible .entry a()\n{\n.loc 1 2 3\nret;\nret;\n}\n.visible .entry b()\n{\nret;\n.loc 1 7 0\nret;\n}\n";
         let module = format!(".version 8.0\n.target sm_90\n.address_size 64\n{text}").parse().expect("PTX");
-        for (places, above) in [(Places::of(text), 0), (Places::of_module(&module), 3)] {
+        for (places, above) in [(Places::read_text(text), 0), (Places::of_module(&module), 3)] {
             let shown = |line: u32| innermost_in_file(places.around(line + above)).map(ToString::to_string);
             let (first, last) = (Some("a.cu:2:3".to_owned()), Some("a.cu:7".to_owned()));
             assert_eq!([3, 4, 6, 10, 12].map(shown), [None, first.clone(), first, None, last]);
@@ -247,7 +247,9 @@ mod tests {
         check(&[".loc 2 3 2 // ./lib.h:3:2 @[ elsewhere.cu:20:5 ]"], &["/w/./lib.h:3:2", "elsewhere.cu:20:5"]);
         // Circular calls do not hang the reader.
         assert!(
-            Places::of(".file 1 \"a\"\n.loc 1 2 3, inlined_at 1 2 3").at(2).is_some_and(|at| at.len() == MAX_DEPTH)
+            Places::read_text(".file 1 \"a\"\n.loc 1 2 3, inlined_at 1 2 3")
+                .at(2)
+                .is_some_and(|at| at.len() == MAX_DEPTH)
         );
     }
 }

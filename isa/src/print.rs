@@ -120,7 +120,7 @@ pub(crate) enum Part<'i> {
 }
 
 impl<'i> Part<'i> {
-    fn of(address: &'i Address) -> Self {
+    fn from_address(address: &'i Address) -> Self {
         Self::Address { address, unified: false }
     }
 }
@@ -190,14 +190,14 @@ impl Instruction {
             Self::St(St { sem, scope, space, cache, vec, ty, a, b }) => {
                 let sem = (*sem != StSem::Plain).then(|| sem.into());
                 let all = [sem, scope.map(Into::into), space.modifier(), hint(cache), vec.map(Into::into)];
-                let parts = [Part::of(a), Part::Operand(b, *ty)];
+                let parts = [Part::from_address(a), Part::Operand(b, *ty)];
                 (words("st", all, *ty), parts.into_iter().chain(policy(cache)).collect())
             }
             Self::Atom(Atom { sem, scope, space, cache, op, noftz, vec, ty, d, a, b, c }) => {
                 let (sem, scope, op) = (sem.map(Into::into), scope.map(Into::into), Some(op.into()));
                 let noftz = noftz.then_some("noftz");
                 let all = [sem, scope, space.modifier(), op, noftz, hint(cache), vec.map(Into::into)];
-                let parts = [Part::Operand(d, *ty), Part::of(a), Part::Operand(b, *ty)];
+                let parts = [Part::Operand(d, *ty), Part::from_address(a), Part::Operand(b, *ty)];
                 let third = c.as_ref().map(|c| Part::Operand(c, *ty));
                 (words("atom", all, *ty), parts.into_iter().chain(third).chain(policy(cache)).collect())
             }
@@ -205,7 +205,7 @@ impl Instruction {
                 let (sem, scope, op) = (sem.map(Into::into), scope.map(Into::into), Some(op.into()));
                 let noftz = noftz.then_some("noftz");
                 let all = [sem, scope, space.modifier(), op, noftz, hint(cache), vec.map(Into::into)];
-                let parts = [Part::of(a), Part::Operand(b, *ty)];
+                let parts = [Part::from_address(a), Part::Operand(b, *ty)];
                 (words("red", all, *ty), parts.into_iter().chain(policy(cache)).collect())
             }
             Self::Alu { op, ty, d, sources } => {

@@ -27,7 +27,7 @@ impl Runtime {
     }
 
     /// The effect of the function with this symbol, mangled or not; `None` if the function is unknown.
-    pub fn of(symbol: &str) -> Option<Self> {
+    pub fn from_symbol(symbol: &str) -> Option<Self> {
         let known = Self::iter().find(|runtime| runtime.names().contains(&symbol));
         // In a mangled name, the length of each part precedes the part.
         let panics = ["4core9panicking", "17rust_begin_unwind"].iter().any(|part| symbol.contains(part));
@@ -42,12 +42,12 @@ mod tests {
 
     #[test]
     fn symbols() {
-        assert_eq!(Runtime::of("vprintf"), Some(Runtime::Prints));
-        assert_eq!(Runtime::of("__assertfail"), Some(Runtime::Ends));
-        assert_eq!(Runtime::of("_ZN4core9panicking5panic17h0123456789abcdefE"), Some(Runtime::Ends));
-        assert_eq!(Runtime::of("_RNvNtCs1_4core9panicking9panic_fmt"), Some(Runtime::Ends));
-        assert_eq!(Runtime::of("_RNvCs2_7___rustc17rust_begin_unwind"), Some(Runtime::Ends));
-        assert_eq!(Runtime::of("my_4core9panicking"), None);
-        assert_eq!(Runtime::of("kernel"), None);
+        assert_eq!(Runtime::from_symbol("vprintf"), Some(Runtime::Prints));
+        assert_eq!(Runtime::from_symbol("__assertfail"), Some(Runtime::Ends));
+        assert_eq!(Runtime::from_symbol("_ZN4core9panicking5panic17h0123456789abcdefE"), Some(Runtime::Ends));
+        assert_eq!(Runtime::from_symbol("_RNvNtCs1_4core9panicking9panic_fmt"), Some(Runtime::Ends));
+        assert_eq!(Runtime::from_symbol("_RNvCs2_7___rustc17rust_begin_unwind"), Some(Runtime::Ends));
+        assert_eq!(Runtime::from_symbol("my_4core9panicking"), None);
+        assert_eq!(Runtime::from_symbol("kernel"), None);
     }
 }

@@ -35,7 +35,7 @@ pub struct Text<'t> {
 
 impl<'t> Text<'t> {
     /// A whole source text.
-    pub fn of(text: &'t str) -> Self {
+    pub fn new(text: &'t str) -> Self {
         Self { text, start: 0 }
     }
 
@@ -335,7 +335,7 @@ impl Number {
 /// # Errors
 /// All syntax errors: a bracket that is not closed, a missing operand, a second statement.
 pub fn statement(text: &str) -> Result<Statement<'_>, Vec<SyntaxError>> {
-    let mut parser = Parser::of(text);
+    let mut parser = Parser::new(text);
     let statement = parser.statement();
     if parser.errors.is_empty() && parser.peek().kind != TokenKind::End {
         let Token { text: Text { text: found, .. }, .. } = parser.peek();
@@ -353,7 +353,7 @@ pub fn statement(text: &str) -> Result<Statement<'_>, Vec<SyntaxError>> {
 /// Reads statements up to the end of the text, and returns them with all syntax errors. A statement with an error is
 /// left out; parsing resumes after its `;`. Blocks need not be balanced.
 pub fn statements(text: &str) -> (Vec<Statement<'_>>, Vec<SyntaxError>) {
-    let mut parser = Parser::of(text);
+    let mut parser = Parser::new(text);
     let mut statements: Vec<_> = std::iter::from_fn(|| parser.statement()).collect();
     if !parser.is_terminated
         && let Some(last) = statements.pop()
@@ -524,8 +524,8 @@ struct Parser<'t> {
 }
 
 impl<'t> Parser<'t> {
-    fn of(text: &'t str) -> Self {
-        Self { cursor: Cursor { text: Text::of(text), at: 0 }, errors: Vec::new(), is_terminated: true }
+    fn new(text: &'t str) -> Self {
+        Self { cursor: Cursor { text: Text::new(text), at: 0 }, errors: Vec::new(), is_terminated: true }
     }
 
     fn peek(&self) -> Token<'t> {

@@ -249,7 +249,7 @@ static ARITHMETIC: LazyLock<HashMap<&str, Vec<Named>>> = LazyLock::new(|| {
 
 impl AluOp {
     /// The operation that a mnemonic and some of the modifiers name, such as `mul` and `lo`.
-    pub fn of(mnemonic: &str, modifiers: &[&str]) -> Option<Self> {
+    pub fn from_mnemonic(mnemonic: &str, modifiers: &[&str]) -> Option<Self> {
         let mut named = ARITHMETIC.get(mnemonic)?.iter();
         named.find(|(_, words)| words.iter().all(|word| modifiers.contains(word))).map(|(op, _)| *op)
     }

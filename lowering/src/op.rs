@@ -366,7 +366,7 @@ pub enum RmwOp {
 
 impl RmwOp {
     /// The integer operation that corresponds to an operation of `atom`; `None` for a compare and exchange.
-    pub fn of(op: AtomOp, is_signed: bool) -> Option<Self> {
+    pub fn from_atom_op(op: AtomOp, is_signed: bool) -> Option<Self> {
         Some(match op {
             AtomOp::Cas => return None,
             AtomOp::Exch => Self::Xchg,

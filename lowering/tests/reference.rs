@@ -162,7 +162,7 @@ fn sass(csv: &str) -> Result<(), Failed> {
             }
             continue;
         };
-        let parts = sequence.instructions().map(|instruction| Sass::of(instruction, result, family));
+        let parts = sequence.instructions().map(|instruction| Sass::from_instruction(instruction, result, family));
         let ours: Option<Sass> = parts.collect();
         let measured = row["seq"].split(" ; ").filter(|opcode| *opcode != "SYNC").join(" ; ");
         if measured.starts_with("REJECTED") {

@@ -36,7 +36,7 @@ pub struct Started(Child<Answer>);
 /// # Errors
 /// If this process has several threads, or the system cannot start another process.
 pub fn start(job: &Job) -> Result<Started, Errors> {
-    Ok(Started(Child::start(Quiet::No, || Answer::of(work(job, None))).map_err(no_process)?))
+    Ok(Started(Child::start(Quiet::No, || Answer::from_result(work(job, None))).map_err(no_process)?))
 }
 
 impl Started {

@@ -357,7 +357,7 @@ pub fn no_table_of_rustc() -> Option<&'static str> {
         let said = success(Command::new(find_rustc("rustc")?).arg("-vV")).ok()?;
         let version = said.lines().find_map(|line| line.strip_prefix("LLVM version: "))?;
         let numbers: Vec<u32> = version.split('.').filter_map(|number| number.parse().ok()).collect();
-        Backend::of(numbers.try_into().ok()?)
+        Backend::from_version(numbers.try_into().ok()?)
     };
     has_table().is_none().then_some("a table of the PTX of rustc's LLVM")
 }

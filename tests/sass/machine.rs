@@ -71,7 +71,7 @@ impl Kernel {
     }
 
     /// Parses the lines of a kernel.
-    fn of(lines: &[&str]) -> Self {
+    fn from_lines(lines: &[&str]) -> Self {
         let mut places = HashMap::new();
         let mut instructions = Vec::new();
         for line in lines {
@@ -114,7 +114,7 @@ pub fn disassembled(assembler: &Assembler, target: &Target, kernels: &[String]) 
         of_kernel = line.strip_prefix(".text.").and_then(|line| line.strip_suffix(':')).or(of_kernel);
         lines.entry(of_kernel.unwrap_or_default()).or_default().push(line);
     }
-    let found = (0..kernels.len()).map(|index| lines.get(&*kernel_name(index)).map(|lines| Kernel::of(lines)));
+    let found = (0..kernels.len()).map(|index| lines.get(&*kernel_name(index)).map(|lines| Kernel::from_lines(lines)));
     Ok(found.collect::<Option<_>>().ok_or("a kernel is missing")?)
 }
 

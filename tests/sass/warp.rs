@@ -37,7 +37,7 @@ pub fn trials() -> impl Iterator<Item = Trial> {
 }
 
 fn check(assembler: &Assembler, target: &Target) -> Result<(), Failed> {
-    let family = Family::of(target.sm).ok_or("a GPU that was measured")?;
+    let family = Family::from_sm(target.sm).ok_or("a GPU that was measured")?;
     let stride = env::var("SASS_STRIDE").map_or(Ok(STRIDE), |stride| stride.parse())?;
     let mut all = cells(target)?;
     // ptxas 12.9 crashes on the addition of bfloat16 with a discarded result.

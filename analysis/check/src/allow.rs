@@ -91,7 +91,7 @@ mod tests {
         let text = KERNEL.replace("LINE", line);
         let module: Module = text.parse().expect("PTX");
         let mut report = Check::new(&module).run();
-        let lines = Lines::Ptx { places: &Places::of(""), is_given: true };
+        let lines = Lines::Ptx { places: &Places::read_text(""), is_given: true };
         let found = Document { program: "k.ptx", text: &text, lines }.allow(&mut report);
         let allowed: Vec<_> = report.findings().map(|finding| finding.allowed.as_deref()).collect();
         let found: Vec<_> = found.iter().map(|fault| &*fault.message).collect();

@@ -51,7 +51,7 @@ pub fn answers(check: &Check<'_>, function: &Function, kernel: &Kernel) -> (Vec<
     };
     let answer = |question| Answer {
         question,
-        verdict: Verdict::of(question, findings.iter().filter(is_of(question))),
+        verdict: Verdict::from_findings(question, findings.iter().filter(is_of(question))),
         assumptions: Vec::new(),
         is_stopped: stop.has_struck(),
         counts: if question == Question::Async { (report.synchronizations, report.unchecked) } else { (0, 0) },

@@ -51,7 +51,7 @@ pub fn count(check: &Check<'_>, function: &Function, most: Option<u32>, witnesse
     }
     for group in groups {
         let base = witnesses[group[0]].launch.clone();
-        let guessed = Guessed::of(check, function, most, &base);
+        let guessed = Guessed::new(check, function, most, &base);
         if !guessed.any() {
             group.iter().for_each(|at| witnesses[*at].is_given = true);
             continue;
@@ -77,8 +77,8 @@ pub fn count(check: &Check<'_>, function: &Function, most: Option<u32>, witnesse
 }
 
 impl Guessed {
-    fn of(check: &Check<'_>, function: &Function, most: Option<u32>, launch: &Assumed) -> Self {
-        let known = LaunchSize::of(&function.head).or(check.launch.size);
+    fn new(check: &Check<'_>, function: &Function, most: Option<u32>, launch: &Assumed) -> Self {
+        let known = LaunchSize::from_head(&function.head).or(check.launch.size);
         let is_number = |value: &Value| matches!(value, Value::Number(_));
         Self {
             block: known.block.is_none(),

@@ -68,7 +68,7 @@ enum Row {
 impl SourceLanguage {
     /// The language of a source file with this name; `None` for PTX, LLVM IR, and languages without a column in the
     /// table.
-    pub fn of(file: &str) -> Option<Self> {
+    pub fn from_file_name(file: &str) -> Option<Self> {
         let ending = Path::new(file).extension()?.to_str()?;
         let (_, language) = ENDINGS.iter().find(|(known, _)| *known == ending)?;
         (*language != Self::Triton || imports_triton(Path::new(file))).then_some(*language)
@@ -342,7 +342,7 @@ mod tests {
         let of = |name: &str, text: &str| {
             let path = folder.path().join(name);
             fs::write(&path, text).expect("a file");
-            SourceLanguage::of(&path.to_string_lossy())
+            SourceLanguage::from_file_name(&path.to_string_lossy())
         };
         assert_eq!(of("k.cu", ""), Some(SourceLanguage::Cuda));
         for text in ["import triton", "import triton.language as tl", "if x:\n  from triton.experimental import gluon"]
@@ -358,6 +358,6 @@ mod tests {
         ] {
             assert_eq!(of("k.py", text), None, "{text}");
         }
-        assert_eq!(SourceLanguage::of("/nowhere/k.py"), None);
+        assert_eq!(SourceLanguage::from_file_name("/nowhere/k.py"), None);
     }
 }

@@ -162,7 +162,7 @@ impl Judged {
         let open = own().filter(|judgement| judgement.fate == Fate::NotJudged).count();
         let answer = Answer {
             question: Question::Order,
-            verdict: Verdict::of(Question::Order, findings.iter()),
+            verdict: Verdict::from_findings(Question::Order, findings.iter()),
             assumptions: Vec::new(),
             is_stopped: false,
             counts: (own().filter(|judgement| judgement.is_operation()).count(), open),

@@ -45,13 +45,14 @@ pub fn answers(check: &Check<'_>, library: &Library<'_>, function: &Function) ->
     let answer = |question| {
         let is_wrong =
             |finding: &Finding| finding.question == question && finding.witness().is_some_and(Witness::is_certain);
-        let verdict = match Verdict::of(question, findings.iter().filter(|finding| finding.question == question)) {
-            // Kernels are known to run in spite of races of stores of the same value.
-            _ if question == Question::Races && findings.iter().any(is_wrong) => Verdict::Race,
-            // A proof covers both questions: a failed proof leaves both open.
-            Verdict::Free if !findings.is_empty() => Verdict::Open,
-            verdict => verdict,
-        };
+        let verdict =
+            match Verdict::from_findings(question, findings.iter().filter(|finding| finding.question == question)) {
+                // Kernels are known to run in spite of races of stores of the same value.
+                _ if question == Question::Races && findings.iter().any(is_wrong) => Verdict::Race,
+                // A proof covers both questions: a failed proof leaves both open.
+                Verdict::Free if !findings.is_empty() => Verdict::Open,
+                verdict => verdict,
+            };
         let assumptions = if verdict == Verdict::Free { report.assumptions.clone() } else { Vec::new() };
         Answer { question, verdict, assumptions, is_stopped: stop.has_struck(), counts: (0, 0) }
     };

@@ -89,7 +89,7 @@ pub enum NotAsked {
 impl Verdict {
     /// The verdict from the findings of a question: the question's verdict for a fault if a finding is an error, and
     /// open if a finding may be one.
-    pub(crate) fn of<'f>(question: Question, findings: impl Iterator<Item = &'f Finding>) -> Self {
+    pub(crate) fn from_findings<'f>(question: Question, findings: impl Iterator<Item = &'f Finding>) -> Self {
         let wrong = match question {
             Question::Order => Self::Lost,
             Question::Async => Self::Missing,
@@ -112,7 +112,7 @@ impl KernelReport {
         let question = finding.question;
         self.findings.push(finding);
         self.findings.sort_by_key(Finding::rank);
-        let verdict = Verdict::of(question, self.findings.iter().filter(|own| own.question == question));
+        let verdict = Verdict::from_findings(question, self.findings.iter().filter(|own| own.question == question));
         let answers = self.answers.iter_mut().filter(|answer| answer.question == question);
         answers.filter(|answer| answer.verdict == Verdict::Free).for_each(|answer| answer.verdict = verdict);
     }

@@ -21,7 +21,7 @@ use crate::{
 impl Check<'_> {
     /// The report.
     pub fn run(&self) -> Report {
-        let library = Library::of(self.ptx);
+        let library = Library::new(self.ptx);
         let kernels: Vec<&Function> =
             self.ptx.functions().filter(|function| function.head.is_entry && self.is_asked(&function.name)).collect();
         let parameters = self.launch.numbers.iter().map(|(name, number)| (name.clone(), number.cast_signed()));
@@ -47,7 +47,7 @@ impl Check<'_> {
         function: &Function,
         read: Option<&ptx_hazards::Kernel>,
     ) -> KernelReport {
-        let has_block = LaunchSize::of(&function.head).or(self.launch.size).block.is_some();
+        let has_block = LaunchSize::from_head(&function.head).or(self.launch.size).block.is_some();
         let mut report = KernelReport {
             kernel: function.name.clone(),
             is_kernel: true,

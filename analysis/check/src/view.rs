@@ -87,7 +87,7 @@ impl<'d> Document<'d> {
             None => source.as_ref().map(|source| source.place.clone()).or_else(|| self.in_ptx(at?)),
         };
         let file = place.as_ref().map_or(self.program, |place| &place.file).to_owned();
-        let language = SourceLanguage::of(&file);
+        let language = SourceLanguage::from_file_name(&file);
         let first = (finding.operation.is_none() && finding.sites.len() > 1)
             .then(|| finding.sites[0].at)
             .filter(|first| Some(*first) != at);

@@ -110,7 +110,7 @@ fn tokens<'k>(graph: &EventGraph<'k>) -> Vec<Token<'k>> {
     });
     let mut tokens = Vec::new();
     for (point, event) in points.filter(|(point, event)| event.guard.is_empty() || !graph.is_dead(*point)) {
-        let new = Token::of(graph, point, event);
+        let new = Token::read_event(graph, point, event);
         for token in new {
             if !extends(graph, &mut tokens, &token) {
                 tokens.push(token);
@@ -172,7 +172,7 @@ fn seconds<'k>(graph: &EventGraph<'k>, point: Point) -> Vec<Token<'k>> {
     if !event.guard.is_empty() && graph.is_dead(point) {
         return Vec::new();
     }
-    let mut seconds = Token::of(graph, point, event);
+    let mut seconds = Token::read_event(graph, point, event);
     if matches!(event.kind, EventKind::Initialize { .. } | EventKind::Allocate { .. }) {
         seconds.clear();
     }

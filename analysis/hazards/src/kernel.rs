@@ -237,7 +237,7 @@ impl<V> Sum<V> {
     }
 
     /// A single value.
-    pub fn of(value: V) -> Self {
+    pub fn from_value(value: V) -> Self {
         Self { terms: vec![(value, 1)], constant: 0 }
     }
 }

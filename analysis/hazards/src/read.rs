@@ -36,13 +36,13 @@ pub fn read(module: &Module) -> Vec<Kernel> {
 
 /// The kernels of a module, with known facts about their launch.
 pub fn read_with(module: &Module, options: &HazardOptions) -> Vec<Kernel> {
-    let library = Library::of(module);
+    let library = Library::new(module);
     let called = library.called();
     let has_body = module.functions().filter(|function| function.body.is_some());
     let own = has_body.filter(|function| function.head.is_entry || !called.contains(&*function.name));
     let mut kernels: Vec<Kernel> = own
         .map(|function| {
-            let mut code = Flat::of(&library, function, Limits::default());
+            let mut code = Flat::inline_calls(&library, function, Limits::default());
             if code.head.required_threads.is_none() && options.size.block.is_some() {
                 code.head.required_threads = options.size.block;
                 code.head.most_threads = Some(options.size.threads().unwrap_or(u32::MAX));
@@ -57,7 +57,7 @@ pub fn read_with(module: &Module, options: &HazardOptions) -> Vec<Kernel> {
             }
             let parameters = options.parameters.iter();
             let parameters = parameters.map(|(own, number)| (short_name(name, own).to_owned(), *number)).collect();
-            let graph = Graph::of(&code);
+            let graph = Graph::new(&code);
             let options = HazardOptions { parameters, ..*options };
             let mut kernel = events::kernel(&code, &graph, &walk::walk(&code, &graph, &options));
             let says_most = kernel.has_block;
@@ -65,7 +65,7 @@ pub fn read_with(module: &Module, options: &HazardOptions) -> Vec<Kernel> {
                 code.head.most_threads = kernel.most;
                 kernel = events::kernel(&code, &graph, &walk::walk(&code, &graph, &options));
             }
-            let threads = LaunchSize::of(&code.head).threads();
+            let threads = LaunchSize::from_head(&code.head).threads();
             let line = function.body.iter().flatten().next().map_or(0, |line| line.number);
             Kernel {
                 name: function.name.clone(),

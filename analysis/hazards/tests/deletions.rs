@@ -121,7 +121,7 @@ fn main() {
     print(&rows);
     if arguments.filter.is_none() && !arguments.list {
         FLOORS.iter().for_each(|(set, found, errors)| {
-            Counts::of(rows.iter().filter(|row| row.set == *set)).is_enough(set, *found, *errors)
+            Counts::from_rows(rows.iter().filter(|row| row.set == *set)).is_enough(set, *found, *errors)
         });
     }
     conclusion.exit();
@@ -385,7 +385,7 @@ struct Counts {
 }
 
 impl Counts {
-    fn of<'r>(rows: impl Iterator<Item = &'r Row>) -> Self {
+    fn from_rows<'r>(rows: impl Iterator<Item = &'r Row>) -> Self {
         let mut counts = Self::default();
         for row in rows {
             counts.deleted += 1;
@@ -433,11 +433,13 @@ fn print(rows: &[Row]) {
         println!("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |");
         let kernels: BTreeSet<&str> = own().map(|row| &*row.kernel).collect();
         if kernels.len() < 60 {
-            kernels.iter().for_each(|kernel| Counts::of(own().filter(|row| row.kernel == *kernel)).print(kernel));
+            kernels
+                .iter()
+                .for_each(|kernel| Counts::from_rows(own().filter(|row| row.kernel == *kernel)).print(kernel));
         }
         let kinds: BTreeSet<DeletedKind> = own().map(|row| row.kind).collect();
-        kinds.iter().for_each(|kind| Counts::of(own().filter(|row| row.kind == *kind)).print(&kind.to_string()));
-        Counts::of(own()).print("all");
+        kinds.iter().for_each(|kind| Counts::from_rows(own().filter(|row| row.kind == *kind)).print(&kind.to_string()));
+        Counts::from_rows(own()).print("all");
         for row in own().filter(|row| row.is_needed() && row.said < CheckAnswer::Error) {
             println!("{:?}: {}:{}: {}: {}", row.said, row.kernel, row.line, row.kind, row.why);
         }

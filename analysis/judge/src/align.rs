@@ -123,7 +123,7 @@ pub fn align(
     is_lost: impl Fn(&AtomicOp, usize) -> bool,
 ) -> Result<Vec<Assignment>, TooLarge> {
     let operations: Vec<AtomicOp> = blocks.iter().flat_map(|block| &block.operations).copied().collect();
-    let is_event = |node: &usize| MemoryEvent::of(flow, *node).is_some() || fence(flow, *node).is_some();
+    let is_event = |node: &usize| MemoryEvent::from_node(flow, *node).is_some() || fence(flow, *node).is_some();
     let events: Vec<_> = flow.in_order().into_iter().filter(is_event).collect();
     let cells = (Part::ALL.len() * operations.len() + 1).saturating_mul(events.len() + 1);
     if cells > LARGEST_TABLE {
@@ -387,7 +387,7 @@ impl<'a, L: Fn(&AtomicOp, usize) -> bool> Aligner<'a, L> {
     /// other way round.
     fn broken_relations(&self, op: usize, event: usize, pairs: &[(usize, usize)]) -> u32 {
         let place = self.place(op, event);
-        let (asked, found) = (self.source.relations.of(op), self.compiled.relations.of(place));
+        let (asked, found) = (self.source.relations.find_relations(op), self.compiled.relations.find_relations(place));
         let others = pairs.iter().filter(|(other, _)| *other != op);
         let broken = |&(other, event): &(usize, usize)| (asked[other] ^ found[self.place(other, event)]).count_ones();
         let others = others.map(broken).sum::<u32>();
@@ -477,7 +477,7 @@ impl<'a, L: Fn(&AtomicOp, usize) -> bool> Aligner<'a, L> {
 
     /// The sides on which an operation needs fences, if this event implements it.
     fn fences_needed(&self, op: usize, event: usize) -> Vec<Part> {
-        let found = MemoryEvent::of(self.compiled.flow, self.compiled.events[event]);
+        let found = MemoryEvent::from_node(self.compiled.flow, self.compiled.events[event]);
         let Some(found) = found.filter(|_| self.is_ordered(op)) else { return Vec::new() };
         let AtomicOp { operation, ordering, .. } = self.source.operations[op];
         let ordering = match operation {
@@ -563,7 +563,7 @@ impl<'a> NodeRelations<'a> {
     }
 
     /// The relations of one node to all nodes.
-    fn of(&self, index: usize) -> &[u8] {
+    fn find_relations(&self, index: usize) -> &[u8] {
         self.known[index].get_or_init(|| self.graph.relations(self.nodes[index], self.nodes))
     }
 }

@@ -57,7 +57,7 @@ pub fn of_leaving(op: &AtomicOp) -> u32 {
 
 /// The cost of leaving an instruction without an operation.
 pub fn of_skipping(flow: &Flow<'_>, node: usize) -> u32 {
-    match MemoryEvent::of(flow, node) {
+    match MemoryEvent::from_node(flow, node) {
         Some(event) if event.is_rmw() && !keeps_value(flow, node) => UNMATCHED_RMW,
         Some(event) if event.strong.is_some() => UNMATCHED_STRONG_ACCESS,
         _ => 0,
@@ -67,7 +67,7 @@ pub fn of_skipping(flow: &Flow<'_>, node: usize) -> u32 {
 /// The cost of an instruction that implements an operation.
 pub fn of_match(op: &AtomicOp, flow: &Flow<'_>, node: usize) -> Fit {
     let Some(asked) = op.operation.access() else { return of_fence(flow, node) };
-    let found = MemoryEvent::of(flow, node)?;
+    let found = MemoryEvent::from_node(flow, node)?;
     if !may_be(asked.space, found.space) {
         return None;
     }

@@ -63,11 +63,11 @@ pub enum ExtraKind {
 impl ExtraKind {
     /// The kind of an access that has an effect other than reading; `None` if it has none, or if no other thread can
     /// observe it.
-    fn of(flow: &Flow<'_>, node: usize, locals: &HashSet<Name>) -> Option<Self> {
+    fn from_node(flow: &Flow<'_>, node: usize, locals: &HashSet<Name>) -> Option<Self> {
         if let NodeCode::Other(other) = flow.nodes[node].code {
             return writes_otherwise(&other.mnemonic).then_some(Self::Other);
         }
-        let event = MemoryEvent::of(flow, node)?;
+        let event = MemoryEvent::from_node(flow, node)?;
         let kind = match (event.reads, event.writes) {
             (true, true) if keeps_value(flow, node) => return None,
             (true, true) => return Some(Self::Update),
@@ -84,7 +84,7 @@ impl ExtraKind {
 /// Whether an instruction that is not modelled writes memory that other threads can observe, other than as a plain
 /// access.
 fn writes_otherwise(mnemonic: &str) -> bool {
-    let row = Mnemonic::of(mnemonic);
+    let row = Mnemonic::find_row(mnemonic);
     row.is_none_or(|row| row.writes && !["ld", "st"].contains(&row.words) && !is_private(mnemonic))
 }
 
@@ -119,7 +119,7 @@ pub fn extras(
         leads(one, other) || leads(other, one)
     };
     for node in flow.in_order().into_iter().filter(|node| !aligned.claimed.contains(node)) {
-        let Some(kind) = ExtraKind::of(flow, node, &locals) else { continue };
+        let Some(kind) = ExtraKind::from_node(flow, node, &locals) else { continue };
         let like = |op: usize| {
             let (op, own) = (aligned.operations[op], aligned.assignments[op].node);
             let fit = cost::of_match(op, flow, node);
@@ -164,7 +164,7 @@ enum Relation {
 }
 
 fn relation(flow: &Flow<'_>, op: &AtomicOp, own: usize, other: usize) -> Option<Relation> {
-    let (a, b) = (ByteRange::of(flow, own)?, ByteRange::of(flow, other)?);
+    let (a, b) = (ByteRange::from_node(flow, own)?, ByteRange::from_node(flow, other)?);
     let width = i64::from(op.operation.access()?.ty.bits() / 8);
     let is_part = |place: &ByteRange<'_>| place.bytes < width && !place.masked;
     if a.root != b.root {
@@ -187,9 +187,9 @@ struct ByteRange<'p> {
 }
 
 impl<'p> ByteRange<'p> {
-    fn of(flow: &Flow<'p>, node: usize) -> Option<Self> {
+    fn from_node(flow: &Flow<'p>, node: usize) -> Option<Self> {
         let address = flow.instruction(node)?.address()?;
-        let bytes = i64::from(MemoryEvent::of(flow, node)?.bits / 8);
+        let bytes = i64::from(MemoryEvent::from_node(flow, node)?.bits / 8);
         let mut place = Self { root: &address.base, offset: address.offset, bytes, masked: false };
         for _ in 0..MOST_STEPS {
             let [writer] = flow.writers(place.root) else { break };

@@ -46,7 +46,7 @@ impl MemoryEvent {
     }
 
     /// The access of a node; `None` if it has none, or only where its address is local.
-    pub fn of(flow: &Flow<'_>, node: usize) -> Option<Self> {
+    pub fn from_node(flow: &Flow<'_>, node: usize) -> Option<Self> {
         if flow.is_private(node) {
             return None;
         }
@@ -135,7 +135,7 @@ pub fn releases(sem: FenceSem) -> bool {
 /// does not define may do anything.
 pub fn touches_memory(flow: &Flow<'_>, node: usize) -> bool {
     let read_only = |cache: &Option<Cache>| *cache == Some(Cache::Operator(CacheOperator::Nc));
-    match (flow.nodes[node].code, MemoryEvent::of(flow, node)) {
+    match (flow.nodes[node].code, MemoryEvent::from_node(flow, node)) {
         (NodeCode::Instruction(Instruction::Ld(Ld { cache, .. })), _) if read_only(cache) => false,
         (_, Some(event)) => !matches!(event.space, Space::Local | Space::Const),
         (NodeCode::Other(other), None) => other_touches_memory(&other.mnemonic),
@@ -145,7 +145,7 @@ pub fn touches_memory(flow: &Flow<'_>, node: usize) -> bool {
 
 /// The same for an instruction that is not modelled, by its mnemonic with modifiers.
 fn other_touches_memory(mnemonic: &str) -> bool {
-    Mnemonic::of(mnemonic).is_none_or(|row| {
+    Mnemonic::find_row(mnemonic).is_none_or(|row| {
         let waits = matches!(row.order, Some(Order::Barrier | Order::Group));
         waits || row.accesses() && !is_private(mnemonic)
     })

@@ -189,7 +189,7 @@ fn first_reads(flow: &Flow<'_>, cas: usize, atom: &Atom) -> Vec<usize> {
             if !seen.insert((node, name)) {
                 continue;
             }
-            if reads_place(node) && MemoryEvent::of(flow, node).is_some() {
+            if reads_place(node) && MemoryEvent::from_node(flow, node).is_some() {
                 if !reads.contains(&node) {
                     reads.push(node);
                 }

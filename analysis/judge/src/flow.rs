@@ -22,15 +22,15 @@ pub struct Flow<'p> {
 
 impl<'p> Flow<'p> {
     pub fn of_sequence(sequence: &'p Sequence) -> Self {
-        Self::of(flow::Flow::of_statements(sequence.statements()))
+        Self::new(flow::Flow::of_statements(sequence.statements()))
     }
 
     /// The flow of a function's body; a declaration has only entry and exit.
     pub fn of_function(function: &'p Function) -> Self {
-        Self::of(flow::Flow::of_function(function))
+        Self::new(flow::Flow::of_function(function))
     }
 
-    fn of(flow: flow::Flow<'p>) -> Self {
+    fn new(flow: flow::Flow<'p>) -> Self {
         let locals = local_predicates(&flow.nodes);
         let constants = constant_predicates(&flow.nodes);
         // The predicates that have one possible value left, and that value.

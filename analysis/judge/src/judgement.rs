@@ -164,7 +164,7 @@ pub fn judge_function(blocks: &[BasicBlock], function: &Function) -> Result<Func
         .collect();
     // A weak load may belong to the program.
     let is_added = |node: usize| {
-        let is_strong = MemoryEvent::of(&flow, node).is_some_and(|event| event.strong.is_some());
+        let is_strong = MemoryEvent::from_node(&flow, node).is_some_and(|event| event.strong.is_some());
         is_strong && !loads.iter().any(|op| cost::of_match(op, &flow, node).is_some())
     };
     let is_lost = |op: &AtomicOp, node| judge_operation(op, Some(node), &flow, &is_added).loss().is_some();
@@ -274,7 +274,7 @@ fn judge_operation(op: &AtomicOp, node: Option<usize>, flow: &Flow<'_>, is_added
     lines.sort_unstable();
     lines.dedup();
     let notes = notes.into_iter().filter(|(holds, _)| *holds).map(|(_, note)| note).collect();
-    let names = |node: &usize| MemoryEvent::of(flow, *node).map(|event| event.space);
+    let names = |node: &usize| MemoryEvent::from_node(flow, *node).map(|event| event.space);
     let named_space = group.iter().find_map(names).filter(|space| *space != Space::Generic);
     let is_generic = op.operation.access().is_some_and(|access| access.space == Space::Generic);
     let lacks_seq_cst = seq_cst_scope(op).is_some_and(|scope| !is_led(flow, &group, scope));

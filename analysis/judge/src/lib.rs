@@ -1,7 +1,7 @@
 //! An independent check of atomics in PTX: the guarantees of the code, recomputed from its instructions alone.
 //!
 //! The judge uses neither the tables of the ABI nor the strategies that choose from them. It checks this project's
-//! lowerings ([`Strength::of`] a [`Sequence`](ptx_lowering::Sequence)) and the PTX of any compiler
+//! lowerings ([`Strength::from_sequence`] for a [`Sequence`](ptx_lowering::Sequence)) and the PTX of any compiler
 //! ([`judge_function`]). For the latter it finds the instruction that implements each operation of the source, and
 //! derives the guarantees from that instruction and the fences around it.
 //!

@@ -35,7 +35,7 @@ fn operation(flow: &Flow<'_>, node: usize) -> Option<AtomicOp> {
         };
         return Some(AtomicOp { operation: Operation::Fence, ordering, scope: SyncScope::Threads(scope) });
     }
-    let event = MemoryEvent::of(flow, node)?;
+    let event = MemoryEvent::from_node(flow, node)?;
     let ty = match event.bits {
         8 => Type::I8,
         16 => Type::I16,
@@ -48,7 +48,7 @@ fn operation(flow: &Flow<'_>, node: usize) -> Option<AtomicOp> {
     let operation = match flow.instruction(node)? {
         Instruction::Ld(_) => Operation::Load(access),
         Instruction::St(_) => Operation::Store(access),
-        Instruction::Atom(Atom { op, .. }) | Instruction::Red(Red { op, .. }) => match RmwOp::of(*op, true) {
+        Instruction::Atom(Atom { op, .. }) | Instruction::Red(Red { op, .. }) => match RmwOp::from_atom_op(*op, true) {
             Some(op) => Operation::Rmw(op, access),
             None => Operation::CmpXchg { access, failure: Ordering::Relaxed },
         },

@@ -101,10 +101,10 @@ pub enum Atomicity {
 
 impl Strength {
     /// The guarantees of a sequence, all of whose accesses belong to one operation.
-    pub fn of(sequence: &Sequence) -> Self {
+    pub fn from_sequence(sequence: &Sequence) -> Self {
         let flow = Flow::of_sequence(sequence);
         let group: Vec<_> =
-            flow.in_order().into_iter().filter(|node| MemoryEvent::of(&flow, *node).is_some()).collect();
+            flow.in_order().into_iter().filter(|node| MemoryEvent::from_node(&flow, *node).is_some()).collect();
         if group.is_empty() {
             return Self::of_fences(&flow);
         }
@@ -151,7 +151,7 @@ impl Strength {
     pub(crate) fn of_operation(flow: &Flow<'_>, group: &[usize]) -> Self {
         let own = OwnEvents { flow, group };
         let events: Vec<(usize, MemoryEvent)> =
-            group.iter().filter_map(|node| MemoryEvent::of(flow, *node).map(|event| (*node, event))).collect();
+            group.iter().filter_map(|node| MemoryEvent::from_node(flow, *node).map(|event| (*node, event))).collect();
         // In a group with other accesses, a `cas` that writes only the value that it finds is a load.
         let is_load = |node: usize| events.len() > 1 && cas_loop::keeps_value(flow, node);
         let as_load =
@@ -424,7 +424,7 @@ impl Strength {
 /// Whether every path through the code executes its write once, or skips it where that is allowed. A loop executes it
 /// until it succeeds.
 fn executes_once(flow: &Flow<'_>, group: &[usize], atomicity: Atomicity) -> bool {
-    let writes = |node: &usize| MemoryEvent::of(flow, *node).is_some_and(|event| event.writes);
+    let writes = |node: &usize| MemoryEvent::from_node(flow, *node).is_some_and(|event| event.writes);
     let writers: Vec<_> = group.iter().copied().filter(writes).collect();
     let skips: Vec<_> = writers.iter().filter_map(|writer| cas_loop::skip(flow, *writer)).collect();
     let found = |node: usize| {
@@ -461,7 +461,7 @@ pub(crate) fn is_led(flow: &Flow<'_>, group: &[usize], scope: Scope) -> bool {
     let deciding = group
         .iter()
         .enumerate()
-        .filter(|(index, node)| *index == 0 || MemoryEvent::of(flow, **node).is_some_and(|event| event.writes));
+        .filter(|(index, node)| *index == 0 || MemoryEvent::from_node(flow, **node).is_some_and(|event| event.writes));
     deciding.map(|(_, node)| *node).all(is_found)
 }
 
@@ -490,7 +490,7 @@ impl OwnEvents<'_, '_> {
     }
 
     fn is_read(&self, node: usize) -> bool {
-        self.group.contains(&node) && MemoryEvent::of(self.flow, node).is_some_and(|event| event.reads)
+        self.group.contains(&node) && MemoryEvent::from_node(self.flow, node).is_some_and(|event| event.reads)
     }
 
     /// Whether control can leave the operation after this read without another read of it.
@@ -541,7 +541,7 @@ impl OwnEvents<'_, '_> {
         let behind = self.flow.reached(cas, Direction::Forward, stops);
         let before = self.flow.reached(cas, Direction::Backward, stops);
         let orders = |node: usize| {
-            let releases = MemoryEvent::of(self.flow, node).is_some_and(|event| event.releases);
+            let releases = MemoryEvent::from_node(self.flow, node).is_some_and(|event| event.releases);
             fence(self.flow, node).is_some() || (node == cas && releases)
         };
         (0..behind.len()).any(|node| behind[node] && before[node] && orders(node))
@@ -563,7 +563,7 @@ mod tests {
 
     /// `expected` lists acquire, release, sc and relay, `-` for none.
     fn check(text: &str, expected: &str) {
-        let strength = Strength::of(&text.parse().expect(text));
+        let strength = Strength::from_sequence(&text.parse().expect(text));
         let word = |scope: Option<Scope>| scope.map_or("-", Into::into);
         let found = [strength.acquire, strength.release, strength.sc, strength.relay].map(word).join(" ");
         assert_eq!(found, expected, "{text}");
@@ -618,7 +618,7 @@ mod tests {
     #[test]
     fn two_one_sided_fences_are_no_fence_of_both() {
         let op = |ordering| AtomicOp { operation: Operation::Fence, ordering, scope: SyncScope::Threads(Scope::Gpu) };
-        let apart = Strength::of(&"fence.release.gpu; fence.acquire.gpu;".parse().expect("fences"));
+        let apart = Strength::from_sequence(&"fence.release.gpu; fence.acquire.gpu;".parse().expect("fences"));
         assert_eq!(apart.covers(&op(Ordering::AcqRel)), Err(vec!["no fence of acquire and release".into()]));
         assert_eq!(apart.covers(&op(Ordering::Release)), Ok(()));
     }
@@ -630,7 +630,7 @@ mod tests {
                 "ld.relaxed.gpu.b32 %d, [%a]; %again: mov.b32 %old, %d; \
                  atom.relaxed.gpu.cas.b32 %d, [%a], %old, %new; {test} {branch}"
             );
-            Strength::of(&text.parse().expect("a loop")).atomicity == Atomicity::Cas(Retry::UntilSuccess)
+            Strength::from_sequence(&text.parse().expect("a loop")).atomicity == Atomicity::Cas(Retry::UntilSuccess)
         };
         assert!(atomic("setp.ne.b32 %p, %d, %old;", "@%p bra %again;"));
         assert!(!atomic("setp.eq.b32 %p, %d, %old;", "@%p bra %again;"));

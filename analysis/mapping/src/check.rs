@@ -309,7 +309,7 @@ impl<'m, 'l> Checker<'m, 'l> {
                 Some(number) => number,
                 None => {
                     let number = match self.mappings[mapping].sequence(&op, read) {
-                        Ok(sequence) => Some(self.sequences.of(&sequence)),
+                        Ok(sequence) => Some(self.sequences.number_sequence(&sequence)),
                         Err(NoProgram::Unsupported(_) | NoProgram::NoRow { .. }) => None,
                         Err(unmodelled) => return Err(unmodelled),
                     };

@@ -221,10 +221,10 @@ fn nth(rings: &[Ring], placed: &[Placed], number: u64) -> Made {
 
 fn mixed(number: u64) -> Made {
     let mut chance = Chance(number);
-    let threads = *chance.of(&[2, 3, 3, 3, 4]);
+    let threads = *chance.pick(&[2, 3, 3, 3, 4]);
     let (rings, placements) = (rings(threads), placements(threads));
-    let (ring, places) = (chance.of(&rings), chance.of(&placements));
-    let usual = *chance.of(&reaching(places));
+    let (ring, places) = (chance.pick(&rings), chance.pick(&placements));
+    let usual = *chance.pick(&reaching(places));
     let locations = locations(ring);
     let scopes = (0..threads).map(|location| {
         let names = |(_, locations): &(&Place, &Vec<usize>)| locations.contains(&location);
@@ -261,10 +261,11 @@ impl Maker {
         let mut code = Vec::with_capacity(8);
         let mut registers = 0;
         for (index, (&access, &location)) in accesses.iter().zip(locations).enumerate() {
-            let fences = if index == 0 { usize::from(self.chance.once_in(8)) } else { *self.chance.of(&[0, 1, 1, 2]) };
+            let fences =
+                if index == 0 { usize::from(self.chance.once_in(8)) } else { *self.chance.pick(&[0, 1, 1, 2]) };
             (0..fences).for_each(|_| code.push(self.fence()));
             if self.chance.once_in(6) {
-                let own = *self.chance.of(&[Read, Store]);
+                let own = *self.chance.pick(&[Read, Store]);
                 let any = Scope::iter().collect_vec();
                 let text = self.access(own, &format!("own{number}"), &any, &mut registers);
                 code.push(text);
@@ -280,20 +281,20 @@ impl Maker {
 
     /// The usual scope in most cases if it is among these, otherwise any of them.
     fn scope(&mut self, scopes: &[Scope]) -> Scope {
-        let other = *self.chance.of(scopes);
+        let other = *self.chance.pick(scopes);
         if self.chance.once_in(4) || !scopes.contains(&self.usual) { other } else { self.usual }
     }
 
     fn fence(&mut self) -> String {
-        let order = *self.chance.of(&FENCES[1..]);
+        let order = *self.chance.pick(&FENCES[1..]);
         let scopes = if self.narrow { Scope::iter().collect() } else { vec![self.usual] };
         format!("fence.{order}.{}", self.scope(&scopes))
     }
 
     fn access(&mut self, access: CycleAccess, variable: &str, scopes: &[Scope], registers: &mut usize) -> String {
         let updates = if self.narrow { &UPDATES[..3] } else { &UPDATES };
-        let (order, update) = (*self.chance.of(&access.orders()), *self.chance.of(updates));
-        let (scope, failure) = (self.scope(scopes), *self.chance.of(&Read.orders()));
+        let (order, update) = (*self.chance.pick(&access.orders()), *self.chance.pick(updates));
+        let (scope, failure) = (self.scope(scopes), *self.chance.pick(&Read.orders()));
         let waits = self.loops > 0 && variable.len() == 1 && self.chance.once_in(8);
         let updates = self.chance.once_in(6);
         self.loops -= usize::from(waits);
@@ -329,7 +330,7 @@ impl Chance {
         mixed ^ (mixed >> 31)
     }
 
-    fn of<'t, T>(&mut self, among: &'t [T]) -> &'t T {
+    fn pick<'t, T>(&mut self, among: &'t [T]) -> &'t T {
         &among[(self.next() % among.len() as u64) as usize]
     }
 

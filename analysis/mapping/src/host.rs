@@ -54,20 +54,20 @@ pub struct HostMapping {
 }
 
 const fn access(sem: Sem) -> Step {
-    Step::Access(of(sem))
+    Step::Access(make_semantics(sem))
 }
 
-const fn of(sem: Sem) -> Semantics {
+const fn make_semantics(sem: Sem) -> Semantics {
     Semantics { sem, ..Semantics::WEAK }
 }
 
 const MOV: Step = access(Sem::Relaxed);
 const LOCK: Step = access(Sem::AcqRel);
-const XCHG: Step = Step::Exchange(of(Sem::AcqRel));
+const XCHG: Step = Step::Exchange(make_semantics(Sem::AcqRel));
 const MFENCE: Step = Step::Barrier(HostFence::Mfence);
 const LDR: Step = access(Sem::Relaxed);
 const LDAR: Step = access(Sem::Acquire);
-const LDAPR: Step = Step::Access(Semantics { pc: true, ..of(Sem::Acquire) });
+const LDAPR: Step = Step::Access(Semantics { pc: true, ..make_semantics(Sem::Acquire) });
 const STR: Step = access(Sem::Relaxed);
 const STLR: Step = access(Sem::Release);
 const LSE: Step = access(Sem::Relaxed);
@@ -138,7 +138,7 @@ const WRONG: [(Processor, Change); 15] = [
     (Processor::AArch64, ("DMB ISHLD for a release fence",        Kind::Fence, &[Release],         &[DMB_ISHLD])),
     (Processor::AArch64, ("DMB ISHLD for a seq_cst fence",        Kind::Fence, &[SeqCst],          &[DMB_ISHLD])),
     (Processor::AArch64, ("an atomic without a result for one that is not read", Kind::Rmw, &[Relaxed], &[
-        Step::Discarding(of(Sem::Relaxed)),
+        Step::Discarding(make_semantics(Sem::Relaxed)),
     ])),
 ];
 

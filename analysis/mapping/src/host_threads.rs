@@ -194,7 +194,7 @@ impl Checker<'_> {
         let mut numbers = Vec::new();
         for (op, read) in operations(program, EXPANSIONS[0].access())? {
             match mapping.sequence(&op, read) {
-                Ok(sequence) => numbers.push(self.numbers.of(&sequence)),
+                Ok(sequence) => numbers.push(self.numbers.number_sequence(&sequence)),
                 Err(NoProgram::Unsupported(_) | NoProgram::NoRow { .. }) => return Ok(None),
                 Err(unmodelled) => return Err(unmodelled),
             }

@@ -261,7 +261,7 @@ impl Mixer<'_> {
             let mut numbers = Vec::with_capacity(operations.len());
             for (op, read) in operations {
                 match mapping.sequence(op, *read) {
-                    Ok(sequence) => numbers.push(self.numbers.of(&sequence)),
+                    Ok(sequence) => numbers.push(self.numbers.number_sequence(&sequence)),
                     Err(NoProgram::Unsupported(_) | NoProgram::NoRow { .. }) => return Ok(None),
                     Err(unmodelled) => return Err(unmodelled),
                 }

@@ -403,13 +403,13 @@ impl<'e> Hunt<'e> {
             }
             Err(unmodelled) => return Err(unmodelled),
         };
-        self.lowered[index].insert((op, read), Some(self.numbers.of(&sequence)));
+        self.lowered[index].insert((op, read), Some(self.numbers.number_sequence(&sequence)));
         if !of_expansion {
             return Ok(());
         }
         for (edit, sequence) in edited(&sequence, &mapped.target) {
             let mut others = self.mutants.iter().rev().take_while(|other| other.mapping == index);
-            let number = self.numbers.of(&sequence);
+            let number = self.numbers.number_sequence(&sequence);
             let known = |other: &Hunted| {
                 other.mutant.op == op && other.mutant.edit.unread == edit.unread && other.number == number
             };

@@ -11,7 +11,7 @@ pub struct Numbers {
 }
 
 impl Numbers {
-    pub fn of(&mut self, sequence: &Sequence) -> usize {
+    pub fn number_sequence(&mut self, sequence: &Sequence) -> usize {
         *self.known.entry(sequence.clone()).or_insert_with(|| {
             self.sequences.push(sequence.clone());
             self.sequences.len() - 1

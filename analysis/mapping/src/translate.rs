@@ -327,7 +327,7 @@ fn ordering(order: Order) -> Ordering {
 fn rmw(op: model::RmwOp, ty: asm::Type) -> Option<RmwOp> {
     match op {
         model::RmwOp::Sub => Some(RmwOp::Sub),
-        model::RmwOp::Atom(op) => RmwOp::of(op, ty.is_signed()),
+        model::RmwOp::Atom(op) => RmwOp::from_atom_op(op, ty.is_signed()),
     }
 }
 

@@ -92,7 +92,7 @@ impl<'o> Costs<'o> {
     }
 
     /// The cost of an operation; `None` if the target has no lowering of it or no measurement exists.
-    pub fn of(&self, op: &AtomicOp) -> Option<Cost> {
+    pub fn find_cost(&self, op: &AtomicOp) -> Option<Cost> {
         if let Some(known) = self.known.borrow().get(op) {
             return *known;
         }
@@ -103,12 +103,12 @@ impl<'o> Costs<'o> {
 
     /// Whether an operation costs anything.
     pub fn is_any(&self, op: &AtomicOp) -> bool {
-        self.of(op).is_some_and(|cost| cost != Cost::default())
+        self.find_cost(op).is_some_and(|cost| cost != Cost::default())
     }
 
     /// Whether one operation costs less than another in the same loop depth.
     pub fn is_less(&self, new: &AtomicOp, old: &AtomicOp) -> bool {
-        self.of(new).zip(self.of(old)).is_some_and(|(new, old)| new.is_less_than(old))
+        self.find_cost(new).zip(self.find_cost(old)).is_some_and(|(new, old)| new.is_less_than(old))
     }
 
     /// Whether the lowerings of two operations differ.
@@ -122,7 +122,7 @@ impl<'o> Costs<'o> {
         let (_, depths) = graph::loops(function, &graph::predecessors(function));
         let of_block = |(block, &depth): (&Block, &u32)| -> Option<Cost> {
             let all: Option<Cost> =
-                block.events.iter().filter_map(Event::atomic).map(|atomic| self.of(&atomic.op)).sum();
+                block.events.iter().filter_map(Event::atomic).map(|atomic| self.find_cost(&atomic.op)).sum();
             Some(all?.in_loops(depth))
         };
         function.blocks.iter().zip(&depths).map(of_block).sum()
@@ -130,7 +130,7 @@ impl<'o> Costs<'o> {
 
     fn measure(&self, op: &AtomicOp) -> Option<Cost> {
         let OptimizeOptions { policy, target, .. } = self.options;
-        let family = Family::of(target.sm)?;
+        let family = Family::from_sm(target.sm)?;
         let sequence = lower(op, policy, target).ok()?.sequence;
         let sass = Sass::of_sequence(&sequence, family);
         let Some(sass) = sass else { return self.measure(&typical(op)?) };
@@ -163,7 +163,7 @@ fn in_own_loop(sequence: &Sequence, family: Family) -> u64 {
     let end = statements.iter().rposition(|statement| matches!(statement.instruction(), Some(Instruction::Bra { .. })));
     let (Some(start), Some(end)) = (start, end) else { return 0 };
     let repeated = statements.get(start..end).unwrap_or_default().iter().filter_map(Statement::instruction);
-    repeated.filter_map(|i| Sass::of(i, ResultUse::Read, family)).map(|sass| weight(&sass)).sum()
+    repeated.filter_map(|i| Sass::from_instruction(i, ResultUse::Read, family)).map(|sass| weight(&sass)).sum()
 }
 
 fn weight(sass: &Sass) -> u64 {

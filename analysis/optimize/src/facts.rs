@@ -97,7 +97,7 @@ impl Border {
 
     /// The border of a function. For a kernel, the accesses of its grid all lie between launch and end. Other kernels
     /// and the host are in wider scopes only, and may access memory before the launch and after the end.
-    pub fn of(function: &Function, options: &OptimizeOptions) -> Self {
+    pub fn from_function(function: &Function, options: &OptimizeOptions) -> Self {
         let grid = if options.is_met_or_assumed(Condition::OneGrid, options.one_grid) { ALL } else { GRID };
         if options.is_met_or_assumed(Condition::Kernel, function.kernel) {
             Self { alone: true, grid }
@@ -162,7 +162,7 @@ impl<'o> Facts<'o> {
     }
 
     fn fence(&mut self, fence: &Atomic) {
-        let scope = if self.is_met_or_assumed(Condition::FenceScope, false) { ALL } else { level::of(fence) };
+        let scope = if self.is_met_or_assumed(Condition::FenceScope, false) { ALL } else { level::find_level(fence) };
         let (acquires, releases) = (fence.acquires(), fence.releases());
         let (orders, counts) = match self.side {
             Side::Before => (acquires, releases),
@@ -195,7 +195,7 @@ impl<'o> Facts<'o> {
             Side::After => (operation.writes(), atomic.releases(), Condition::NoWriteBetween),
         };
         if carries && !self.is_met_or_assumed(between, false) {
-            self.carriers.add(if ordered { level::of(atomic) } else { 0 }, level::carried(atomic));
+            self.carriers.add(if ordered { level::find_level(atomic) } else { 0 }, level::carried(atomic));
         }
     }
 }

@@ -77,7 +77,7 @@ pub fn least(function: &Function, first: FirstRound, options: &OptimizeOptions, 
     let mut function = function.clone();
     let mut editor = Editor { function: &mut function, options, costs: &costs, remarks: &mut Vec::new() };
     rewrites::scope::run(&mut editor);
-    Places::of(&function, options, &costs)?.search(first, budget)
+    Places::new(&function, options, &costs)?.search(first, budget)
 }
 
 /// The permitted cost of the first iterations of loops.
@@ -176,7 +176,7 @@ impl AccessNeeds {
     /// A barrier or a call, and the code around a function that is not a kernel.
     const UNKNOWN: Self = Self { reads: true, writes: true, ..Self::PLAIN };
 
-    fn of(atomic: &Atomic) -> Self {
+    fn from_atomic(atomic: &Atomic) -> Self {
         let operation = atomic.op.operation;
         Self {
             reads: operation.reads(),
@@ -235,9 +235,11 @@ struct Places<'f> {
 
 impl<'f> Places<'f> {
     /// `None` if an operation has no measurement.
-    fn of(function: &'f Function, options: &'f OptimizeOptions, costs: &'f Costs<'f>) -> Option<Self> {
-        let levels =
-            function.events().filter_map(Event::atomic).flat_map(|atomic| [level::of(atomic), level::seen(atomic)]);
+    fn new(function: &'f Function, options: &'f OptimizeOptions, costs: &'f Costs<'f>) -> Option<Self> {
+        let levels = function
+            .events()
+            .filter_map(Event::atomic)
+            .flat_map(|atomic| [level::find_level(atomic), level::seen(atomic)]);
         let levels = levels.filter(|level| *level > 0).sorted_unstable().dedup().collect();
         let mut places = Self { function, options, costs, levels, items: Vec::new() };
         places.fill()?;
@@ -246,7 +248,7 @@ impl<'f> Places<'f> {
 
     fn fill(&mut self) -> Option<()> {
         let function = self.function;
-        let border = Border::of(function, self.options);
+        let border = Border::from_function(function, self.options);
         let border = if border.alone { Kind::Border(border.grid) } else { Kind::Access(AccessNeeds::UNKNOWN) };
         let (regions, depths) = graph::loops(function, &graph::predecessors(function));
         let reached = graph::reached(function);
@@ -265,13 +267,13 @@ impl<'f> Places<'f> {
                         if atomic.is_fence() || is_seq_cst(&atomic.op) {
                             fence = fence.join(Orders::of_fence(
                                 if atomic.is_fence() { atomic.op.ordering } else { Ordering::SeqCst },
-                                level::of(atomic),
+                                level::find_level(atomic),
                             ));
                         }
                         if atomic.is_fence() {
                             continue;
                         }
-                        AccessNeeds::of(atomic)
+                        AccessNeeds::from_atomic(atomic)
                     }
                 };
                 let fences = self.fences(depth);
@@ -324,7 +326,7 @@ impl<'f> Places<'f> {
         let kinds = [Ordering::Acquire, Ordering::Release, Ordering::AcqRel, Ordering::SeqCst];
         let fences = iproduct!(kinds, &self.levels).filter_map(|(ordering, &scope)| {
             let op = AtomicOp { operation: Operation::Fence, ordering, scope: level::scope(scope) };
-            let cost = self.costs.of(&op)?.in_loops(depth);
+            let cost = self.costs.find_cost(&op)?.in_loops(depth);
             Some(Choice { weight: cost.looped(), once: cost.once(), orders: Orders::of_fence(ordering, scope) })
         });
         fences.chain([NOTHING]).collect()
@@ -335,7 +337,7 @@ impl<'f> Places<'f> {
         let Atomic { op, .. } = *atomic;
         let seen = level::seen(atomic);
         let of = |op: AtomicOp| {
-            let cost = |op| Some(self.costs.of(&op)?.in_loops(depth));
+            let cost = |op| Some(self.costs.find_cost(&op)?.in_loops(depth));
             let (cost, relaxed) = (cost(op)?, cost(keep(op, false, false))?);
             let weight = cost.looped().saturating_sub(relaxed.looped());
             Some(Choice {

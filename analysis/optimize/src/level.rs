@@ -26,7 +26,7 @@ pub fn of_scope(scope: Scope) -> Level {
 }
 
 /// The level that an operation's ordering reaches.
-pub fn of(atomic: &Atomic) -> Level {
+pub fn find_level(atomic: &Atomic) -> Level {
     match atomic.op.scope {
         SyncScope::SingleThread => 0,
         SyncScope::Threads(scope) => of_scope(scope),
@@ -35,7 +35,7 @@ pub fn of(atomic: &Atomic) -> Level {
 
 /// The level in which an operation on memory is visible: threads that cannot access the location are excluded.
 pub fn seen(atomic: &Atomic) -> Level {
-    atomic.address.map_or(ALL, |address| of_scope(address.reach)).min(of(atomic))
+    atomic.address.map_or(ALL, |address| of_scope(address.reach)).min(find_level(atomic))
 }
 
 /// The level up to which a fence may order by means of an operation: it includes all threads that can access the
@@ -43,13 +43,13 @@ pub fn seen(atomic: &Atomic) -> Level {
 /// (PTX 8.9.2, observation order).
 pub fn carried(atomic: &Atomic) -> Level {
     let reach = atomic.address.map_or(ALL, |address| of_scope(address.reach));
-    if of(atomic) == 0 { 0 } else { reach }
+    if find_level(atomic) == 0 { 0 } else { reach }
 }
 
 /// The level up to which the ordering of an operation counts. A fence and a sequentially consistent operation order
 /// with their whole scope; every other operation orders through its location only.
 pub fn ordered(atomic: &Atomic) -> Level {
-    if atomic.is_fence() || is_seq_cst(&atomic.op) { of(atomic) } else { seen(atomic) }
+    if atomic.is_fence() || is_seq_cst(&atomic.op) { find_level(atomic) } else { seen(atomic) }
 }
 
 pub fn scope(level: Level) -> SyncScope {

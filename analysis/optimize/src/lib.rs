@@ -89,7 +89,7 @@ pub fn weight_of(op: &AtomicOp, options: &OptimizeOptions) -> u64 {
 }
 
 fn ordered(costs: &Costs<'_>, op: &AtomicOp, depth: u32) -> u64 {
-    let of = |op: &AtomicOp| costs.of(op).map_or(0, |cost| cost.in_loops(depth).looped());
+    let of = |op: &AtomicOp| costs.find_cost(op).map_or(0, |cost| cost.in_loops(depth).looped());
     match op.operation {
         Operation::Fence => of(op),
         _ => of(op).saturating_sub(of(&ordering::keep(*op, false, false))),

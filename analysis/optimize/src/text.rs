@@ -120,8 +120,8 @@ pub enum Error {
 pub fn rewrite(text: &str, options: &TextOptions) -> Result<Rewritten, Error> {
     let module: Module = text.parse()?;
     let target = target(&module)?;
-    let (library, reach) = (Library::of(&module), Reach::of(&module, &target, options.launch));
-    let mut labels = apply::Labels::of(text);
+    let (library, reach) = (Library::new(&module), Reach::new(&module, &target, options.launch));
+    let mut labels = apply::Labels::new(text);
     let functions = || module.functions().enumerate().filter(|(_, function)| function.body.is_some());
     let mut parts = Vec::new();
     for (number, function) in functions() {

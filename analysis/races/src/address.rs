@@ -25,8 +25,8 @@ pub enum Base {
 
 impl Base {
     /// The base of an address, unless the base depends on a condition.
-    pub fn of(terms: &Terms, flat: &Flat, address: Term) -> Self {
-        Beginning::of(terms, flat, address).map_or(Self::Unknown, |own| own.base)
+    pub fn from_address(terms: &Terms, flat: &Flat, address: Term) -> Self {
+        Beginning::from_address(terms, flat, address).map_or(Self::Unknown, |own| own.base)
     }
 }
 
@@ -63,7 +63,7 @@ struct Beginning {
 }
 
 impl Beginning {
-    fn of(terms: &Terms, flat: &Flat, address: Term) -> Option<Self> {
+    fn from_address(terms: &Terms, flat: &Flat, address: Term) -> Option<Self> {
         let whole = narrow(terms, address);
         let (base, leaf) = base(terms, flat, whole)?;
         let is_of_cta = matches!(base, Base::Variable(symbol) if flat.symbols[symbol].variable.space.is_some_and(Space::is_shared_cta));
@@ -204,7 +204,7 @@ pub fn places(terms: &mut Terms, flat: &Flat, address: Term) -> Vec<PossibleAddr
     let mut done = Vec::new();
     let mut open = vec![(Vec::new(), address)];
     while let Some((holds, address)) = open.pop() {
-        if let Some(own) = Beginning::of(terms, flat, address) {
+        if let Some(own) = Beginning::from_address(terms, flat, address) {
             let (base, offset, owner) = (own.base, own.offset(terms), own.mapped.map(|(_, rank)| rank));
             done.push(PossibleAddress { holds, base, offset, owner });
             continue;

@@ -103,16 +103,16 @@ pub struct Report {
 
 /// Checks the kernels of a module.
 pub fn check(module: &Module, options: &RaceOptions) -> Vec<Report> {
-    let library = Library::of(module);
+    let library = Library::new(module);
     module.kernels().map(|kernel| check_kernel(module, &library, kernel, options)).collect()
 }
 
 /// Checks one kernel.
 pub fn check_kernel(module: &Module, library: &Library<'_>, kernel: &Function, options: &RaceOptions) -> Report {
-    let mut flat = Flat::of(library, kernel, flat::Limits::default());
+    let mut flat = Flat::inline_calls(library, kernel, flat::Limits::default());
     options.give_numbers(&mut flat);
-    let sizes = Sizes::of(&flat, options.size);
-    let has_block = LaunchSize::of(&flat.head).or(options.size).block.is_some();
+    let sizes = Sizes::new(&flat, options.size);
+    let has_block = LaunchSize::from_head(&flat.head).or(options.size).block.is_some();
     let proof = prove(&flat, sizes, options.may_alias, options.budget.proof, &options.stop);
     if proof.holds() {
         let assumptions = proof.assumptions.iter().copied().collect();
@@ -219,7 +219,7 @@ fn add_remedies(
     let is_race = |finding: &&mut Obstacle| finding.witness.as_ref().is_some_and(Witness::is_race_of_cta);
     let pairs: Vec<[InstPlace; 2]> = obstacles.iter_mut().filter(is_race).map(|finding| finding.pair).collect();
     if !pairs.is_empty() {
-        let tried = Tried::of(module, kernel, sizes, options, &pairs, &mut pool);
+        let tried = Tried::try_sites(module, kernel, sizes, options, &pairs, &mut pool);
         obstacles.iter_mut().filter(is_race).for_each(|finding| finding.remedy = tried.remedy(finding.pair));
     }
     let is_left = |finding: &&mut Obstacle| {

@@ -23,7 +23,7 @@ pub struct Barriers {
 
 impl Barriers {
     /// The barriers of a kernel.
-    pub fn of(flat: &Flat) -> Self {
+    pub fn new(flat: &Flat) -> Self {
         let mut all = Self::default();
         for wait in (0..flat.steps.len()).filter(|at| is(flat, *at, Family::BarrierClusterWait)) {
             if let Some(arrival) = arrival(flat, wait) {
@@ -60,7 +60,7 @@ fn arrival(flat: &Flat, wait: usize) -> Option<usize> {
 
 /// Whether a kernel uses barriers of a cluster or accesses the shared memory of other CTAs.
 pub fn is_used(flat: &Flat) -> bool {
-    is_shared_by_all(flat) || !Barriers::of(flat).waits.is_empty()
+    is_shared_by_all(flat) || !Barriers::new(flat).waits.is_empty()
 }
 
 /// Whether a thread of a kernel may access the shared memory of another CTA.

@@ -66,7 +66,7 @@ fn is_arrival(threads: &mut Threads<'_, '_>, add: usize) -> Option<bool> {
     threads.keep_pair();
     let [one, other] = PAIR;
     let mut wrong = threads.holds(add, one);
-    let [before, after] = [loaded, stored].map(|term| threads.of(term, one));
+    let [before, after] = [loaded, stored].map(|term| threads.rename_term(term, one));
     let last = last(threads, before);
     let terms = &mut threads.questions.eval.terms;
     let bits = terms.bits(before);

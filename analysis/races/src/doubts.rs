@@ -106,7 +106,7 @@ impl<'t, 'q, 'f> Doubts<'t, 'q, 'f> {
                     written.extend(self.threads.all_of(&meeting.holds[at], copy));
                 }
                 let addresses =
-                    [(0, first), (1, load.1)].map(|(at, copy)| self.threads.of(meeting.addresses[at], copy));
+                    [(0, first), (1, load.1)].map(|(at, copy)| self.threads.rename_term(meeting.addresses[at], copy));
                 let terms = &mut self.threads.questions.eval.terms;
                 written.push(terms.equal(addresses[0], addresses[1]));
                 let written = terms.all(written);
@@ -136,7 +136,8 @@ impl<'t, 'q, 'f> Doubts<'t, 'q, 'f> {
                 let mut holds = self.threads.holds(store, new);
                 holds.extend(self.threads.all_of(&meeting.holds[0], new));
                 holds.extend(self.threads.all_of(&meeting.holds[1], load.1));
-                let addresses = [(0, new), (1, load.1)].map(|(at, copy)| self.threads.of(meeting.addresses[at], copy));
+                let addresses =
+                    [(0, new), (1, load.1)].map(|(at, copy)| self.threads.rename_term(meeting.addresses[at], copy));
                 holds.push(self.threads.questions.overlap(addresses, bytes));
                 holds.extend(self.written((store, new), load));
                 if is_of_cta(self.threads.flat(), own) {
@@ -159,7 +160,7 @@ impl<'t, 'q, 'f> Doubts<'t, 'q, 'f> {
         let stored = own.stored.zip(seen.loaded).filter(|_| own.bytes == seen.bytes);
         let mut all = Vec::new();
         for (a, b, copy) in expected.map(|(a, b)| (a, b, writer)).into_iter().chain(stored.map(|(a, b)| (a, b, copy))) {
-            let (a, b) = (self.threads.of(a, writer), self.threads.of(b, copy));
+            let (a, b) = (self.threads.rename_term(a, writer), self.threads.rename_term(b, copy));
             let terms = &mut self.threads.questions.eval.terms;
             if terms.bits(a) == terms.bits(b) {
                 all.push(terms.equal(a, b));
@@ -184,7 +185,7 @@ impl<'t, 'q, 'f> Doubts<'t, 'q, 'f> {
                         Token::Once => {
                             let Some(expected) = self.threads.all[at].touch.expected else { continue };
                             for (copy, value) in [(*one, a), (*other, b)] {
-                                let expected = self.threads.of(expected, copy);
+                                let expected = self.threads.rename_term(expected, copy);
                                 both.push(self.threads.questions.eval.terms.equal(value, expected));
                             }
                         }
@@ -231,15 +232,15 @@ impl<'t, 'q, 'f> Doubts<'t, 'q, 'f> {
                 holds.extend(self.threads.holds(access, copies[index]));
                 holds.extend(self.threads.all_of(&meeting.holds[index], copies[index]));
             }
-            let addresses = [0, 1].map(|index| self.threads.of(meeting.addresses[index], copies[index]));
+            let addresses = [0, 1].map(|index| self.threads.rename_term(meeting.addresses[index], copies[index]));
             holds.push(self.threads.questions.overlap(addresses, bytes));
             let touches = [at, store].map(|at| &self.threads.all[at].touch);
             if token == Token::Once
                 && bytes[0] == bytes[1]
                 && let (Some(expected), Some(stored)) = (touches[0].expected, touches[1].stored)
             {
-                let [expected, stored] =
-                    [(expected, copies[0]), (stored, copies[1])].map(|(term, copy)| self.threads.of(term, copy));
+                let [expected, stored] = [(expected, copies[0]), (stored, copies[1])]
+                    .map(|(term, copy)| self.threads.rename_term(term, copy));
                 holds.push(self.threads.questions.eval.terms.equal(expected, stored));
             }
             self.threads.questions.ask(holds) == Answer::Never

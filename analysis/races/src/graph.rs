@@ -60,7 +60,7 @@ impl Block {
 /// The blocks of a kernel, whose entry is the first block. Each barrier has a block by itself, so that a guarded
 /// barrier can be skipped by a branch.
 pub fn blocks(flat: &Flat, is_barrier: impl Fn(usize) -> bool) -> Vec<Block> {
-    let cfg = Cfg::of(flat, &is_barrier);
+    let cfg = Cfg::new(flat, &is_barrier);
     // Barriers, exits and traps with a guard become separate blocks after all existing blocks.
     let mut more: Vec<Block> = Vec::new();
     let block = |block: &BasicBlock| {
@@ -102,7 +102,7 @@ pub fn blocks(flat: &Flat, is_barrier: impl Fn(usize) -> bool) -> Vec<Block> {
 fn shared_header(flat: &Flat, blocks: &[Block]) -> Option<(usize, Vec<usize>)> {
     // The entry block has no predecessor whose edge could be redirected.
     let next = |block: usize| blocks[block].next();
-    let dominance = Dominance::of(&dominators(blocks.len(), 0, next));
+    let dominance = Dominance::from_dominators(&dominators(blocks.len(), 0, next));
     let mut before = previous(blocks.len(), next);
     before.iter_mut().for_each(Vec::dedup);
     (1..blocks.len()).find_map(|header| {
@@ -111,14 +111,14 @@ fn shared_header(flat: &Flat, blocks: &[Block]) -> Option<(usize, Vec<usize>)> {
         if ends.len() < 2 {
             return None;
         }
-        let bodies: Vec<Body> = ends.iter().map(|end| Body::of(header, vec![*end], &before)).collect();
+        let bodies: Vec<Body> = ends.iter().map(|end| Body::new(header, vec![*end], &before)).collect();
         let smallest = (0..ends.len()).min_by_key(|at| bodies[*at].size())?;
         let inner: Vec<usize> = ends.iter().copied().filter(|end| bodies[smallest].has(*end)).collect();
         let is_around = |at: usize| inner.contains(&ends[at]) || bodies[at].size() > bodies[smallest].size();
         if inner.len() == ends.len() || !(0..ends.len()).all(is_around) {
             return None;
         }
-        let whole = Body::of(header, ends, &before);
+        let whole = Body::new(header, ends, &before);
         let of = |is_in: &dyn Fn(usize) -> bool| -> Vec<&Step> {
             let steps = whole.blocks().filter(|at| is_in(*at)).flat_map(|at| blocks[at].steps.clone());
             steps.map(|step| &flat.steps[step]).collect()
@@ -144,7 +144,7 @@ pub struct Body {
 
 impl Body {
     /// The blocks on paths from the header to the given blocks; `before` gives the predecessors of each block.
-    fn of(header: usize, ends: Vec<usize>, before: &[Vec<usize>]) -> Self {
+    fn new(header: usize, ends: Vec<usize>, before: &[Vec<usize>]) -> Self {
         let seen = reached(before.len(), ends, |block| before[block].iter().copied(), |block| block == header);
         let start = seen.iter().position(|is_in| *is_in).unwrap_or(header);
         let end = seen.iter().rposition(|is_in| *is_in).unwrap_or(header);
@@ -189,8 +189,8 @@ pub struct Order {
 
 impl Order {
     /// `None` if a loop has several entries.
-    pub fn of(count: usize, start: usize, next: &dyn Fn(usize) -> Vec<usize>) -> Option<Self> {
-        let dominance = Dominance::of(&dominators(count, start, next));
+    pub fn new(count: usize, start: usize, next: &dyn Fn(usize) -> Vec<usize>) -> Option<Self> {
+        let dominance = Dominance::from_dominators(&dominators(count, start, next));
         let is_reached = reached(count, [start], next, |_| false);
         let is_back = |from: usize, to: usize| dominance.dominates(to, from);
         let forward = |from: usize| next(from).into_iter().filter(|to| !is_back(from, *to)).collect::<Vec<_>>();
@@ -205,7 +205,7 @@ impl Order {
         for &header in &order {
             let ends: Vec<usize> = before[header].iter().copied().filter(|from| is_back(*from, header)).collect();
             if !ends.is_empty() {
-                loops.push(Loop { header, body: Body::of(header, ends, &before) });
+                loops.push(Loop { header, body: Body::new(header, ends, &before) });
             }
         }
         let headers = loops.iter().enumerate().map(|(at, own)| (own.header, at)).collect();
@@ -233,9 +233,9 @@ mod tests {
         );
         let module: Module = text.parse().expect("PTX");
         let kernel = module.functions().next().expect("a kernel");
-        let flat = Flat::of(&Library::of(&module), kernel, Limits::default());
+        let flat = Flat::inline_calls(&Library::new(&module), kernel, Limits::default());
         let blocks = blocks(&flat, |at| matches!(&flat.steps[at].action, Action::Barrier(of) if !of.warp));
-        let order = Order::of(blocks.len(), 0, &|block| blocks[block].next());
+        let order = Order::new(blocks.len(), 0, &|block| blocks[block].next());
         (blocks, order)
     }
 

@@ -52,7 +52,7 @@ fn adds_one_bit(threads: &mut Threads<'_, '_>, add: usize) -> Option<bool> {
     let [one, other] = PAIR;
     let (loaded, stored) = (threads.all[add].touch.loaded?, threads.all[add].touch.stored?);
     let by = threads.questions.eval.terms.sub(stored, loaded);
-    let by = threads.of(by, one);
+    let by = threads.rename_term(by, one);
     let first = first_cta(threads, one);
     let sizes = SpecialVector::Nctaid.elements().map(|element| threads.questions.eval.special(element));
     let terms = &mut threads.questions.eval.terms;
@@ -90,7 +90,7 @@ fn is_zero(threads: &mut Threads<'_, '_>, vector: SpecialVector, copy: ThreadCop
     let mut all = threads.questions.eval.terms.truth(true);
     for element in vector.elements() {
         let index = threads.questions.eval.special(element);
-        let index = threads.of(index, copy);
+        let index = threads.rename_term(index, copy);
         let terms = &mut threads.questions.eval.terms;
         let zero = terms.constant(0, 32);
         let equal = terms.equal(index, zero);

@@ -28,8 +28,8 @@ impl Sizes {
     /// The sizes of a kernel from its directives and the user's numbers. If neither gives a number, a direction whose
     /// index the kernel does not read has one CTA and one thread. The first direction of threads is an exception: a
     /// kernel that reads no thread index has many threads.
-    pub fn of(flat: &Flat, given: LaunchSize) -> Self {
-        let known = LaunchSize::of(&flat.head).or(given);
+    pub fn new(flat: &Flat, given: LaunchSize) -> Self {
+        let known = LaunchSize::from_head(&flat.head).or(given);
         let most = known.threads().or(flat.head.most_threads).unwrap_or(MOST_THREADS).min(MOST_THREADS);
         let mut is_flat = false;
         let mut sizes = |given: Option<Dim3>, names: &[SpecialVector], first: usize| match given {

@@ -43,13 +43,13 @@ use ptx_isa::{
 
 /// The functions that the kernels of a module may call.
 pub fn library(module: &Module) -> Library<'_> {
-    Library::of(module)
+    Library::new(module)
 }
 
 /// Whether a kernel has asynchronous operations that this crate does not follow; `analysis/hazards/` checks them.
 pub fn is_asynchronous(library: &Library<'_>, kernel: &Function) -> bool {
-    let flat = Flat::of(library, kernel, Limits::default());
-    let barriers = Barriers::of(&flat);
+    let flat = Flat::inline_calls(library, kernel, Limits::default());
+    let barriers = Barriers::new(&flat);
     let is_such = |at: usize| matches!(flat.steps[at].action, Action::Asynchronous(..)) && !barriers.has(at);
     (0..flat.steps.len()).any(is_such)
 }

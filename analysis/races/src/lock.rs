@@ -51,7 +51,7 @@ fn free(threads: &mut Threads<'_, '_>, at: usize, copy: ThreadCopy) -> Option<Te
     if free_value == taken || !threads.is_strong(at) {
         return None;
     }
-    let [free, loaded] = [free, loaded].map(|term| threads.of(term, copy));
+    let [free, loaded] = [free, loaded].map(|term| threads.rename_term(term, copy));
     Some(threads.questions.eval.terms.equal(free, loaded))
 }
 

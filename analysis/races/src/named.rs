@@ -71,7 +71,7 @@ impl Named {
 fn count(threads: &mut Threads<'_, '_>, arrivals: &[(i64, Term)], id: i64, copy: ThreadCopy) -> Term {
     let found = arrivals.iter().find(|(own, _)| *own == id).map(|(_, term)| *term);
     match found {
-        Some(term) => threads.of(term, copy),
+        Some(term) => threads.rename_term(term, copy),
         None => threads.questions.eval.terms.constant(0, 64),
     }
 }
@@ -171,7 +171,7 @@ fn places(questions: &mut Questions<'_>, meetings: &[&BarrierArrival]) -> Option
 /// The number of a thread's warp in its CTA.
 fn warp(threads: &mut Threads<'_, '_>, copy: ThreadCopy) -> Term {
     let warp = threads.questions.eval.warp();
-    threads.of(warp, copy)
+    threads.rename_term(warp, copy)
 }
 
 /// The condition that a thread belongs to one of these warps.
@@ -238,7 +238,7 @@ fn comes_before_all_meet(threads: &mut Threads<'_, '_>, own: &Named) -> bool {
             let states = [&one.state, &other.state];
             let rounds = states.map(|state| state.rounds().collect_vec());
             for ((slot, a), (other, b)) in rounds[0].iter().zip(&rounds[1]) {
-                let [a, b] = [(*a, PAIR[0]), (*b, PAIR[1])].map(|(term, copy)| threads.of(term, copy));
+                let [a, b] = [(*a, PAIR[0]), (*b, PAIR[1])].map(|(term, copy)| threads.rename_term(term, copy));
                 let same = threads.questions.eval.terms.equal(a, b);
                 conditions.extend((slot == other).then_some(same));
             }

@@ -42,7 +42,7 @@ impl<'t, 'q, 'f> Orders<'t, 'q, 'f> {
                 holds.extend(threads.holds(accesses[at], copy));
                 holds.extend(threads.all_of(&meeting.holds[at], copy));
             }
-            let addresses = PAIR.map(|copy| threads.of(meeting.addresses[copy], copy));
+            let addresses = PAIR.map(|copy| threads.rename_term(meeting.addresses[copy], copy));
             holds.push(threads.questions.overlap(addresses, bytes));
             !is_across && is_ordered_by_named_barrier(threads, named, &holds, accesses)
                 || is_locked(threads, &holds, accesses)

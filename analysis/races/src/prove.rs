@@ -140,7 +140,7 @@ fn by(
     let is_cut = |barrier: &Barrier| {
         is_whole(barrier, threads) && !some.contains(&&barrier.id) || level == Level::Warp && is_of_warp(barrier)
     };
-    let clusters = Barriers::of(flat);
+    let clusters = Barriers::new(flat);
     let blocks = blocks(flat, |step| match (&flat.steps[step].action, level) {
         (_, Level::Grid(barriers)) => barriers.contains(&step),
         (Action::Barrier(barrier), _) => level != Level::Cluster && is_cut(barrier),
@@ -148,7 +148,7 @@ fn by(
     });
     let next = |block: usize| blocks[block].next();
     let counted = named::ids(flat);
-    let Some(order) = Order::of(blocks.len(), 0, &next) else {
+    let Some(order) = Order::new(blocks.len(), 0, &next) else {
         let at = flat.steps.first().map(|step| step.at).unwrap_or_default();
         proof.open.insert((at, "a loop has several entries".to_owned()));
         return proof;
@@ -354,7 +354,7 @@ impl<'p> Prover<'p> {
                 End::Barrier(..) => Vec::new(),
                 _ => blocks[block].next(),
             };
-            let Some(order) = Order::of(blocks.len(), start, &next) else {
+            let Some(order) = Order::new(blocks.len(), start, &next) else {
                 self.proof.open.insert((InstPlace::default(), "a loop has several entries".to_owned()));
                 return;
             };
@@ -447,7 +447,7 @@ impl<'p> Prover<'p> {
     }
 
     fn renamed(&mut self, two: &mut Two, term: Term, thread: usize) -> Term {
-        two.of(&mut self.questions.eval, term, thread)
+        two.rename_term(&mut self.questions.eval, term, thread)
     }
 
     /// Checks that all threads of a CTA that are together reach the same barrier in the same iterations.

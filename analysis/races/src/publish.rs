@@ -95,7 +95,7 @@ fn by_chain(
         let seconds = if firsts.is_empty() { Vec::new() } else { doubts.threads.holders(load, second, true) };
         for ((one, known), (other, more)) in firsts.into_iter().cartesian_product(seconds) {
             let copies = vec![one, other];
-            let [before, value] = [one, other].map(|copy| doubts.threads.of(loaded, copy));
+            let [before, value] = [one, other].map(|copy| doubts.threads.rename_term(loaded, copy));
             let done = [one, other].map(|copy| doubts.threads.does(load, copy));
             let same = doubts.threads.same_address((load, one), (load, other));
             let terms = &mut doubts.threads.questions.eval.terms;
@@ -131,7 +131,7 @@ fn grows(
     holds.extend(doubts.threads.holds(load, one));
     holds.extend(doubts.threads.holds(load, seen));
     holds.push(doubts.threads.same_address((load, one), (load, seen)));
-    let [before, value] = [one, seen].map(|copy| doubts.threads.of(loaded, copy));
+    let [before, value] = [one, seen].map(|copy| doubts.threads.rename_term(loaded, copy));
     holds.push(doubts.threads.questions.eval.terms.less(false, before, value));
     let row = doubts.writers((load, seen), &mut |own, writer| {
         let released = own.threads.released(first, writer);

@@ -103,7 +103,7 @@ pub struct Tried {
 impl Tried {
     /// Tries a barrier next to the accesses of the given pairs, and at labels and branches. Each site takes a proof
     /// from the pool.
-    pub fn of(
+    pub fn try_sites(
         module: &Module,
         kernel: &Function,
         sizes: Sizes,
@@ -139,7 +139,7 @@ impl Tried {
             let mut changed = kernel.clone();
             let line = Line { number: body[at].number, ..barrier.clone() };
             changed.body.iter_mut().for_each(|body| body.insert(at, line.clone()));
-            let mut flat = Flat::of(&Library::of(module), &changed, flat::Limits::default());
+            let mut flat = Flat::inline_calls(&Library::new(module), &changed, flat::Limits::default());
             options.give_numbers(&mut flat);
             let proof = pool.prove(&flat, sizes, options);
             // The inserted barrier moves later instructions by one position.

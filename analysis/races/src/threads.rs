@@ -90,13 +90,13 @@ impl<'q, 'f> Threads<'q, 'f> {
     }
 
     /// A term of a thread.
-    pub fn of(&mut self, term: Term, copy: ThreadCopy) -> Term {
+    pub fn rename_term(&mut self, term: Term, copy: ThreadCopy) -> Term {
         self.questions.eval.terms.of_thread(term, copy as u32 + 1, Shared::Grid, &mut self.renamed[copy])
     }
 
     /// Several terms of a thread.
     pub fn all_of<'t>(&mut self, terms: impl IntoIterator<Item = &'t Term>, copy: ThreadCopy) -> Vec<Term> {
-        terms.into_iter().map(|term| self.of(*term, copy)).collect()
+        terms.into_iter().map(|term| self.rename_term(*term, copy)).collect()
     }
 
     /// The conditions that hold of every thread.
@@ -121,7 +121,7 @@ impl<'q, 'f> Threads<'q, 'f> {
     /// The value that an access has read in a thread.
     pub fn loaded(&mut self, at: usize, copy: ThreadCopy) -> Option<Term> {
         let loaded = self.all[at].touch.loaded?;
-        Some(self.of(loaded, copy))
+        Some(self.rename_term(loaded, copy))
     }
 
     /// The condition that two threads have the same index, such as `ctaid`.
@@ -129,7 +129,7 @@ impl<'q, 'f> Threads<'q, 'f> {
         let mut all = self.questions.eval.terms.truth(true);
         for element in vector.elements() {
             let index = self.questions.eval.special(element);
-            let [a, b] = [one, other].map(|copy| self.of(index, copy));
+            let [a, b] = [one, other].map(|copy| self.rename_term(index, copy));
             let equal = self.questions.eval.terms.equal(a, b);
             all = self.questions.eval.terms.and(all, equal);
         }
@@ -146,7 +146,7 @@ impl<'q, 'f> Threads<'q, 'f> {
     pub fn same_instance(&mut self, at: usize, one: ThreadCopy, other: ThreadCopy) -> Term {
         let mut same = self.same_thread(one, other);
         for (_, round) in &self.all[at].touch.around {
-            let [a, b] = [one, other].map(|copy| self.of(*round, copy));
+            let [a, b] = [one, other].map(|copy| self.rename_term(*round, copy));
             let equal = self.questions.eval.terms.equal(a, b);
             same = self.questions.eval.terms.and(same, equal);
         }
@@ -155,7 +155,7 @@ impl<'q, 'f> Threads<'q, 'f> {
 
     /// The condition that two accesses, each of a given thread, have the same address.
     pub fn same_address(&mut self, one: (usize, ThreadCopy), other: (usize, ThreadCopy)) -> Term {
-        let [a, b] = [one, other].map(|(at, copy)| self.of(self.all[at].touch.address, copy));
+        let [a, b] = [one, other].map(|(at, copy)| self.rename_term(self.all[at].touch.address, copy));
         self.questions.eval.terms.equal(a, b)
     }
 
@@ -171,7 +171,7 @@ impl<'q, 'f> Threads<'q, 'f> {
                 holds.extend(self.holds(pair[index], copies[index]));
                 holds.extend(self.all_of(&meeting.holds[index], copies[index]));
             }
-            let addresses = [0, 1].map(|index| self.of(meeting.addresses[index], copies[index]));
+            let addresses = [0, 1].map(|index| self.rename_term(meeting.addresses[index], copies[index]));
             holds.push(self.questions.overlap(addresses, bytes));
             self.questions.ask(holds) == Answer::Never
         })
@@ -310,7 +310,7 @@ impl<'q, 'f> Threads<'q, 'f> {
         let common = self.common(one.0, other.0).len();
         let mut after = self.questions.eval.terms.truth(is_last);
         for depth in (0..common).rev() {
-            let [a, b] = [one, other].map(|(at, copy)| self.of(self.all[at].touch.around[depth].1, copy));
+            let [a, b] = [one, other].map(|(at, copy)| self.rename_term(self.all[at].touch.around[depth].1, copy));
             let terms = &mut self.questions.eval.terms;
             let rounds = terms.constant(rounds, 64);
             let a_little_later = terms.add(a, rounds);
@@ -349,7 +349,7 @@ impl<'q, 'f> Threads<'q, 'f> {
         let mut holds = vec![self.same(SpecialVector::Ctaid, copy, new)];
         for element in SpecialVector::Tid.elements() {
             let index = self.questions.eval.special(element);
-            let index = self.of(index, new);
+            let index = self.rename_term(index, new);
             let zero = self.questions.eval.terms.constant(0, 32);
             holds.push(self.questions.eval.terms.equal(index, zero));
         }

@@ -51,7 +51,7 @@ impl Two {
         let mut two = Self { pair, holds: Vec::new(), renamed: Default::default() };
         let one = eval.holds();
         for thread in 0..2 {
-            let holds: Vec<Term> = one.iter().map(|term| two.of(eval, *term, thread)).collect();
+            let holds: Vec<Term> = one.iter().map(|term| two.rename_term(eval, *term, thread)).collect();
             two.holds.extend(holds);
         }
         let same = two.same(eval, if pair == Pair::Cta { SpecialVector::Tid } else { SpecialVector::Ctaid });
@@ -68,12 +68,12 @@ impl Two {
     }
 
     /// A term of the first thread or of the second one.
-    pub fn of(&mut self, eval: &mut Eval<'_>, term: Term, thread: usize) -> Term {
+    pub fn rename_term(&mut self, eval: &mut Eval<'_>, term: Term, thread: usize) -> Term {
         eval.terms.of_thread(term, thread as u32 + 1, self.pair.common(), &mut self.renamed[thread])
     }
 
     fn both(&mut self, eval: &mut Eval<'_>, terms: [Term; 2]) -> [Term; 2] {
-        [0, 1].map(|thread| self.of(eval, terms[thread], thread))
+        [0, 1].map(|thread| self.rename_term(eval, terms[thread], thread))
     }
 
     /// The condition that a term has the same value in both threads.

@@ -483,13 +483,13 @@ impl<'w, 'f> Walk<'w, 'f> {
             }
             return self.anything(count);
         }
-        let mut base = Base::of(&self.eval.terms, self.eval.flat, address);
+        let mut base = Base::from_address(&self.eval.terms, self.eval.flat, address);
         let mut address = address;
         // A shared-memory address without a variable is a different location in each CTA.
         if access.space.is_some_and(Space::is_shared_cta) && !matches!(base, Base::Variable(_)) {
             let window = self.eval.window();
             address = self.eval.terms.add(address, window);
-            base = Base::of(&self.eval.terms, self.eval.flat, address);
+            base = Base::from_address(&self.eval.terms, self.eval.flat, address);
         }
         let value = |this: &mut Self, at: usize| {
             let data = access.data.get(at).filter(|_| access.elements == 1)?;

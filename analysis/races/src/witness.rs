@@ -75,7 +75,7 @@ pub struct Needs<'b> {
 
 impl Needs<'_> {
     /// A launch, and the same launch with more CTAs if they are needed and the user gives no grid size.
-    fn of(self, launch: Assumed, given: &Given) -> Vec<Assumed> {
+    fn list_launches(self, launch: Assumed, given: &Given) -> Vec<Assumed> {
         let launch = Assumed { zeros: self.zeros, ..launch };
         let is_open = given.size.grid.is_none() && launch.size.grid == launch.size.cluster;
         // A launch with two CTAs shows most races; a third CTA may arrive late.
@@ -138,7 +138,7 @@ impl Search<'_> {
         let stops = |end: End| matches!(end, End::Stopped(FaultKind::Trap | FaultKind::Unsupported));
         let launches = launches.into_iter().filter(|tried| !stops(tried.end)).map(|tried| tried.launch);
         let needs = self.needs;
-        for launch in launches.flat_map(|launch| needs.of(launch, given)) {
+        for launch in launches.flat_map(|launch| needs.list_launches(launch, given)) {
             for seed in 0..SEEDS {
                 if (self.is_enough)(&self.all) || steps >= most || stop.is_due() {
                     return Ok(steps);

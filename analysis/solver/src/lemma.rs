@@ -79,7 +79,7 @@ fn abstracted(terms: &mut Terms, conditions: &[Term]) -> (Vec<Term>, Vec<Product
     let mut all: Vec<Term> = Vec::new();
     for condition in conditions {
         all.push(terms.map(*condition, &mut done, &mut |terms, term, done| match terms.node(term).clone() {
-            Node::Binary(Binary::Mul, a, b) => products.of(terms, term, [a, b], done),
+            Node::Binary(Binary::Mul, a, b) => products.replace_product(terms, term, [a, b], done),
             Node::Sum(constant, parts) => products.of_sum(terms, term, constant, &parts, done),
             _ => None,
         }));
@@ -103,7 +103,13 @@ struct Products(Vec<Product>);
 
 impl Products {
     /// The replacement for the product of two terms, if one of them is a size.
-    fn of(&mut self, terms: &mut Terms, term: Term, [a, b]: [Term; 2], done: &FxHashMap<Term, Term>) -> Option<Term> {
+    fn replace_product(
+        &mut self,
+        terms: &mut Terms,
+        term: Term,
+        [a, b]: [Term; 2],
+        done: &FxHashMap<Term, Term>,
+    ) -> Option<Term> {
         let bits = terms.bits(term);
         let sizes = [a, b].map(|factor| is_size(terms, factor));
         let [a, b] = [a, b].map(|factor| done[&factor]);

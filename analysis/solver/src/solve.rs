@@ -49,7 +49,7 @@ pub fn solve(terms: &Terms, all: &[Term], steps: &mut u64, clauses: &mut u64, st
     let mut bits = Bits { terms, solver, truth, done, functions, clauses: 0, most };
     bits.clause(&[truth]);
     for term in all {
-        let lit = bits.of(*term)[0];
+        let lit = bits.encode_term(*term)[0];
         bits.clause(&[lit]);
     }
     bits.congruence();
@@ -311,7 +311,7 @@ impl Bits<'_, '_> {
         (pick(self, quotient), pick(self, rest))
     }
 
-    fn of(&mut self, term: Term) -> Vec<Lit> {
+    fn encode_term(&mut self, term: Term) -> Vec<Lit> {
         let mut open = vec![term];
         while let Some(next) = open.last().copied() {
             if self.done.contains_key(&next) {
@@ -423,11 +423,11 @@ impl Bits<'_, '_> {
                     }
                     let mut same = self.truth;
                     for (a, b) in x.iter().zip(&y) {
-                        let (a, b) = (self.of(*a), self.of(*b));
+                        let (a, b) = (self.encode_term(*a), self.encode_term(*b));
                         let equal = self.equal(&a, &b);
                         same = self.and(same, equal);
                     }
-                    let (one, other) = (self.of(one), self.of(other));
+                    let (one, other) = (self.encode_term(one), self.encode_term(other));
                     let equal = self.equal(&one, &other);
                     self.clause(&[!same, equal]);
                 }

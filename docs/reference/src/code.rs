@@ -62,13 +62,13 @@ pub fn lowered(op: &AtomicOp, strategy: Strategy, target: &Target) -> Lowered {
         }
     };
     let sequence = &lowering.sequence;
-    let family = Family::of(target.sm);
+    let family = Family::from_sm(target.sm);
     let notes = family.into_iter().flat_map(|family| Note::of_sequence(sequence, family));
     let changes = lowering.changes.iter().filter(|change| **change != Change::BeforeMemoryModel);
     let names = changes.map(Into::<&str>::into).chain(notes.map(Into::into));
     let counts = family.and_then(|family| Sass::of_sequence(sequence, family)).map(|sass| sass.counts());
     Lowered {
-        code: Ok(Code::of(op, sequence, target)),
+        code: Ok(Code::new(op, sequence, target)),
         notes: names.map(ToString::to_string).collect(),
         heavy: counts.map(|counts| counts.membar + counts.errbar + counts.cctl),
         row: lowering.row,
@@ -77,7 +77,7 @@ pub fn lowered(op: &AtomicOp, strategy: Strategy, target: &Target) -> Lowered {
 }
 
 impl Code {
-    fn of(op: &AtomicOp, sequence: &Sequence, target: &Target) -> Self {
+    fn new(op: &AtomicOp, sequence: &Sequence, target: &Target) -> Self {
         let statements = sequence.statements();
         let is_fence = |statement: &&Statement| {
             matches!(statement.instruction(), Some(Instruction::Fence(_) | Instruction::Membar(_)))

@@ -74,7 +74,7 @@ fn cell(operation: Operation, ordering: Ordering, target: &Target) -> String {
     let is_loop = text.lines().any(|line| line.ends_with(':'));
     let is_shown = |line: &&str| {
         // A placeholder for a modifier, such as `<.scope>`, counts as a modifier.
-        let row = Mnemonic::of(&mnemonic(line).replace('<', ""));
+        let row = Mnemonic::find_row(&mnemonic(line).replace('<', ""));
         row.is_some_and(|row| row.order == Some(Order::Fence)) || !is_loop || line.contains(".cas.")
     };
     let shown = text.lines().map(str::trim).filter(|line| !line.is_empty()).filter(is_shown).map(|line| {

@@ -65,7 +65,7 @@ pub enum Combination {
 }
 
 impl Combination {
-    fn of(self, a: bool, b: bool) -> bool {
+    fn combine(self, a: bool, b: bool) -> bool {
         match self {
             Self::And => a && b,
             Self::Or => a || b,
@@ -95,7 +95,7 @@ impl Compare {
             (Some(combined), [a, b, c]) => (*a, *b, Some((combined, c & 1 != 0))),
             _ => return None,
         };
-        let combined = |holds: bool| with.map_or(holds, |(combination, with)| combination.of(holds, with));
+        let combined = |holds: bool| with.map_or(holds, |(combination, with)| combination.combine(holds, with));
         let holds = |at: u32| {
             let ty = self.ty.element().unwrap_or(self.ty);
             let [a, b] = [a, b].map(|value| {

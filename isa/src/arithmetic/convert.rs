@@ -46,7 +46,7 @@ pub(super) struct Side {
 
 impl Side {
     /// The format that a modifier names.
-    pub(super) fn of(name: &str) -> Option<Self> {
+    pub(super) fn from_modifier(name: &str) -> Option<Self> {
         let packed = |format, lanes, register| Self { kind: Kind::Float(format), lanes, register };
         Some(match name {
             "f16x2" => packed(Format::F16, 2, Type::F16x2),

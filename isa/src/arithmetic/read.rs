@@ -173,7 +173,7 @@ struct Words<'w> {
 }
 
 impl<'w> Words<'w> {
-    fn of(row: &Row, mnemonic: &'w str, words: &[&'w str]) -> Option<Self> {
+    fn match_row(row: &Row, mnemonic: &'w str, words: &[&'w str]) -> Option<Self> {
         row.mnemonics.split(' ').find(|name| *name == mnemonic)?;
         let mut found = Self { mnemonic, modifiers: Vec::new(), types: Vec::new() };
         let mut types = slots(row.types).peekable();
@@ -230,7 +230,7 @@ impl<'w> Words<'w> {
 
 /// The instruction that a mnemonic and its modifiers name, if a row matches.
 pub(super) fn read(mnemonic: &str, words: &[&str]) -> Option<Computation> {
-    ROWS.iter().find_map(|row| (row.build)(&Words::of(row, mnemonic, words)?))
+    ROWS.iter().find_map(|row| (row.build)(&Words::match_row(row, mnemonic, words)?))
 }
 
 /// Every spelling of every row, with the modifiers in the row's order.
@@ -309,7 +309,7 @@ fn carry(words: &Words) -> Option<Computation> {
 
 fn elements(words: &Words) -> Option<Computation> {
     let element = words.types[0].split('x').next()?.parse().ok()?;
-    let op = AluOp::of(words.mnemonic, &words.modifiers)?;
+    let op = AluOp::from_mnemonic(words.mnemonic, &words.modifiers)?;
     Some(Computation::Extended(Extended::Elements {
         op,
         element,
@@ -337,7 +337,7 @@ fn fns(_: &Words) -> Option<Computation> {
 }
 
 fn cvt(words: &Words) -> Option<Computation> {
-    let (to, from) = (Side::of(words.types[0])?, Side::of(words.types[1])?);
+    let (to, from) = (Side::from_modifier(words.types[0])?, Side::from_modifier(words.types[1])?);
     let is_exponent = to.kind == Kind::Power;
     Some(Computation::Convert(Conversion {
         to,
@@ -363,7 +363,7 @@ impl Computation {
     /// The instruction that a mnemonic and all its modifiers name. Returns `None` if PTX has no such instruction, or if
     /// it is not a computation. An integer type may differ in sign from PTX's requirement, or have no sign. As in
     /// ptxas, only the order of types matters.
-    pub fn of(mnemonic: &str, modifiers: &[&str]) -> Option<Self> {
+    pub fn from_mnemonic(mnemonic: &str, modifiers: &[&str]) -> Option<Self> {
         if let Some(found) = read(mnemonic, modifiers) {
             return Some(found);
         }
@@ -378,7 +378,7 @@ impl Computation {
                 Some(Self::Cvt { to: to?, from: from? })
             }
             _ => {
-                let op = AluOp::of(mnemonic, modifiers)?;
+                let op = AluOp::from_mnemonic(mnemonic, modifiers)?;
                 let mut rest = modifiers.iter().filter(|word| !op.modifiers().any(|own| own == **word));
                 let ty: Type = rest.next()?.parse().ok()?;
                 let is_whole = matches!(op, AluOp::Mov | AluOp::Selp) || !is_number(&ty);
@@ -388,7 +388,7 @@ impl Computation {
     }
 
     /// Whether the mnemonic belongs to arithmetic, and each modifier occurs in some form of it. If this holds and
-    /// [`Self::of`] returns `None`, PTX has no such form, and the form is not merely newer than this table.
+    /// [`Self::from_mnemonic`] returns `None`, PTX has no such form, and the form is not merely newer than this table.
     pub fn has_words(mnemonic: &str, modifiers: &[&str]) -> bool {
         let rows = || ROWS.iter().filter(|row| row.mnemonics.split(' ').any(|name| name == mnemonic));
         let operations = || {

@@ -66,7 +66,7 @@ impl Assembler {
     ///
     /// # Errors
     /// If the program does not run, or is not a ptxas.
-    pub fn of(program: impl Into<PathBuf>) -> Result<Self, Error> {
+    pub fn from_program(program: impl Into<PathBuf>) -> Result<Self, Error> {
         let program = program.into();
         let release = read_output(&program, |command| command.arg("--version"))?;
         let release = release_of(&release).ok_or_else(|| Error::Unknown(program.clone(), "its release"))?;
@@ -96,7 +96,7 @@ impl Assembler {
                 Some(named) => env::split_paths(&named).filter(|path| !path.as_os_str().is_empty()).collect(),
                 None => programs("ptxas"),
             };
-            let found = programs.into_iter().filter_map(|program| Assembler::of(program).ok());
+            let found = programs.into_iter().filter_map(|program| Assembler::from_program(program).ok());
             found.unique_by(|assembler| assembler.release).sorted_by_key(|assembler| assembler.release).collect()
         });
         &FOUND
@@ -219,7 +219,7 @@ mod tests {
     #[test]
     fn a_program_that_is_not_ptxas_is_an_error() {
         let check = |program: &str, words: &str| {
-            let error = Assembler::of(program).expect_err(program).to_string();
+            let error = Assembler::from_program(program).expect_err(program).to_string();
             assert!(error.contains(words), "{error}");
         };
         check("/nowhere/ptxas", "cannot run '/nowhere/ptxas': No such file");

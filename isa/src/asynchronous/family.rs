@@ -128,7 +128,7 @@ impl Family {
 
     /// The family of an instruction with these words, the mnemonic first, and the words after the family's words. If
     /// several families match, the longest is returned.
-    pub fn of<'w, 't>(words: &'w [&'t str]) -> Option<(Self, &'w [&'t str])> {
+    pub fn from_words<'w, 't>(words: &'w [&'t str]) -> Option<(Self, &'w [&'t str])> {
         let behind = |own: &str| {
             let own = own.split('.');
             let length = own.clone().count();

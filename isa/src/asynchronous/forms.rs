@@ -68,8 +68,10 @@ pub(super) fn no_form<'t>(family: Family, words: &[&'t str]) -> (String, Option<
         };
         return (reason, None);
     };
-    let is_alike =
-        |own: &String| ModifierKind::of(own) == ModifierKind::of(word) && ModifierKind::of(word) != ModifierKind::Other;
+    let is_alike = |own: &String| {
+        ModifierKind::from_word(own) == ModifierKind::from_word(word)
+            && ModifierKind::from_word(word) != ModifierKind::Other
+    };
     let slot =
         missing.first().filter(|slot| if unknown.is_some() { slot.iter().any(is_alike) } else { slot.len() <= 8 });
     let reason = match slot {

@@ -104,7 +104,7 @@ impl Modifiers {
         }
         let left: Vec<_> = left.into_iter().map(|(_, word)| word).collect();
         let swapped = [ModifierKind::Space, ModifierKind::Type].into_iter().find_map(|kind| {
-            let alike: Vec<_> = taken.iter().filter(|(_, word)| ModifierKind::of(word) == kind).collect();
+            let alike: Vec<_> = taken.iter().filter(|(_, word)| ModifierKind::from_word(word) == kind).collect();
             alike.windows(2).find(|pair| pair[0].0 > pair[1].0).map(|pair| (pair[0].1, pair[1].1))
         });
         Filled { words: taken.into_iter().map(|(_, word)| word).collect(), missing, left, swapped }
@@ -422,7 +422,7 @@ fn overrides(words: &[&str]) -> Option<Vec<(&'static str, Option<usize>)>> {
 
 /// The first type among the modifiers, which is the type of the value or of the result.
 fn element<'w>(words: &[&'w str]) -> Option<&'w str> {
-    words.iter().copied().find(|word| ModifierKind::of(word) == ModifierKind::Type)
+    words.iter().copied().find(|word| ModifierKind::from_word(word) == ModifierKind::Type)
 }
 
 /// The length of a vector, given as a number or as a name from the table.

@@ -48,7 +48,7 @@ pub enum ModifierKind {
 
 /// The state spaces among modifiers. If there are two, the first belongs to the destination.
 pub(super) fn spaces(modifiers: &[&'static str]) -> impl Iterator<Item = Space> {
-    let spaces = modifiers.iter().filter(|word| ModifierKind::of(word) == ModifierKind::Space);
+    let spaces = modifiers.iter().filter(|word| ModifierKind::from_word(word) == ModifierKind::Space);
     spaces.filter_map(|word| word.parse().ok())
 }
 
@@ -79,7 +79,7 @@ const KINDS: &[(ModifierKind, &[&str])] = &[
 
 impl ModifierKind {
     /// The kind of a modifier, given without its dot.
-    pub fn of(word: &str) -> Self {
+    pub fn from_word(word: &str) -> Self {
         let is = |own: &&str| word == *own || own.ends_with("::") && word.starts_with(*own);
         let known = KINDS.iter().find(|(_, words)| words.iter().any(is));
         // `wgmma` has a separate shape word for each size.

@@ -43,7 +43,7 @@ impl Outline {
         let error = |text: syntax::Text<'_>, reason| ParseError { span: text.span(), text: text.text.into(), reason };
         let modifiers = instruction.modifiers.iter().map(|word| word.text);
         let words: Vec<_> = std::iter::once(instruction.mnemonic.text).chain(modifiers).collect();
-        let Some((family, behind)) = Family::of(&words) else {
+        let Some((family, behind)) = Family::from_words(&words) else {
             let reason = format!("`{}` is not an asynchronous instruction", words.join("."));
             return Err(error(instruction.text, reason));
         };
@@ -77,7 +77,7 @@ impl Outline {
 
     /// The first modifier of a kind.
     pub fn modifier(&self, kind: ModifierKind) -> Option<&'static str> {
-        self.modifiers.iter().copied().find(|word| ModifierKind::of(word) == kind)
+        self.modifiers.iter().copied().find(|word| ModifierKind::from_word(word) == kind)
     }
 
     /// Whether the instruction has a modifier, given without its dot.

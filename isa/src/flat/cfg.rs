@@ -31,7 +31,7 @@ pub struct Cfg {
 
 impl Cfg {
     /// Builds the basic blocks of a function. A step for which `is_alone` holds becomes a separate block.
-    pub fn of(flat: &Flat, is_alone: impl Fn(usize) -> bool) -> Self {
+    pub fn new(flat: &Flat, is_alone: impl Fn(usize) -> bool) -> Self {
         let mut is_start = vec![false; flat.steps.len() + 1];
         is_start[0] = true;
         for (at, step) in flat.steps.iter().enumerate() {
@@ -68,7 +68,7 @@ mod tests {
             format!(".version 8.6\n.target sm_90\n.entry k() {{\n.reg .pred %p<3>;\n.reg .b32 %r<3>;\n{body}\n}}\n");
         let module: Module = text.parse().expect(body);
         let kernel = module.functions().next().expect("a kernel");
-        let cfg = Cfg::of(&Flat::of(&Library::of(&module), kernel, Limits::default()), is_alone);
+        let cfg = Cfg::new(&Flat::inline_calls(&Library::new(&module), kernel, Limits::default()), is_alone);
         let found: Vec<_> = cfg.blocks.iter().map(|block| (block.steps.clone(), &block.next[..])).collect();
         assert_eq!(found, expected, "{body}");
     }

@@ -60,7 +60,7 @@ pub(super) struct Builder<'l, 'm> {
 impl Flat {
     /// The code of a function with all its calls inlined, as far as the limits allow. A guarded call becomes a jump
     /// over its code.
-    pub fn of<'m>(library: &Library<'m>, function: &'m Function, limits: Limits) -> Self {
+    pub fn inline_calls<'m>(library: &Library<'m>, function: &'m Function, limits: Limits) -> Self {
         Self::build(library, function, limits, false)
     }
 
@@ -264,7 +264,7 @@ impl<'m> Builder<'_, 'm> {
         let callee = operands.next().map_or("", |operand| operand.text.text);
         let arguments = operands.next().map(elements).unwrap_or_default();
         if self.is_alone {
-            let register = match self.library.functions.contains_key(callee) || Runtime::of(callee).is_some() {
+            let register = match self.library.functions.contains_key(callee) || Runtime::from_symbol(callee).is_some() {
                 true => None,
                 false => Some(self.register(frame, callee)),
             };
@@ -326,7 +326,7 @@ impl<'m> Builder<'_, 'm> {
         function: Option<(u32, &'m Function)>,
         leaves: bool,
     ) -> Result<(u32, &'m Function), Option<NotInlined>> {
-        let runtime = Runtime::of(callee);
+        let runtime = Runtime::from_symbol(callee);
         let Some((found, body)) = function.and_then(|found| Some((found, found.1.body.as_ref()?))) else {
             return Err(match runtime {
                 _ if leaves => None,

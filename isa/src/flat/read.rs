@@ -54,7 +54,7 @@ impl<'m> Builder<'_, 'm> {
         let guard = of.guard.map(|guard| (self.register(frame, guard.predicate.text), !guard.negated));
         let modifiers = of.modifiers.iter().map(|word| word.text);
         let words: Vec<&str> = std::iter::once(of.mnemonic.text).chain(modifiers).collect();
-        let Some(row) = Mnemonic::of(&words.join(".")) else {
+        let Some(row) = Mnemonic::find_row(&words.join(".")) else {
             let writes = of.operands.first().map_or(Vec::new(), |operand| self.written(frame, operand));
             return self.push(frame, guard, writes, Action::Unknown);
         };
@@ -96,7 +96,7 @@ impl<'m> Builder<'_, 'm> {
     ) -> (Action, Vec<Option<Register>>) {
         let (first, row) = (of.words[0], of.row);
         let is_fence = matches!(first, "fence" | "membar");
-        let is_asynchronous = Family::of(of.words).is_some() && !is_fence
+        let is_asynchronous = Family::from_words(of.words).is_some() && !is_fence
             || of.has("proxy")
             || of.has("mbarrier_init")
             || of.has("alias");
@@ -133,7 +133,7 @@ impl<'m> Builder<'_, 'm> {
                     ("mov", [Operand::Vector(from)], Some(ty)) if from.len() == writes.len() && from.len() > 1 => {
                         Action::Pass { ty, from: from.clone() }
                     }
-                    _ => Action::Compute(Operation::of(of.words, &frame.mnemonic), sources),
+                    _ => Action::Compute(Operation::from_words(of.words, &frame.mnemonic), sources),
                 }
             }
             _ => Action::Nothing,
@@ -183,7 +183,7 @@ impl<'m> Builder<'_, 'm> {
             is_parameter: of.is_of_parameters(),
             names_space: named.is_some(),
             op: is_update.then(|| of.find()).flatten(),
-            matrix: MatrixForm::of(of.words).map(Box::new),
+            matrix: MatrixForm::from_words(of.words).map(Box::new),
             keeps_subnormals: of.has("noftz"),
             reads: of.row.reads,
             writes: of.row.writes,

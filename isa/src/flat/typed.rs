@@ -11,12 +11,12 @@ use crate::{
 /// The instruction with its guard. Its operands have no positions in a text.
 pub(super) fn shaped<'i>(guard: &'i Option<Guard>, instruction: &'i Instruction) -> syntax::Instruction<'i> {
     let (words, parts) = instruction.parts();
-    let mut words = words.into_iter().flat_map(|word| word.split('.')).map(Text::of);
-    let guard = guard.as_ref().map(|guard| syntax::Guard { predicate: Text::of(&guard.p.0), negated: guard.negated });
+    let mut words = words.into_iter().flat_map(|word| word.split('.')).map(Text::new);
+    let guard = guard.as_ref().map(|guard| syntax::Guard { predicate: Text::new(&guard.p.0), negated: guard.negated });
     syntax::Instruction {
-        text: Text::of(""),
+        text: Text::new(""),
         guard,
-        mnemonic: words.next().unwrap_or(Text::of("")),
+        mnemonic: words.next().unwrap_or(Text::new("")),
         modifiers: words.collect(),
         operands: parts.into_iter().map(part).collect(),
     }
@@ -29,9 +29,9 @@ fn part(part: Part<'_>) -> syntax::Operand<'_> {
         Part::Address { address, unified } => {
             let base = match address.offset {
                 0 => named(&address.base),
-                offset => unplaced(Shape::Sum(syntax::Address { base: Text::of(&address.base.0), offset })),
+                offset => unplaced(Shape::Sum(syntax::Address { base: Text::new(&address.base.0), offset })),
             };
-            unplaced(Shape::Memory { parts: vec![base], suffix: unified.then(|| Text::of("unified")) })
+            unplaced(Shape::Memory { parts: vec![base], suffix: unified.then(|| Text::new("unified")) })
         }
     }
 }
@@ -54,10 +54,10 @@ fn operand(operand: &Operand, ty: Type) -> syntax::Operand<'_> {
 /// A name, possibly with the suffix of a vector element: `%tid.x`.
 fn named(Name(name): &Name) -> syntax::Operand<'_> {
     let (base, suffix) = name.split_once('.').map_or((&**name, None), |(base, suffix)| (base, Some(suffix)));
-    let shape = Shape::Name { name: Text::of(base), suffix: suffix.map(Text::of) };
-    syntax::Operand { text: Text::of(name), shape }
+    let shape = Shape::Name { name: Text::new(base), suffix: suffix.map(Text::new) };
+    syntax::Operand { text: Text::new(name), shape }
 }
 
 fn unplaced(shape: Shape<'_>) -> syntax::Operand<'_> {
-    syntax::Operand { text: Text::of(""), shape }
+    syntax::Operand { text: Text::new(""), shape }
 }

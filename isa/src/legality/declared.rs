@@ -32,7 +32,7 @@ pub struct Signature {
 
 impl Signature {
     /// The signature of a function, or of a `.callprototype`.
-    pub fn of(Head { results, parameters, .. }: &Head) -> Self {
+    pub fn from_head(Head { results, parameters, .. }: &Head) -> Self {
         let is_open = parameters.last().is_some_and(|last| last.elements == Some(0));
         Self { results: results.len(), least: parameters.len() - usize::from(is_open), most: parameters.len() }
     }

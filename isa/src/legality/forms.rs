@@ -36,7 +36,7 @@ pub fn arithmetic(words: &[&str]) -> Option<String> {
     }
     let is_type = |word: &&str| word.parse::<Type>().is_ok() || word.bytes().any(|byte| byte.is_ascii_digit());
     let Some(ty) = modifiers.iter().find(|word| is_type(word)) else { return Some("a type, as `.u32`".into()) };
-    if Computation::of(base, modifiers).is_none() {
+    if Computation::from_mnemonic(base, modifiers).is_none() {
         // A `mov` also accepts predicates.
         return (*base != "mov").then(|| format!("a form of `{base}` that PTX has"));
     }

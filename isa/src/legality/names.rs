@@ -32,7 +32,10 @@ pub fn refused(module: &Module) -> Vec<Option<String>> {
             Item::Directive(text) => names.declare(text),
             Item::Function(function) => {
                 names.innermost().extend(names_of(&function.head.text), Declared::Other);
-                names.innermost().names.insert(&function.name, Declared::Function(Signature::of(&function.head)));
+                names
+                    .innermost()
+                    .names
+                    .insert(&function.name, Declared::Function(Signature::from_head(&function.head)));
                 let refused = function.body.as_ref().map(|body| names.body(function, body));
                 found.extend(refused.into_iter().flatten());
             }
@@ -129,7 +132,7 @@ impl<'m> Names<'m> {
                 Code::Close => drop(self.scopes.pop()),
                 Code::Directive(_) => match labeled.filter(|_| line.text.starts_with(".callprototype")) {
                     Some(label) => {
-                        let prototype = Declared::Function(Signature::of(&Head::read(&line.text)));
+                        let prototype = Declared::Function(Signature::from_head(&Head::read(&line.text)));
                         self.innermost().names.insert(label, prototype);
                     }
                     None => self.declare(&line.text),
@@ -188,12 +191,12 @@ fn undeclared(name: &str) -> Declared {
 }
 
 fn names_of(text: &str) -> impl Iterator<Item = &str> {
-    Text::of(text).names().map(|name| name.text)
+    Text::new(text).names().map(|name| name.text)
 }
 
 /// The names in an instruction, except its mnemonic.
 fn used(text: &str) -> impl Iterator<Item = &str> {
-    let is_guarded = tokens(Text::of(text)).next().is_some_and(|first| first.kind == TokenKind::Sign('@'));
+    let is_guarded = tokens(Text::new(text)).next().is_some_and(|first| first.kind == TokenKind::Sign('@'));
     let mnemonic = usize::from(is_guarded);
     names_of(text).enumerate().filter(move |(index, _)| *index != mnemonic).map(|(_, name)| name)
 }

@@ -39,7 +39,7 @@ pub fn refused(text: &str, declared: &dyn Fn(&str) -> Declared) -> Option<String
 /// A name from which the operand subtracts, and the text from the name to the end of the operand. Only constants, such
 /// as `WARP_SZ`, can be subtracted from.
 fn difference(text: &str) -> Option<(&str, &str)> {
-    let all: Vec<_> = tokens(Text::of(text)).collect();
+    let all: Vec<_> = tokens(Text::new(text)).collect();
     let is_difference = |pair: &&[Token<'_>]| {
         pair[0].kind == TokenKind::Name && pair[0].text.text != "WARP_SZ" && pair[1].kind == TokenKind::Sign('-')
     };
@@ -50,7 +50,7 @@ fn difference(text: &str) -> Option<(&str, &str)> {
 
 /// A name that directly follows another operand.
 fn without_comma(text: &str) -> Option<&str> {
-    let mut tokens = tokens(Text::of(text)).peekable();
+    let mut tokens = tokens(Text::new(text)).peekable();
     if tokens.next_if(|token| token.kind == TokenKind::Sign('@')).is_some() {
         tokens.next_if(|token| token.kind == TokenKind::Sign('!'));
         tokens.next();
@@ -127,14 +127,14 @@ impl Reading<'_> {
     fn refused(&self) -> Refused {
         let base = self.words[0];
         match base {
-            "ld" | "ldu" | "st" | "atom" | "red" if Family::of(self.words).is_none() => self.access(),
+            "ld" | "ldu" | "st" | "atom" | "red" if Family::from_words(self.words).is_none() => self.access(),
             "mov" if self.operands.iter().any(is_vector) => {
                 self.operands.iter().find_map(|operand| self.packed(operand))
             }
             "call" => calls::refused(self.operands, self.declared),
             _ => match COUNTS.iter().find(|(own, word, ..)| *own == base && (word.is_empty() || self.has(word))) {
                 Some((_, _, least, most)) => self.count(*least, *most),
-                None => self.computation(Computation::of(base, &self.words[1..])?),
+                None => self.computation(Computation::from_mnemonic(base, &self.words[1..])?),
             },
         }
     }

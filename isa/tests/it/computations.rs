@@ -2,23 +2,23 @@
 
 use ptx_isa::arithmetic::{Computation, Outcome};
 
-fn of(mnemonic: &str) -> Computation {
+fn read_computation(mnemonic: &str) -> Computation {
     let (name, modifiers) = mnemonic.split_once('.').unwrap_or((mnemonic, ""));
     let modifiers: Vec<&str> = modifiers.split('.').collect();
-    Computation::of(name, &modifiers).unwrap_or_else(|| panic!("{mnemonic} is not read"))
+    Computation::from_mnemonic(name, &modifiers).unwrap_or_else(|| panic!("{mnemonic} is not read"))
 }
 
 /// Checks the results of an instruction. If it has one result, the second is 0.
 #[track_caller]
 fn check<const N: usize>(mnemonic: &str, sources: [u128; N], results: [u128; 2]) {
-    let found = of(mnemonic).execute(&sources, false).map(|outcome| outcome.results);
+    let found = read_computation(mnemonic).execute(&sources, false).map(|outcome| outcome.results);
     assert_eq!(found, Some(results), "{mnemonic} of {sources:x?}: {found:x?}");
 }
 
 /// Checks an instruction that uses the carry flag.
 #[track_caller]
 fn carried<const N: usize>(mnemonic: &str, sources: [u128; N], carry: bool, result: u128, new: Option<bool>) {
-    let found = of(mnemonic).execute(&sources, carry);
+    let found = read_computation(mnemonic).execute(&sources, carry);
     assert_eq!(found, Some(Outcome { results: [result, 0], carry: new }), "{mnemonic} of {sources:x?} and {carry}");
 }
 
@@ -51,9 +51,13 @@ fn carry() {
     carried("mad.hi.cc.s32", [ones, 2, 1], false, 0, Some(true));
     carried("madc.lo.u32", [3, 4, 5], true, 18, None);
     carried("madc.hi.cc.u64", [u64::MAX.into(), u64::MAX.into(), 1], true, 0, Some(true));
-    assert!(of("addc.cc.u32").uses_carry() && of("madc.lo.s32").uses_carry() && !of("mad.lo.cc.s32").uses_carry());
-    assert_eq!(of("addc.u32").apply(&[1, 1]), None);
-    assert_eq!(of("add.cc.u32").apply(&[1, 1]), Some(2));
+    assert!(
+        read_computation("addc.cc.u32").uses_carry()
+            && read_computation("madc.lo.s32").uses_carry()
+            && !read_computation("mad.lo.cc.s32").uses_carry()
+    );
+    assert_eq!(read_computation("addc.u32").apply(&[1, 1]), None);
+    assert_eq!(read_computation("add.cc.u32").apply(&[1, 1]), Some(2));
 }
 
 #[test]
@@ -124,8 +128,8 @@ fn comparisons() {
     check("testp.subnormal.f32", [1], [1, 0]);
     check("testp.finite.f32", [INFINITY], [0, 0]);
     check("testp.notanumber.f64", [0x7FF0 << 48 | 1], [1, 0]);
-    assert_eq!(of("setp.lt.f32").results(), 2);
-    assert_eq!(of("set.lt.f32.s32").results(), 1);
+    assert_eq!(read_computation("setp.lt.f32").results(), 2);
+    assert_eq!(read_computation("set.lt.f32.s32").results(), 1);
 }
 
 #[test]

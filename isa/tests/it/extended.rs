@@ -3,14 +3,15 @@
 use proptest::prelude::*;
 use ptx_isa::arithmetic::{Computation, mask};
 
-fn of(mnemonic: &str) -> Computation {
+fn read_computation(mnemonic: &str) -> Computation {
     let (name, modifiers) = mnemonic.split_once('.').expect("a modifier");
-    Computation::of(name, &modifiers.split('.').collect::<Vec<_>>()).unwrap_or_else(|| panic!("no {mnemonic}"))
+    Computation::from_mnemonic(name, &modifiers.split('.').collect::<Vec<_>>())
+        .unwrap_or_else(|| panic!("no {mnemonic}"))
 }
 
 fn check(mnemonic: &str, sources: &[u128], expected: impl Into<u128>) -> Result<(), TestCaseError> {
     let expected = expected.into();
-    let found = of(mnemonic).apply(sources);
+    let found = read_computation(mnemonic).apply(sources);
     prop_assert!(found == Some(expected), "{mnemonic} of {sources:x?} is {found:x?}, not {expected:x}");
     Ok(())
 }
@@ -32,7 +33,7 @@ fn float() -> impl Strategy<Value = u32> {
 
 fn carried(mnemonic: &str, sources: &[u32], carry: bool) -> Option<(u32, Option<bool>)> {
     let sources: Vec<u128> = sources.iter().map(|word| (*word).into()).collect();
-    let outcome = of(mnemonic).execute(&sources, carry)?;
+    let outcome = read_computation(mnemonic).execute(&sources, carry)?;
     Some((outcome.results[0] as u32, outcome.carry))
 }
 
@@ -247,7 +248,9 @@ proptest! {
             ("num", !unordered, !unordered),
             ("nan", unordered, unordered),
         ] {
-            let found = |mnemonic: String, count: usize| of(&mnemonic).execute(&sources[..count], false).map(|of| of.results);
+            let found = |mnemonic: String, count: usize| {
+                read_computation(&mnemonic).execute(&sources[..count], false).map(|of| of.results)
+            };
             let both = |combine: fn(bool, bool) -> bool, holds: bool| {
                 Some([holds, !holds].map(|holds| u128::from(combine(holds, flag))))
             };
@@ -274,7 +277,7 @@ proptest! {
             ("rcp.approx.f32", x.recip()),
             ("sqrt.approx.f32", x.sqrt()),
         ] {
-            let found = of(mnemonic).apply(&[bits.into()]).expect("a result") as u32;
+            let found = read_computation(mnemonic).apply(&[bits.into()]).expect("a result") as u32;
             let expected = exact as f32;
             let is_near = found.abs_diff(expected.to_bits()) <= 1;
             prop_assert!(is_near || expected.is_nan() && found == 0x7FFF_FFFF, "{mnemonic} of {x:e}: {found:x}");
@@ -290,7 +293,8 @@ proptest! {
     fn nothing_panics(sources: [u128; 6], flag: bool) {
         for form in Computation::forms() {
             let (name, modifiers) = form.split_once('.').expect("a type");
-            let Some(of) = Computation::of(name, &modifiers.split('.').collect::<Vec<_>>()) else { continue };
+            let modifiers: Vec<&str> = modifiers.split('.').collect();
+            let Some(of) = Computation::from_mnemonic(name, &modifiers) else { continue };
             for count in 0..=sources.len() {
                 let outcome = of.execute(&sources[..count], flag);
                 prop_assert_eq!(outcome.is_some(), of.takes(count), "{} of {}", form, count);

@@ -26,7 +26,7 @@ fn module() -> Module {
 fn steps_name_instructions_of_their_functions() {
     let module = module();
     let kernel = module.kernels().next().expect("a kernel");
-    let flat = Flat::of(&Library::of(&module), kernel, Limits::default());
+    let flat = Flat::inline_calls(&Library::new(&module), kernel, Limits::default());
     let stores = flat.steps.iter().filter(|step| matches!(step.action, Action::Access(_)));
     let shown = |step: &Step| {
         let InstId { function, index } = step.at.id.expect("an instruction");

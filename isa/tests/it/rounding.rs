@@ -18,9 +18,10 @@ const ROUNDINGS: [(&str, Round); 4] = [
     ("rp", Round::TowardPositive),
 ];
 
-fn of(mnemonic: &str) -> Computation {
+fn read_computation(mnemonic: &str) -> Computation {
     let (name, modifiers) = mnemonic.split_once('.').expect("a modifier");
-    Computation::of(name, &modifiers.split('.').collect::<Vec<_>>()).unwrap_or_else(|| panic!("no {mnemonic}"))
+    Computation::from_mnemonic(name, &modifiers.split('.').collect::<Vec<_>>())
+        .unwrap_or_else(|| panic!("no {mnemonic}"))
 }
 
 #[track_caller]
@@ -118,7 +119,7 @@ fn arithmetic<F: Format>(operations: &[(&str, usize, Binary<F>)], roundings: &[(
     for ((op, arity, compute), (rounding, round)) in iproduct!(operations, roundings) {
         for flushes in [false, true].into_iter().filter(|flushes| ftz || !flushes) {
             let mnemonic = format!("{op}.{rounding}{}.{}", if flushes { ".ftz" } else { "" }, F::NAME);
-            let instruction = of(&mnemonic);
+            let instruction = read_computation(&mnemonic);
             for _ in 0..CASES {
                 let sources = [0; 3].map(|_: u128| numbers.pick(F::WIDTH, F::DIGITS));
                 let flush = |value: F| if flushes { value.flushed() } else { value };
@@ -175,7 +176,10 @@ fn pairs_and_mixed() {
             if ty != "f32" && rounding != "rn" {
                 continue;
             }
-            let (one, both) = (of(&format!("{op}.{rounding}.{ty}")), of(&format!("{op}.{rounding}.{ty}x2")));
+            let (one, both) = (
+                read_computation(&format!("{op}.{rounding}.{ty}")),
+                read_computation(&format!("{op}.{rounding}.{ty}x2")),
+            );
             for _ in 0..CASES / 10 {
                 let [low, high] = [0; 2].map(|_: u128| [0; 3].map(|_: u128| numbers.pick(bits, digits)));
                 let sources = [0, 1, 2].map(|index: usize| high[index] << bits | low[index]);
@@ -184,8 +188,11 @@ fn pairs_and_mixed() {
             }
         }
         for (ty, digits) in [("f16", 10), ("bf16", 7)].into_iter().filter(|_| op != "mul") {
-            let (one, mixed) = (of(&format!("{op}.{rounding}.f32")), of(&format!("{op}.{rounding}.f32.{ty}")));
-            let widened = of(&format!("cvt.f32.{ty}"));
+            let (one, mixed) = (
+                read_computation(&format!("{op}.{rounding}.f32")),
+                read_computation(&format!("{op}.{rounding}.f32.{ty}")),
+            );
+            let widened = read_computation(&format!("cvt.f32.{ty}"));
             for _ in 0..CASES / 10 {
                 let mut sources = [0; 3].map(|_: u128| numbers.pick(16, digits));
                 sources[arity - 1] = numbers.pick(32, 23);
@@ -205,7 +212,8 @@ fn pairs_and_mixed() {
 #[test]
 fn roots() {
     let mut numbers = Numbers(3);
-    let [down, up, zero, near] = ["rm", "rp", "rz", "rn"].map(|rounding| of(&format!("sqrt.{rounding}.f32")));
+    let [down, up, zero, near] =
+        ["rm", "rp", "rz", "rn"].map(|rounding| read_computation(&format!("sqrt.{rounding}.f32")));
     for _ in 0..CASES * 4 {
         let bits = numbers.pick(32, 23);
         let x = f32::from_bits(bits as u32);
@@ -219,7 +227,7 @@ fn roots() {
             assert_eq!(high, low + u32::from(!is_exact), "{x:e}");
         }
     }
-    let [down, up, near] = ["rm", "rp", "rn"].map(|rounding| of(&format!("sqrt.{rounding}.f64")));
+    let [down, up, near] = ["rm", "rp", "rn"].map(|rounding| read_computation(&format!("sqrt.{rounding}.f64")));
     for _ in 0..CASES {
         let bits = numbers.pick(64, 52) & mask(63);
         let x = f64::from_bits(bits as u64);
@@ -241,7 +249,7 @@ fn convert<F: Format + FloatConvert<G>, G: Format>(numbers: &mut Numbers, direct
     for (rounding, round) in directions {
         let dot = if rounding.is_empty() { "" } else { "." };
         let mnemonic = format!("cvt{dot}{rounding}.{}.{}", G::NAME, F::NAME);
-        let instruction = of(&mnemonic);
+        let instruction = read_computation(&mnemonic);
         for _ in 0..CASES {
             let bits = numbers.pick(F::WIDTH, F::DIGITS);
             let expected: G = F::from_bits(bits).convert_r(*round, &mut false).value;
@@ -275,7 +283,7 @@ fn integers<F: Format>() {
     let widths = [8, 16, 32, 64].into_iter().filter(|width| F::NAME != "bf16" || *width > 8);
     for ((name, round), width, signed) in iproduct!(roundings, widths, [false, true]) {
         let mnemonic = format!("cvt.{name}.{}{width}.{}", if signed { "s" } else { "u" }, F::NAME);
-        let instruction = of(&mnemonic);
+        let instruction = read_computation(&mnemonic);
         for _ in 0..CASES / 8 {
             let bits = numbers.pick(F::WIDTH, F::DIGITS);
             let value = F::from_bits(bits);
@@ -290,7 +298,7 @@ fn integers<F: Format>() {
     }
     for (name, round) in roundings {
         let mnemonic = format!("cvt.{name}.{ty}.{ty}", ty = F::NAME);
-        let instruction = of(&mnemonic);
+        let instruction = read_computation(&mnemonic);
         for _ in 0..CASES {
             let bits = numbers.pick(F::WIDTH, F::DIGITS);
             let expected = F::from_bits(bits).round_to_integral(round).value;
@@ -299,7 +307,7 @@ fn integers<F: Format>() {
     }
     for ((name, round), width, signed) in iproduct!(ROUNDINGS, [16, 32, 64], [false, true]) {
         let mnemonic = format!("cvt.{name}.{}.{}{width}", F::NAME, if signed { "s" } else { "u" });
-        let instruction = of(&mnemonic);
+        let instruction = read_computation(&mnemonic);
         for _ in 0..CASES / 8 {
             let value = u128::from(numbers.next() >> (numbers.next() % 64)) & mask(width);
             let number = if signed { (value << (128 - width)) as i128 >> (128 - width) } else { value as i128 };
@@ -334,18 +342,18 @@ where
             narrowed.bits()
         }
     };
-    let instruction = of(&format!("cvt.rn.satfinite.{}x2.f32", F::NAME));
+    let instruction = read_computation(&format!("cvt.rn.satfinite.{}x2.f32", F::NAME));
     for _ in 0..CASES * 4 {
         let sources = [0; 2].map(|_: u128| numbers.pick(32, 23));
         let [upper, lower] = sources.map(|bits| narrow(Single::from_bits(bits)));
         check(F::NAME, instruction.apply(&sources), upper << 8 | lower, &sources);
     }
-    let instruction = of(&format!("cvt.rn.satfinite.{}x2.f16x2", F::NAME));
+    let instruction = read_computation(&format!("cvt.rn.satfinite.{}x2.f16x2", F::NAME));
     for half in 0..1 << 16 {
         let wide = FloatConvert::<Single>::convert(Half::from_bits(half), &mut false).value;
         check(F::NAME, instruction.apply(&[half]), narrow(wide) | narrow(Single::from_bits(0)) << 8, &[half]);
     }
-    let instruction = of(&format!("cvt.rn.f16x2.{}x2", F::NAME));
+    let instruction = read_computation(&format!("cvt.rn.f16x2.{}x2", F::NAME));
     for (low, high) in iproduct!(0..256, 0..256) {
         let [lower, upper] = [low, high].map(|byte| {
             let half: Half = F::from_bits(byte).convert(&mut false).value;
@@ -375,7 +383,10 @@ fn of_fewer_bits() {
             if code >> (bits - 1) == 1 { -magnitude } else { magnitude }
         };
         let all: HashMap<u128, f64> = (0..1 << bits).map(|code| (code, value(code))).collect();
-        let (narrow, widen) = (of(&format!("cvt.rn.satfinite.{name}x2.f32")), of(&format!("cvt.rn.f16x2.{name}x2")));
+        let (narrow, widen) = (
+            read_computation(&format!("cvt.rn.satfinite.{name}x2.f32")),
+            read_computation(&format!("cvt.rn.f16x2.{name}x2")),
+        );
         for (code, value) in &all {
             let half: Half = Single::from_bits((*value as f32).to_bits().into()).convert(&mut false).value;
             check(name, widen.apply(&[*code]), half.to_bits(), &[*code]);
@@ -407,7 +418,7 @@ fn of_fewer_bits() {
 #[test]
 fn of_nineteen_bits() {
     let mut numbers = Numbers(13);
-    let [near, away, zero] = ["rn", "rna", "rz"].map(|rounding| of(&format!("cvt.{rounding}.tf32.f32")));
+    let [near, away, zero] = ["rn", "rna", "rz"].map(|rounding| read_computation(&format!("cvt.{rounding}.tf32.f32")));
     for _ in 0..CASES {
         let bits = numbers.pick(32, 23);
         let is_nan = bits & mask(31) > 0x7F80_0000;

@@ -22,7 +22,7 @@ proptest! {
     #[test]
     fn the_table_of_mnemonics_agrees(instruction in instruction()) {
         let text = instruction.to_string();
-        let row = Mnemonic::of(text.split(' ').next().unwrap_or("")).expect("a row");
+        let row = Mnemonic::find_row(text.split(' ').next().unwrap_or("")).expect("a row");
         let results = usize::from(instruction.destinations().next().is_some() || text.contains(" _,"));
         prop_assert_eq!(row.results, results, "{}", text);
         prop_assert_eq!(row.accesses(), instruction.address().is_some(), "{}", text);

@@ -57,7 +57,7 @@ fn round_trip() -> Result<(), Failed> {
             .modifiers()
             .iter()
             .copied()
-            .partition(|word| matches!(ModifierKind::of(word), ModifierKind::Space | ModifierKind::Type));
+            .partition(|word| matches!(ModifierKind::from_word(word), ModifierKind::Space | ModifierKind::Type));
         let words = free.into_iter().rev().chain(ordered).map(|word| format!(".{word}"));
         let arguments = text.split_once(' ').map_or("", |(_, arguments)| arguments);
         let swapped = format!("{}{} {arguments};", form.family(), words.format(""));
@@ -296,7 +296,7 @@ fn near_misses(assembler: &Assembler, every: usize) -> Result<(), Failed> {
             }
             // The assembler ignores scopes of copies.
             let begins = |words: &str| form.family().words().starts_with(words);
-            let is_scope = ModifierKind::of(other) == ModifierKind::Scope;
+            let is_scope = ModifierKind::from_word(other) == ModifierKind::Scope;
             let takes_pred = begins("wgmma.") || begins("multimem.cp.reduce");
             let ignored = is_scope && begins("cp.") || other == "pred" && takes_pred;
             if !ignored && !words.contains(&other) {

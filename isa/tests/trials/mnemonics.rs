@@ -46,7 +46,7 @@ fn measured_forms(csv: &str) -> Result<(), Failed> {
         let mut fields = line.split(',').map(|field| field.trim_matches('"'));
         let (group, form) = (fields.next().ok_or("no group")?, fields.next().ok_or("no form")?);
         let form = form.split_whitespace().next().unwrap_or(form);
-        let row = Mnemonic::of(form).ok_or_else(|| format!("no row for {form}"))?;
+        let row = Mnemonic::find_row(form).ok_or_else(|| format!("no row for {form}"))?;
         // A row with too few words also matches other instructions.
         if row.words.split('.').count() < 2 && row.order.is_none() {
             return Err(format!("only `{}` for {form}", row.words).into());

@@ -1,5 +1,5 @@
 //! The test of spellings: the newest assembler accepts, on at least one GPU, exactly the instructions on registers that
-//! [`Computation::of`] accepts.
+//! [`Computation::from_mnemonic`] accepts.
 
 use std::{
     collections::{BTreeSet, HashSet},
@@ -39,7 +39,7 @@ pub fn trials() -> Vec<Trial> {
 
 fn read(form: &str) -> Option<Computation> {
     let (mnemonic, modifiers) = form.split_once('.')?;
-    Computation::of(mnemonic, &modifiers.split('.').collect::<Vec<_>>())
+    Computation::from_mnemonic(mnemonic, &modifiers.split('.').collect::<Vec<_>>())
 }
 
 fn register(ty: Type, index: usize) -> String {

@@ -25,7 +25,7 @@ fn at_scope(sequences: &'static [&'static [Step]], carrier: Carrier, scope: Scop
         let by_leader = carrier == Carrier::Leader && steps.iter().any(|step| step.orders_its_access());
         let legal = without_one_sided_fences(steps, target);
         let steps = legal.as_deref().unwrap_or(steps);
-        Family::of(target.sm).map(|family| (barriers(steps, scope, family).cost(), by_leader))
+        Family::from_sm(target.sm).map(|family| (barriers(steps, scope, family).cost(), by_leader))
     };
     sequences.iter().min_by_key(cost).expect("every row has a sequence")
 }
@@ -66,7 +66,7 @@ mod tests {
     /// Leaders matter only where one-sided fences, which cost the same, exist.
     #[test]
     fn no_leader_orders_for_its_warp() {
-        let leads = |target: &Target| Family::of(target.sm).is_some_and(|family| family >= Family::Sm90);
+        let leads = |target: &Target| Family::from_sm(target.sm).is_some_and(|family| family >= Family::Sm90);
         let rows = ABI.iter().filter(|row| row.kind == RowKind::Rmw);
         let mut split = 0;
         for (row, target) in rows.flat_map(|row| targets().filter(leads).map(move |target| (row, target))) {

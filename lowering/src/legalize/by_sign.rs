@@ -39,7 +39,7 @@ pub struct BySign(pub [AtomForm; 2]);
 
 impl BySign {
     /// The forms for a maximum or minimum. Returns `None` for other operations, and if the target lacks a form.
-    pub fn of(op: RmwOp, ty: OpType, target: &Target) -> Option<Self> {
+    pub fn from_op(op: RmwOp, ty: OpType, target: &Target) -> Option<Self> {
         let (signed, unsigned) = match ty {
             OpType::F32 => (Type::S32, Type::U32),
             OpType::F64 => (Type::S64, Type::U64),

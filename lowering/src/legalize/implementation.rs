@@ -66,7 +66,7 @@ impl Implementation {
             Self::WordAtom(op) => vec![AtomForm::new(op, bits(32))],
             _ => return false,
         };
-        let Some(family) = Family::of(emit.target.sm) else { return false };
+        let Some(family) = Family::from_sm(emit.target.sm) else { return false };
         forms.into_iter().any(|form| {
             let operands = AtomOperands { d: register(&D), base: A, offset: 0, b: register(&B), c: None };
             so(&emit.atom(AtomSem::AcqRel, form, operands), family)
@@ -166,7 +166,7 @@ fn rmw(op: RmwOp, access: Access, policy: &Policy, target: &Target, changes: &mu
     if let Some(form) = addition {
         return Implementation::AddOfNegated(form);
     }
-    if let Some(forms) = BySign::of(op, access.ty, target).filter(|_| policy.no_nans) {
+    if let Some(forms) = BySign::from_op(op, access.ty, target).filter(|_| policy.no_nans) {
         return Implementation::BySign(forms);
     }
     match (op, access.ty) {

@@ -27,7 +27,7 @@ pub enum Family {
 
 impl Family {
     /// The family of a GPU: the nearest measured GPU whose number is not higher.
-    pub fn of(sm: Sm) -> Option<Self> {
+    pub fn from_sm(sm: Sm) -> Option<Self> {
         Self::of_number(sm.number())
     }
 

@@ -50,7 +50,7 @@ impl Note {
 fn is_loop(instruction: &Instruction, family: Family) -> bool {
     let (Instruction::Atom(Atom { op, .. }) | Instruction::Red(Red { op, .. })) = instruction else { return false };
     let swaps = |sass: Sass| sass.opcodes().iter().any(|opcode| opcode.contains(".CAS"));
-    *op != AtomOp::Cas && Sass::of(instruction, ResultUse::Read, family).is_some_and(swaps)
+    *op != AtomOp::Cas && Sass::from_instruction(instruction, ResultUse::Read, family).is_some_and(swaps)
 }
 
 #[cfg(test)]

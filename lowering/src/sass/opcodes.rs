@@ -30,7 +30,7 @@ pub struct Counts {
 impl Sass {
     /// The opcodes that ptxas emits for an instruction. Returns `None` if the family lacks the instruction, or if it
     /// was not measured. Arithmetic has no such opcodes.
-    pub fn of(instruction: &Instruction, result: ResultUse, family: Family) -> Option<Self> {
+    pub fn from_instruction(instruction: &Instruction, result: ResultUse, family: Family) -> Option<Self> {
         if instruction.requirement().gpus.lowest().is_none_or(|lowest| lowest > family.number()) {
             return None;
         }
@@ -64,7 +64,10 @@ impl Sass {
         let sink =
             |instruction: &Instruction| matches!(instruction, Instruction::Atom(atom) if atom.d == Operand::Sink);
         let result = |instruction| if kept || !sink(instruction) { ResultUse::Read } else { ResultUse::Unread };
-        sequence.instructions().map(|instruction| Self::of(instruction, result(instruction), family)).collect()
+        sequence
+            .instructions()
+            .map(|instruction| Self::from_instruction(instruction, result(instruction), family))
+            .collect()
     }
 
     /// The opcodes, as the disassembler spells them.

@@ -132,7 +132,7 @@ mod tests {
             let statement: Statement = text.parse().expect(&text);
             let instruction = statement.instruction().expect("an instruction");
             for family in Family::iter().skip(1) {
-                let sass = Sass::of(instruction, ResultUse::Read, family).expect(&text);
+                let sass = Sass::from_instruction(instruction, ResultUse::Read, family).expect(&text);
                 assert_eq!(sass.opcodes().len() == 1, native(op, ty), "{text} {sass}");
                 compared += 1;
             }

@@ -30,7 +30,7 @@ fn two_spellings_of_one_space() {
             let of = |operation: Operation| {
                 let op = AtomicOp { operation, ordering, scope: SyncScope::Threads(scope) };
                 let lowering = lower(&op, &Policy::default(), &target).map_err(|errors| format!("{errors:?}"))?;
-                let family = Family::of(target.sm);
+                let family = Family::from_sm(target.sm);
                 let sass = family.and_then(|family| Sass::of_sequence(&lowering.sequence, family));
                 let notes: Vec<Note> =
                     family.iter().flat_map(|family| Note::of_sequence(&lowering.sequence, *family)).collect();

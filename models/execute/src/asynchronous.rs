@@ -147,7 +147,7 @@ impl Machine<'_> {
     fn joined(&self, cta: &Cta, warp: &Warp, lanes: Lanes) -> Clock {
         let mut joined = JoinedPasts::default();
         Self::threads(warp, lanes).for_each(|(_, thread)| joined.join(&cta.order[thread as usize].clock));
-        Clock::of(joined.past())
+        Clock::from_past(joined.past())
     }
 
     /// Puts an operation in flight.

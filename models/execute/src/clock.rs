@@ -85,7 +85,7 @@ fn raise_epochs(epochs: &mut Epochs, index: usize, epoch: Epoch) {
 
 impl View {
     /// The last epoch of an agent that has been seen.
-    pub fn of(&self, agent: Agent) -> Epoch {
+    pub fn last_epoch(&self, agent: Agent) -> Epoch {
         let (cta, index) = (cta_of(agent), index_of(agent));
         match &self.near {
             Some((near, epochs)) if *near == cta => at(epochs, index),
@@ -245,7 +245,7 @@ impl Past {
     }
 
     fn fenced(&self, of: Fenced, agent: Agent) -> Epoch {
-        self.fenced.as_ref().map_or(0, |fences| fences[of as usize].of(agent))
+        self.fenced.as_ref().map_or(0, |fences| fences[of as usize].last_epoch(agent))
     }
 
     fn fences(&mut self) -> &mut Fences {
@@ -287,13 +287,13 @@ impl Clock {
     }
 
     /// A clock that follows a past and belongs to no agent.
-    pub fn of(past: Past) -> Self {
+    pub fn from_past(past: Past) -> Self {
         Self { agent: Agent::MAX, own: 0, fenced_own: [0; 3], past }
     }
 
     /// Whether an epoch of an agent happens before this clock.
     pub fn has_seen(&self, agent: Agent, epoch: Epoch) -> bool {
-        if agent == self.agent { self.own >= epoch } else { self.past.seen.of(agent) >= epoch }
+        if agent == self.agent { self.own >= epoch } else { self.past.seen.last_epoch(agent) >= epoch }
     }
 
     /// Whether any epoch of a CTA has been seen.

@@ -30,7 +30,7 @@ pub fn why(op: &Op) -> Option<(String, bool)> {
     match op {
         Op::Unsupported(what) => Some((format!("`{what}` is not an instruction that can be run here"), true)),
         Op::Invoke(of) => match &of.callee {
-            Callee::Outside(name) if Runtime::of(name).is_none() => Some((undefined(name), true)),
+            Callee::Outside(name) if Runtime::from_symbol(name).is_none() => Some((undefined(name), true)),
             _ => None,
         },
         Op::Texture(_, mnemonic) => {
@@ -39,7 +39,7 @@ pub fn why(op: &Op) -> Option<(String, bool)> {
         Op::Matrix(of) => values(of.code.as_ref().map(drop).map_err(Clone::clone)),
         Op::Asynchronous(of) => match of.form.family() {
             Family::WgmmaMmaAsync | Family::WgmmaMmaAsyncSp => {
-                values(Wgmma::of(of.form.modifiers(), Immediates::default()).map(drop))
+                values(Wgmma::from_modifiers(of.form.modifiers(), Immediates::default()).map(drop))
             }
             _ => None,
         },

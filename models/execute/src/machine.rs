@@ -712,7 +712,7 @@ impl<'r> Machine<'r> {
 
     /// Whether `griddepcontrol.wait` would order all operations of an agent before it.
     fn would_wait(&self, agent: Agent) -> bool {
-        Clock::of(self.end.clone()).has_seen(agent, 1)
+        Clock::from_past(self.end.clone()).has_seen(agent, 1)
     }
 
     /// The remedy that would order two accesses.

@@ -16,7 +16,7 @@ impl Machine<'_> {
     pub fn outside_call(&mut self, cta: &mut Cta, warp: &mut Warp, index: usize, name: &str, of: &Invoke) {
         let group = warp.groups[index];
         let first = warp.first + group.lanes.trailing_zeros();
-        match Runtime::of(name) {
+        match Runtime::from_symbol(name) {
             Some(Runtime::Ends) => {
                 let message = format!("the call of `{name}` ends the kernel");
                 self.find(cta, FaultKind::Trap, first, group.pc, None, None, message, None);

@@ -55,13 +55,13 @@ impl Message {
 
     /// An acquire pattern, whose last operation has this scope, acquires the message.
     pub fn acquire(&self, clock: &mut Clock, scope: Scope, cluster: ClusterSize) {
-        fn of(list: &[(u32, Past)], key: u32) -> Option<&Past> {
+        fn find_past(list: &[(u32, Past)], key: u32) -> Option<&Past> {
             list.iter().find(|(own, _)| *own == key).map(|(_, past)| past)
         }
         let cta = cta_of(clock.agent);
-        let of_cluster = || of(&self.clusters, first_of(cta, cluster));
+        let of_cluster = || find_past(&self.clusters, first_of(cta, cluster));
         let found = [
-            of(&self.ctas, cta),
+            find_past(&self.ctas, cta),
             (scope >= Scope::Cluster).then(of_cluster).flatten(),
             self.all.as_ref().filter(|_| scope >= Scope::Gpu),
         ];

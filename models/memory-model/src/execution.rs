@@ -229,7 +229,7 @@ impl<'p, L: Language> Combination<'p, L> {
             if locations.len() == first && !program.locations[usize::from(physical.0)].private {
                 locations.push(whole);
             }
-            let known = locations[first..].iter().fold(0, |known, span| known | span.within(span.of(Value::MAX)));
+            let known = locations[first..].iter().fold(0, |known, span| known | span.within(span.extract(Value::MAX)));
             let initial = program.locations[usize::from(physical.0)].initial;
             variables.push((initial & !known, first..locations.len()));
         }
@@ -301,7 +301,7 @@ impl<'p, L: Language> Combination<'p, L> {
                 });
             }
         }
-        let initial = |span: &Span| span.of(program.locations[usize::from(span.variable.0)].initial);
+        let initial = |span: &Span| span.extract(program.locations[usize::from(span.variable.0)].initial);
         let initial = locations.iter().map(initial).collect();
         let starts = program.locations.iter().map(|variable| variable.initial).collect();
         Ok(Self { paths, base, skeleton, locations, variables, initial, starts })
@@ -316,7 +316,7 @@ impl<'p, L: Language> Combination<'p, L> {
 
     /// The initial value of the bytes of a span.
     pub(crate) fn initial_of(&self, span: Span) -> Option<Value> {
-        self.starts.get(usize::from(span.variable.0)).map(|value| span.of(*value))
+        self.starts.get(usize::from(span.variable.0)).map(|value| span.extract(*value))
     }
 
     /// The value of a term of a thread, if `read` has the values of the events that the term depends on.

@@ -107,7 +107,7 @@ pub(crate) struct Control {
 
 /// The variables that a statement writes; `None` if an address is in a register.
 pub(crate) fn written<L: Language>(statement: &Statement<L>) -> Option<Vec<Location>> {
-    fn of<L: Language>(instruction: &Instruction<L>) -> Option<Vec<Location>> {
+    fn list_locations<L: Language>(instruction: &Instruction<L>) -> Option<Vec<Location>> {
         match instruction {
             Instruction::Store { a, .. } | Instruction::Rmw { a, .. } => match a.base {
                 Operand::Address(location) => Some(vec![location]),
@@ -121,12 +121,12 @@ pub(crate) fn written<L: Language>(statement: &Statement<L>) -> Option<Vec<Locat
                 of.written().map(variable).collect()
             }
             Instruction::Vector(elements) => {
-                elements.iter().map(of).collect::<Option<Vec<_>>>().map(|all| all.concat())
+                elements.iter().map(list_locations).collect::<Option<Vec<_>>>().map(|all| all.concat())
             }
             _ => Some(Vec::new()),
         }
     }
-    of(&statement.instruction)
+    list_locations(&statement.instruction)
 }
 
 /// For each statement of a thread with loops, the registers that may be read from there on before they are written.

@@ -58,7 +58,7 @@ impl FromStr for Kernels {
     type Err = ModuleErrors;
 
     fn from_str(text: &str) -> Result<Self, ModuleErrors> {
-        Ok(Self { module: text.parse()?, places: Places::of(text) })
+        Ok(Self { module: text.parse()?, places: Places::read_text(text) })
     }
 }
 
@@ -103,13 +103,13 @@ pub fn compile(
         }
     }
     let mut objects = Objects::new(module, &test.declared, ctas);
-    let (library, origins) = (Library::of(module), Origins::of(module, places));
+    let (library, origins) = (Library::new(module), Origins::new(module, places));
     let mut started = Vec::new();
     let mut functions = Vec::new();
     for (index, thread) in test.threads.iter().enumerate() {
         match start(module, test, index, &mut objects) {
             Ok((function, arguments)) => {
-                let flat = Flat::of(&library, function, LIMITS);
+                let flat = Flat::inline_calls(&library, function, LIMITS);
                 // The arguments of a later thread may refer to shared memory of this thread's CTA.
                 let named = thread::named(&flat, index, thread.place, &mut objects);
                 started.push((thread.place, flat, arguments, named));

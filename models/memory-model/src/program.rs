@@ -154,7 +154,7 @@ impl Span {
     }
 
     /// The value of these bytes if the whole variable has the given value.
-    pub fn of(self, variable: Value) -> Value {
+    pub fn extract(self, variable: Value) -> Value {
         low(variable >> (8 * self.offset), u32::from(self.bytes) * 8)
     }
 

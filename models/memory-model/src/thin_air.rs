@@ -137,7 +137,7 @@ fn values<L: Language>(
         |event: &&PathEvent<L>| matches!(event.kind, EventKind::Write(_)) && program.physical_span(event.span) == at;
     let mut values = Vec::new();
     if !path.events[..read].iter().any(|event| writes(&event)) {
-        values.push(at.of(program.locations[usize::from(at.variable.0)].initial));
+        values.push(at.extract(program.locations[usize::from(at.variable.0)].initial));
     }
     for (_, paths) in threads.iter().enumerate().filter(|(other, _)| *other != thread) {
         // A write that is in every path, and depends on no read, always happens.

@@ -129,7 +129,7 @@ pub(crate) fn unfold<'p, L: Language>(
         memory: Vec::new(),
         visits: Vec::new(),
         sources: match thread.place.processor.is_host() {
-            true => Sources::of(thread.registers.len()),
+            true => Sources::new(thread.registers.len()),
             false => Sources::default(),
         },
         vectors: 0,

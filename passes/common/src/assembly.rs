@@ -123,7 +123,7 @@ fn words(text: &str) -> Option<Vec<(&'static Mnemonic, String)>> {
     let row = |Instruction { mnemonic, modifiers, .. }: &Instruction<'_>| {
         let words: Vec<_> = [*mnemonic].iter().chain(modifiers).map(|word| word.text).collect();
         let words = words.join(".");
-        Some((Mnemonic::of(&words)?, words))
+        Some((Mnemonic::find_row(&words)?, words))
     };
     let instructions = found.iter().filter_map(|statement| match statement {
         Statement::Instruction(instruction) => Some(row(instruction)),

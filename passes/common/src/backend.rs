@@ -33,7 +33,7 @@ impl Backend {
     }
 
     /// The table of a version of LLVM.
-    pub fn of(version: [u32; 3]) -> Option<Self> {
+    pub fn from_version(version: [u32; 3]) -> Option<Self> {
         let (_, text) = TABLES.into_iter().find(|(known, _)| *known == version)?;
         Some(Self::read(text).expect("a test reads every table"))
     }
@@ -42,9 +42,9 @@ impl Backend {
     pub fn prints(&self, op: &AtomicOp, sequence: &Sequence, target: &Target) -> bool {
         // The tables hold only the semantics and fences around an access. The access itself is the same in all of them,
         // and in every mapping except this one.
-        let usual = || StraightLine::of(&lower(op, &Policy::default(), target).ok()?.sequence, op);
-        StraightLine::of(sequence, op).is_some_and(|ours| {
-            let order = OperationKey::of(op).and_then(|asked| self.order(&asked, target));
+        let usual = || StraightLine::from_sequence(&lower(op, &Policy::default(), target).ok()?.sequence, op);
+        StraightLine::from_sequence(sequence, op).is_some_and(|ours| {
+            let order = OperationKey::from_op(op).and_then(|asked| self.order(&asked, target));
             order == Some(&ours.order) && usual().is_some_and(|usual| usual.access == ours.access)
         })
     }

@@ -222,7 +222,7 @@ impl Replacement {
     /// Whether the sequence orders other accesses.
     pub fn orders(&self) -> bool {
         *self.orders.get_or_init(|| {
-            let strength = Strength::of(&self.lowering.sequence);
+            let strength = Strength::from_sequence(&self.lowering.sequence);
             strength.acquire.or(strength.release).is_some()
         })
     }

@@ -93,13 +93,13 @@ pub fn is_checked(module: &Module<'_>) -> bool {
 /// # Errors
 /// An error if this LLVM cannot compile for the target, and every operation in the module that has no lowering.
 pub fn lines(module: &Module<'_>, input: &Input, options: &Options) -> Result<Lines, Errors> {
-    let (places, all) = (Places::of(module, input), all(module));
+    let (places, all) = (Places::new(module, input), all(module));
     let hidden = all.iter().filter_map(|of| {
         let message = assembly::hidden(&inline_assembly(*of)?, declared(*of)?)?;
         Some(Hidden { function: place::function(*of), location: places.location(*of), message })
     });
     let hidden = hidden.collect();
-    let listing = Listing::of(module, options)?;
+    let listing = Listing::compile(module, options)?;
     let place = |line| all.get(listing.origin(line)?).map(|of| (place::function(*of), places.location(*of)));
     let places = listing.lines().map(place).collect();
     Ok(Lines { ptx: listing.ptx, places, hidden })
@@ -138,7 +138,7 @@ fn with(module: &Module<'_>, input: &Input, options: &Options, find: Find<'_>) -
     if options.asynchronous == AsyncMode::Off || !has_asynchronous(module) {
         return Ok(Checked::default());
     }
-    let subject = LlvmIr { module, options, places: Places::of(module, input) };
+    let subject = LlvmIr { module, options, places: Places::new(module, input) };
     repair::check(&subject, options.asynchronous, options.remarks, find)
 }
 
@@ -158,7 +158,7 @@ impl<'c> Subject for LlvmIr<'_, 'c> {
     type Instruction = InstructionValue<'c>;
 
     fn listing(&self) -> Result<(Listing, Vec<InstructionValue<'c>>), Errors> {
-        Ok((Listing::of(self.module, self.options)?, all(self.module)))
+        Ok((Listing::compile(self.module, self.options)?, all(self.module)))
     }
 
     fn insert(&self, beside: InstructionValue<'c>, position: Position, ptx: &str) -> Option<InstructionValue<'c>> {

@@ -91,7 +91,7 @@ struct Known {
 }
 
 impl Known {
-    fn of(name: &str) -> Option<Self> {
+    fn from_name(name: &str) -> Option<Self> {
         let (ty, rest) = name.strip_prefix("__")?.split_once("Atomic")?;
         let (_, class) = TYPES.iter().find(|(known, _)| *known == ty)?;
         let (operation, opcodes) = OPERATIONS.iter().find(|(operation, _)| rest.starts_with(operation))?;
@@ -160,7 +160,7 @@ fn find<'c>(module: &Module<'c>) -> Vec<HeaderAtomic<'c>> {
             // Debug information takes precedence over the containing function, because the atomic may have been
             // inlined.
             let name = unsafe { name_in_debug_information(instruction.as_value_ref()) }.unwrap_or_else(|| own.clone());
-            let Some((name, known)) = name.and_then(|name| Known::of(&name).map(|known| (name, known))) else {
+            let Some((name, known)) = name.and_then(|name| Known::from_name(&name).map(|known| (name, known))) else {
                 continue;
             };
             let is_wrong = match atomic {
@@ -255,7 +255,7 @@ fn non_null<T>(pointer: *mut T) -> Option<*mut T> {
 fn own_name(function: FunctionValue<'_>) -> Option<String> {
     let mangled = name(&function);
     let name = unmangled(&mangled);
-    let known = Known::of(name)?;
+    let known = Known::from_name(name)?;
     let always = Attribute::get_named_enum_kind_id("alwaysinline");
     let right = function.get_linkage() == Linkage::Internal
         && function.get_enum_attribute(AttributeLoc::Function, always).is_some()

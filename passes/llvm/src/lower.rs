@@ -26,7 +26,7 @@ pub fn lower(module: &Module<'_>, input: &Input, options: &Options) -> Result<(V
     if planned.iter().any(|plan| plan.native.is_none()) {
         embed::spell_symbols_plainly(module);
     }
-    let kept = if options.verify_native { NativeOperations::of(&planned) } else { NativeOperations::default() };
+    let kept = if options.verify_native { NativeOperations::new(&planned) } else { NativeOperations::default() };
     let embedder = embed::Embedder::new(&module.get_context());
     planned.iter().for_each(|plan| embedder.embed(plan));
     if input.keep_lines {

@@ -78,7 +78,7 @@ pub fn machine(module: &Module<'_>, target: &Target, level: OptimizationLevel) -
     require_no_ifunc(module)?;
     let triple = triple(module);
     let triple = TargetTriple::create(if triple.is_empty() { TRIPLE } else { &triple });
-    let machine = code_generator(&triple, target, level, Pointers::of(module))?;
+    let machine = code_generator(&triple, target, level, Pointers::from_module(module))?;
     module.set_triple(&triple);
     module.set_data_layout(&machine.get_target_data().get_data_layout());
     Ok(machine)
@@ -92,7 +92,12 @@ pub fn machine(module: &Module<'_>, target: &Target, level: OptimizationLevel) -
 #[cfg(feature = "asynchronous")]
 pub fn registered(module: &Module<'_>, target: &Target, level: OptimizationLevel) -> Result<TargetMachine, Errors> {
     let triple = triple(module);
-    create(&TargetTriple::create(if triple.is_empty() { TRIPLE } else { &triple }), target, level, Pointers::of(module))
+    create(
+        &TargetTriple::create(if triple.is_empty() { TRIPLE } else { &triple }),
+        target,
+        level,
+        Pointers::from_module(module),
+    )
 }
 
 /// The width of pointers to shared, constant and local memory, from the data layout of the module.
@@ -104,7 +109,7 @@ enum Pointers {
 }
 
 impl Pointers {
-    fn of(module: &Module<'_>) -> Self {
+    fn from_module(module: &Module<'_>) -> Self {
         let layout = module.get_data_layout();
         let is_short = layout.as_str().to_string_lossy().split('-').any(|part| part.starts_with("p3:32:"));
         if is_short { Self::Short } else { Self::Long }

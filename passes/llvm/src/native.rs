@@ -36,7 +36,7 @@ struct NativeFunction {
 impl NativeOperations {
     /// Collects all operations of each function in which an operation stays. The operations are in the order of the
     /// module.
-    pub(crate) fn of(planned: &[Planned<'_>]) -> Self {
+    pub(crate) fn new(planned: &[Planned<'_>]) -> Self {
         let mut kept = Vec::new();
         let functions = planned.chunk_by(|one, other| one.function == other.function);
         for all in functions.filter(|all| all.iter().any(|planned| planned.native.is_some())) {

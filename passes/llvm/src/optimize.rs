@@ -22,7 +22,7 @@ use crate::recognize::Planned;
 /// Optimizes every function, in place, and returns the remarks. The caller must plan the module again.
 pub fn optimize(module: &Module<'_>, input: &Input, options: &Options, planned: &[Planned<'_>]) -> Vec<Remark> {
     let layout = layout(module);
-    let obstacles = Obstacles::of(module, options);
+    let obstacles = Obstacles::from_module(module, options);
     let mut remarks = Vec::new();
     for planned in planned.chunk_by(|one, next| one.function == next.function) {
         let Planned { function, policy, .. } = planned[0];

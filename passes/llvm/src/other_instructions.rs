@@ -71,7 +71,7 @@ pub fn has_atomics_alone(function: FunctionValue<'_>) -> bool {
 }
 
 impl<'c> Summary<'c> {
-    pub fn of(function: FunctionValue<'c>) -> Self {
+    pub fn new(function: FunctionValue<'c>) -> Self {
         let is_kernel = function.get_call_conventions() == LLVMCallConv::LLVMPTXKernelCallConv as u32;
         let (own, callees, stores) = (OtherInstructions::default(), Vec::new(), Vec::new());
         let mut summary = Self { own, callees, stores, asks: false, is_kernel };

@@ -171,7 +171,7 @@ pub struct Named {
 pub fn operations(module: &Module<'_>, input: &Input, options: &Options) -> Result<Vec<Recognized>, Errors> {
     let recognizer = Recognizer::new(module, input, options, Lines::InOrder);
     let summaries: FxHashMap<FunctionValue<'_>, Summary<'_>> =
-        module.get_functions().map(|function| (function, Summary::of(function))).collect();
+        module.get_functions().map(|function| (function, Summary::new(function))).collect();
     let (mut functions, mut errors) = (Vec::new(), Errors::new());
     let mut count = 0..;
     for function in module.get_functions().filter(|function| function.count_basic_blocks() > 0) {
@@ -289,7 +289,7 @@ impl<'a> Recognizer<'a> {
         let context = module.get_context();
         let layout = TargetData::create(module.get_data_layout().as_str().to_str().unwrap_or_default());
         let sync_scope_ids = SYNC_SCOPES.map(|(name, _)| sync_scope_id(&context, name));
-        let numbering = Numbering::of(&context);
+        let numbering = Numbering::new(&context);
         let cuda = context.get_kind_id(cuda::KIND);
         let may_skip_write = context.get_kind_id(MAY_SKIP_WRITE);
         let ignores_subnormals = IGNORES_SUBNORMALS.map(|name| context.get_kind_id(name));
@@ -387,7 +387,7 @@ impl<'a> Recognizer<'a> {
     }
 
     fn backend(&self) -> Option<&Backend> {
-        let of_version = || Backend::of(version::exact()).map(Cow::Owned);
+        let of_version = || Backend::from_version(version::exact()).map(Cow::Owned);
         let known = || self.options.backend.map_or_else(of_version, |backend| Some(Cow::Borrowed(backend)));
         let may_stay = self.options.embed == Embed::Native && self.lines == Lines::ByNumber;
         self.backend.get_or_init(|| may_stay.then(known).flatten()).as_deref()

@@ -37,7 +37,7 @@ pub fn require_selectable(module: &Module<'_>, input: &Input, target: &Target) -
     if lacking.is_empty() {
         return Ok(());
     }
-    let numbering = Numbering::of(&module.get_context());
+    let numbering = Numbering::new(&module.get_context());
     let mut errors = Errors::new();
     for function in module.get_functions().filter(is_compiled) {
         for instruction in reachable(function) {

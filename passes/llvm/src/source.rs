@@ -190,7 +190,7 @@ pub unsafe fn copy_number(context: &ContextRef<'_>, from: LLVMValueRef, to: LLVM
 }
 
 impl Numbering {
-    pub fn of(context: &ContextRef<'_>) -> Self {
+    pub fn new(context: &ContextRef<'_>) -> Self {
         Self { kind: context.get_kind_id(NUMBER) }
     }
 

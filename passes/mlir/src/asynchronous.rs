@@ -125,7 +125,7 @@ impl<'c, 'a, F: Fn(OperationRef<'_, '_>) -> Result<Options, Errors>> Subject for
             lower::expand(device, &options)?;
             let translated = emit::llvm_ir(device, self.llvm, &Input::new("", "").keeping_lines())?.module;
             ptx_atomics_llvm::expand(&translated)?;
-            Ok(Listing::of(&translated, &options)?.renumbered(&numbers(&translated)))
+            Ok(Listing::compile(&translated, &options)?.renumbered(&numbers(&translated)))
         });
         let gone = || Err(Diagnostic::new("a module for the GPU is gone").into());
         Ok((listing.unwrap_or_else(gone)?, ir::all(self.root)))
@@ -237,7 +237,7 @@ mod tests {
             assert_eq!(ir::name(built) == "llvm.inline_asm", words.ends_with(".new"), "{ptx}");
             let mut device = device_modules(&mut module).expect("a module").remove(0);
             let translated = emit::llvm_ir(&mut device, &llvm, &Input::new("", "")).expect("it is translated").module;
-            let listing = Listing::of(&translated, &Options::new(target)).expect("it is compiled");
+            let listing = Listing::compile(&translated, &Options::new(target)).expect("it is compiled");
             let written = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ") == format!("{ptx};");
             assert!(listing.ptx.lines().any(written), "{ptx}:\n{}", listing.ptx);
         }

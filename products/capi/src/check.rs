@@ -16,7 +16,7 @@ use crate::{
 };
 
 impl DiagnosticSeverity {
-    fn of(finding: &Finding) -> Self {
+    fn from_finding(finding: &Finding) -> Self {
         match finding.severity {
             _ if finding.is_not_checked() => Self::NotChecked,
             _ if finding.is_possible() => Self::Possible,
@@ -86,7 +86,7 @@ fn checked(ptx: &str, file: &str, options: &CallOptions, time: Duration, ir: Opt
         ..Check::new(&module)
     };
     let mut report = check.run();
-    let places = Places::of("");
+    let places = Places::read_text("");
     let document = Document { program: file, text: ptx, lines: Lines::Ptx { places: &places, is_given: true } };
     let faults = document.allow(&mut report).into_iter();
     messages.extend(faults.map(|fault| Message::new(DiagnosticSeverity::Warning, fault, None)));
@@ -111,7 +111,7 @@ fn message(view: View<'_>) -> Message {
         notes: first.chain(view.notes).collect(),
         ..Diagnostic::new(view.message)
     };
-    Message::new(DiagnosticSeverity::of(finding), diagnostic, finding.rule.map(Rule::name))
+    Message::new(DiagnosticSeverity::from_finding(finding), diagnostic, finding.rule.map(Rule::name))
 }
 
 #[cfg(test)]

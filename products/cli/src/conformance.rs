@@ -163,7 +163,7 @@ fn write(args: &ConformanceArgs, suite: &Suite, results: &[Results]) -> Result<(
         }
     }
     if let Some(path) = &args.write_baseline {
-        let text = Baseline::of(results).to_string();
+        let text = Baseline::from_results(results).to_string();
         output::write(path, text.into_bytes()).map_err(|error| cannot("write", path, &error))?;
     }
     let text = match args.format {

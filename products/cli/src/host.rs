@@ -64,7 +64,7 @@ pub fn work(
         false => cell.not_kept == 0 && cell.unknown == 0,
     };
     let right = whole.cells.iter().all(is_right);
-    let rows: Vec<Row<'_>> = hosts.iter().zip(&whole.cells).map(|(host, cell)| of(args, host, cell)).collect();
+    let rows: Vec<Row<'_>> = hosts.iter().zip(&whole.cells).map(|(host, cell)| make_row(args, host, cell)).collect();
     let cells = |row: &Row<'_>| {
         let counts = [row.mixtures, row.not_kept, row.unknown].map(|count| count.to_string());
         [vec![row.host.to_owned()], counts.to_vec()].concat()
@@ -93,7 +93,7 @@ pub fn work(
     Ok((text, right, whole.cells.into_iter().filter_map(|cell| cell.example).collect()))
 }
 
-fn of<'m>(args: &VerifyMappingArgs, host: &'m HostMapping, cell: &Cell) -> Row<'m> {
+fn make_row<'m>(args: &VerifyMappingArgs, host: &'m HostMapping, cell: &Cell) -> Row<'m> {
     Row {
         host: &host.name,
         rule: args.rule.to_string(),

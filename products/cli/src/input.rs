@@ -65,7 +65,7 @@ pub fn programs(path: &Path, language: Option<Language>, usual: Kind) -> Result<
     let input = read(path)?;
     let is_named = path != Path::new("-");
     let program = |kind, input| Program { kind, input, ir: None, path: path.to_owned(), gpu: 0 };
-    match language.map(Kind::Ir).or_else(|| Kind::of(&input)) {
+    match language.map(Kind::Ir).or_else(|| Kind::from_input(&input)) {
         Some(Kind::Binary) => of_binary(path, &input),
         Some(kind) => Ok(vec![program(kind, input)]),
         None if is_named && input.bytes().is_empty() => {
@@ -144,7 +144,7 @@ fn of_binary(path: &Path, input: &Input) -> Result<Vec<Program>, Errors> {
 
 /// Whether a file is a kernel of any kind, and not a litmus test.
 pub fn is_kernel(path: &Path) -> bool {
-    let of_content = || if path.is_file() { Kind::of(&read(path).ok()?) } else { None };
+    let of_content = || if path.is_file() { Kind::from_input(&read(path).ok()?) } else { None };
     let kind = Kind::of_name(path).or_else(of_content);
     kind.is_some_and(|kind| kind != Kind::Litmus)
 }

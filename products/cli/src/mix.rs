@@ -46,7 +46,7 @@ struct MixtureExample {
 }
 
 impl MixtureExample {
-    fn of(found: &BrokenProgram) -> Self {
+    fn new(found: &BrokenProgram) -> Self {
         Self { by: found.mapping.clone(), program: found.source.to_string(), ptx: found.litmus().to_string() }
     }
 }
@@ -81,7 +81,9 @@ pub fn work(
     let kept = cells.iter().all(|(_, cell)| cell.not_kept == 0 && cell.unknown == 0);
     let all = Cells { names: &names, cells };
     let text = match args.format {
-        Format::Json => json(&all.cells.iter().map(|(pair, cell)| of(args, &names, *pair, cell)).collect::<Vec<_>>()),
+        Format::Json => {
+            json(&all.cells.iter().map(|(pair, cell)| make_pair(args, &names, *pair, cell)).collect::<Vec<_>>())
+        }
         Format::Markdown => {
             let [header, lines @ ..] = &all.matrix()[..] else { return Ok((String::new(), kept, Vec::new())) };
             markdown_table(&header.iter().map(String::as_str).collect::<Vec<_>>(), lines.iter().cloned())
@@ -98,7 +100,7 @@ pub fn work(
     Ok((text, kept, all.cells.into_iter().filter_map(|(_, cell)| Some(cell.example?.found)).collect()))
 }
 
-fn of<'m>(args: &VerifyMappingArgs, names: &'m [String], (a, b): (usize, usize), cell: &Cell) -> Pair<'m> {
+fn make_pair<'m>(args: &VerifyMappingArgs, names: &'m [String], (a, b): (usize, usize), cell: &Cell) -> Pair<'m> {
     let mappings = if a == b { vec![&*names[a]] } else { vec![&*names[a], &*names[b]] };
     Pair {
         mappings,
@@ -109,7 +111,7 @@ fn of<'m>(args: &VerifyMappingArgs, names: &'m [String], (a, b): (usize, usize),
         not_kept: cell.not_kept,
         not_kept_only_together: cell.together,
         unknown: cell.unknown,
-        example: cell.example.as_ref().map(|example| MixtureExample::of(&example.found)),
+        example: cell.example.as_ref().map(|example| MixtureExample::new(&example.found)),
     }
 }
 
@@ -120,19 +122,19 @@ struct Cells<'n> {
 }
 
 impl Cells<'_> {
-    fn of(&self, a: usize, b: usize) -> Option<&Cell> {
+    fn find_cell(&self, a: usize, b: usize) -> Option<&Cell> {
         let pair = (a.min(b), a.max(b));
         self.cells.iter().find(|(other, _)| *other == pair).map(|(_, cell)| cell)
     }
 
     /// Whether a mapping alone is kept.
     fn is_right(&self, mapping: usize) -> bool {
-        self.of(mapping, mapping).is_none_or(|cell| cell.not_kept == 0)
+        self.find_cell(mapping, mapping).is_none_or(|cell| cell.not_kept == 0)
     }
 
     /// Whether two mappings may be linked, in a word.
     fn word(&self, a: usize, b: usize) -> &'static str {
-        match self.of(a, b) {
+        match self.find_cell(a, b) {
             None | Some(Cell { mixtures: 0, .. }) => "-",
             Some(Cell { not_kept: 1.., .. }) if a != b && self.is_right(a) && self.is_right(b) => "only apart",
             Some(Cell { not_kept: 1.., .. }) => "no",

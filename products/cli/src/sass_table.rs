@@ -158,7 +158,7 @@ impl SassTable {
 impl FamilyTable {
     /// `None` if the family was not measured.
     fn new(policy: &Policy, target: &Target) -> Option<Self> {
-        let family = Family::of(target.sm)?;
+        let family = Family::from_sm(target.sm)?;
         let scopes = [Scope::Cta, Scope::Gpu, Scope::Sys];
         let rows = ABI.iter().flat_map(|abi| {
             let steps = row(abi.kind, abi.ordering, Carrier::Access, &policy.strategies, target, &mut Vec::new());

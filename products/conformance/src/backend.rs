@@ -44,7 +44,7 @@ pub fn measure(
     let mut measured = Measured::new();
     for (target, printed) in parts? {
         for (op, printed) in printed {
-            let Some(asked) = OperationKey::of(&op) else { continue };
+            let Some(asked) = OperationKey::from_op(&op) else { continue };
             let by_target = measured.entry(asked).or_default();
             // Values of several types are the same for the lowering, and the table needs the same output for them.
             by_target
@@ -61,8 +61,8 @@ pub fn functions(target: &Target, llvm: u32) -> Vec<Cell> {
     let spaces = [Space::Global, Space::Generic, Space::Shared];
     cells(target, llvm, &spaces, |op| {
         let lowering = lower(op, &Policy::default(), target);
-        OperationKey::of(op).is_some()
-            && lowering.is_ok_and(|lowering| StraightLine::of(&lowering.sequence, op).is_some())
+        OperationKey::from_op(op).is_some()
+            && lowering.is_ok_and(|lowering| StraightLine::from_sequence(&lowering.sequence, op).is_some())
     })
 }
 
@@ -80,7 +80,7 @@ pub fn printed(op: &AtomicOp, function: &Function) -> Option<StraightLine> {
 /// The instructions before and after the access of a function, if the access is the same as in our lowering.
 fn order(op: &AtomicOp, function: &Function, target: &Target) -> Option<String> {
     let printed = printed(op, function)?;
-    let ours = StraightLine::of(&lower(op, &Policy::default(), target).ok()?.sequence, op)?;
+    let ours = StraightLine::from_sequence(&lower(op, &Policy::default(), target).ok()?.sequence, op)?;
     (printed.access == ours.access).then_some(printed.order)
 }
 

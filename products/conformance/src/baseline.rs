@@ -42,7 +42,7 @@ const FUNCTIONS: usize = 100_000;
 impl Baseline {
     /// The functions that fail in these results. A form of a function is listed only if it fails worse than the
     /// function.
-    pub fn of(results: &[Results]) -> Self {
+    pub fn from_results(results: &[Results]) -> Self {
         let failing = results.iter().flat_map(|results| {
             let failing = results.outcomes.iter().filter(|(outcome, _)| outcome.verdict != Grade::Right);
             failing.map(move |(outcome, _)| (results, outcome))

@@ -131,7 +131,7 @@ struct Words {
 
 impl Words {
     /// `None` if the language lacks the operation.
-    fn of(language: Language, cell: &Cell) -> Option<Self> {
+    fn from_cell(language: Language, cell: &Cell) -> Option<Self> {
         let ty = TYPES.iter().find(|ty| ty.word == cell.ty.word)?;
         let is_rust = matches!(language, Language::Rust | Language::RustScope);
         let success = cell.op.ordering;
@@ -168,7 +168,7 @@ impl Language {
             Self::Llvm | Self::Llvm7 => cell::of_llvm(target, llvm),
             _ => {
                 let cells = cell::cells(target, llvm, &[Space::Generic], |_| true);
-                cell::with_forms(cells.into_iter().filter(|cell| Words::of(self, cell).is_some()).collect())
+                cell::with_forms(cells.into_iter().filter(|cell| Words::from_cell(self, cell).is_some()).collect())
             }
         }
     }
@@ -192,7 +192,7 @@ impl Language {
             Self::Llvm => llvm(cell, false),
             Self::Llvm7 => llvm(cell, true),
             // The functions of a language are the operations that it can express.
-            _ => Words::of(self, cell).map_or(String::new(), |words| match self {
+            _ => Words::from_cell(self, cell).map_or(String::new(), |words| match self {
                 Self::Cpp | Self::Cuda => cpp(self, cell, &words),
                 _ => rust(self, cell, &words),
             }),

@@ -111,7 +111,7 @@ fn outcome(target: &Target, cell: &Cell, result: &Result<Compiled, Failure>) -> 
     outcome.head.clone_from(head);
     let source = [BasicBlock { operations: vec![cell.op], next: Vec::new() }];
     let judged = judge_function(&source, function).map(|mut judgement: FunctionJudgement| {
-        if let Some(family) = Family::of(target.sm) {
+        if let Some(family) = Family::from_sm(target.sm) {
             judgement.note_assembler(&source, function, family);
         }
         // The function has no other operation, so that every extra access belongs to it. An address that does not name

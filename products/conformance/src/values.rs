@@ -76,7 +76,7 @@ fn is_declared(function: &Function, name: &str) -> bool {
         _ => None,
     });
     let registers = directives.filter(|text| text.starts_with(".reg"));
-    registers.flat_map(|text| Text::of(text).names()).any(|declared| stem(declared.text) == stem(name))
+    registers.flat_map(|text| Text::new(text).names()).any(|declared| stem(declared.text) == stem(name))
 }
 
 /// Random numbers that are the same in every run.

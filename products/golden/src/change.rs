@@ -236,7 +236,7 @@ fn missing<'t>(of: &[&'t str], in_: &[&'t str]) -> impl Iterator<Item = &'t str>
 /// The costs of both codes, if they differ: the barriers that ptxas makes of each code, and the number of its memory
 /// instructions.
 fn cost(old: &Function, new: &Function, gpu: &str) -> Option<String> {
-    let family = Family::of(gpu.parse().ok()?)?;
+    let family = Family::from_sm(gpu.parse().ok()?)?;
     let of = |function: &Function| -> Option<(usize, usize)> {
         let instructions = function.body.iter().flatten().filter_map(|line| match &line.code {
             Code::Instruction { instruction, .. } => Some(instruction),
@@ -254,7 +254,7 @@ fn cost(old: &Function, new: &Function, gpu: &str) -> Option<String> {
 }
 
 fn measured(instruction: &Instruction, family: Family) -> Option<Sass> {
-    Sass::of(instruction, ResultUse::Read, family)
+    Sass::from_instruction(instruction, ResultUse::Read, family)
 }
 
 #[cfg(test)]

@@ -20,7 +20,7 @@ pub struct Directives {
 
 impl Directives {
     /// Reads the comments of a text: lines that begin with `;`, `//` or `#`.
-    pub fn of(text: &str) -> Self {
+    pub fn read_text(text: &str) -> Self {
         let mut found = Self::default();
         for line in text.lines().map(str::trim_start) {
             let comment = [";", "//", "#"].iter().find_map(|start| line.strip_prefix(start));
@@ -66,7 +66,7 @@ mod tests {
     #[test]
     fn comments_of_every_language() {
         let check = |text: &str, expected: &str| {
-            let Directives { gpus, strategies, rejected } = Directives::of(text);
+            let Directives { gpus, strategies, rejected } = Directives::read_text(text);
             let list = |words: Option<Vec<String>>| words.map_or("-".into(), |words| words.join(" "));
             assert_eq!(format!("{} | {} | {}", list(gpus), list(strategies), rejected.join(" ")), expected, "{text}");
         };

@@ -111,7 +111,7 @@ fn header(group: &[&Variant<'_>], all: &[Variant<'_>]) -> String {
 fn code(function: &Function, show: Show) -> Option<String> {
     let body = function.body.as_ref()?;
     let shown = if show == Show::Atomics { outline(function) } else { body.iter().collect() };
-    let mut names = Names::of(&function.name, body);
+    let mut names = Names::new(&function.name, body);
     let targets: HashSet<_> = body.iter().flat_map(targets).collect();
     let is_idle_label = |line: &Line| matches!(&line.code, Code::Label(label) if !targets.contains(label));
     let is_frame = |line: &Line| matches!(line.code, Code::Directive(_) | Code::Open | Code::Close);
@@ -176,7 +176,7 @@ struct Names {
 }
 
 impl Names {
-    fn of(function: &str, body: &[Line]) -> Self {
+    fn new(function: &str, body: &[Line]) -> Self {
         let written = body.iter().flat_map(|line| match &line.code {
             Code::Label(label) => vec![label],
             Code::Instruction { instruction, .. } => instruction.destinations().collect(),

@@ -45,7 +45,7 @@ fn is_strong(instruction: &Instruction) -> bool {
 
 /// Whether an instruction that is not modelled orders other instructions, or is asynchronous.
 pub fn orders(other: &Other) -> bool {
-    let known = Mnemonic::of(&other.mnemonic);
+    let known = Mnemonic::find_row(&other.mnemonic);
     known.is_some_and(|known| known.order.is_some() || known.is_asynchronous) || matches!(other.base(), "atom" | "red")
 }
 

@@ -258,7 +258,7 @@ struct Part {
 impl Case {
     fn new(suite: &Suite, path: &Path, name: String, snapshots: &Path) -> Result<Self, String> {
         let bytes = fs::read(path).map_err(|error| format!("{}: {error}", path.display()))?;
-        let directives = Directives::of(&String::from_utf8_lossy(&bytes));
+        let directives = Directives::read_text(&String::from_utf8_lossy(&bytes));
         let extension = path.extension().unwrap_or_default().to_string_lossy().into_owned();
         let compiler = suite.compilers.get(&extension).cloned();
         let has_ptx = |words: &[String], word: &str| words.iter().any(|part| part.contains(word));

@@ -125,7 +125,7 @@ impl Asked<'_> {
             ..Check::new(&self.module)
         };
         let mut report = check.run();
-        let places = Places::of("");
+        let places = Places::read_text("");
         let lines = Lines::Ptx { places: &places, is_given: true };
         let document = Document { program: "", text: self.text, lines };
         document.allow(&mut report);

@@ -215,15 +215,15 @@ impl Explored {
             target: target.to_string(),
             ptx: statements.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"),
             changes: lowering.changes.iter().map(explained).collect(),
-            row: lowering.row.and_then(|name| StrategyRow::of(name, lowering.chosen)),
+            row: lowering.row.and_then(|name| StrategyRow::find_row(name, lowering.chosen)),
             requires,
-            sass: Measured::of(lowering, target),
+            sass: Measured::measure_lowering(lowering, target),
         }
     }
 }
 
 impl StrategyRow {
-    fn of(name: RowName, chosen: Option<&[Step]>) -> Option<Self> {
+    fn find_row(name: RowName, chosen: Option<&[Step]>) -> Option<Self> {
         let row = ABI.iter().find(|row| row.name() == name)?;
         let words = |steps: &&[Step]| steps.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
         Some(Self {
@@ -236,8 +236,8 @@ impl StrategyRow {
 }
 
 impl Measured {
-    fn of(lowering: &Lowering, target: &Target) -> Option<Self> {
-        let family = Family::of(target.sm)?;
+    fn measure_lowering(lowering: &Lowering, target: &Target) -> Option<Self> {
+        let family = Family::from_sm(target.sm)?;
         let sass = Sass::of_sequence(&lowering.sequence, family)?;
         let counts = sass.counts();
         Some(Self {

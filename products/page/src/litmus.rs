@@ -47,7 +47,7 @@ enum Badge {
 }
 
 impl Badge {
-    fn of(quantifier: Quantifier, answer: &ptx_memory_model::report::Answer) -> Self {
+    fn from_answer(quantifier: Quantifier, answer: &ptx_memory_model::report::Answer) -> Self {
         match (quantifier, answer.holds) {
             _ if answer.race.is_some() => Self::Race,
             (_, None) => Self::Unknown,
@@ -86,7 +86,7 @@ struct Placed {
 }
 
 impl Placed {
-    fn of(Place { processor, gpu, cluster, cta }: Place) -> Self {
+    fn from_place(Place { processor, gpu, cluster, cta }: Place) -> Self {
         Self { host: processor.is_host().then(|| processor.into()), gpu, cluster, cta }
     }
 }
@@ -128,7 +128,7 @@ impl Question {
             }
         };
         let threads = litmus.program.threads.iter().map(|thread| thread.place);
-        let threads = threads.map(Placed::of).collect();
+        let threads = threads.map(Placed::from_place).collect();
         let quantifier = litmus.condition.quantifier;
         let subject = Subject { file: file(&litmus.name), litmus, compiled: None, lines, warnings: Vec::new() };
         let asked = Asked { conventions, limits, outcomes: Some(OUTCOMES), explain: true, draw: true, minimize: false };
@@ -136,7 +136,7 @@ impl Question {
         let TestReport { answer, text, diagram, .. } = report.ok_or_else(Vec::new)?;
         let warnings = warnings.into_iter().map(wrong).collect();
         Ok(Known {
-            badge: Badge::of(quantifier, &answer),
+            badge: Badge::from_answer(quantifier, &answer),
             answer,
             text,
             svg: diagram.as_ref().map(svg),

@@ -134,5 +134,5 @@ fn entries(folder: &Path) -> Result<Vec<PathBuf>, String> {
 fn measure(options: &CommandArguments, kernel: &Kernel, module: &Path) -> io::Result<Outcome> {
     let mut command = Command::new(env::current_exe()?);
     command.arg(module).args(["--kernel", kernel.name, "--runs", &options.runs.to_string()]).stdin(Stdio::null());
-    Ok(Outcome::of(limit::output(&mut command, Duration::from_secs(options.limit))?.as_ref()))
+    Ok(Outcome::from_output(limit::output(&mut command, Duration::from_secs(options.limit))?.as_ref()))
 }

@@ -21,7 +21,7 @@ pub fn line(microseconds: f32, wrong: Option<String>) -> String {
 
 impl Outcome {
     /// Parses the lines of all runs. No output means that the process was killed.
-    pub fn of(output: Option<&Output>) -> Self {
+    pub fn from_output(output: Option<&Output>) -> Self {
         let Some(output) = output else { return Self::Hung };
         let stdout = String::from_utf8_lossy(&output.stdout);
         let (mut microseconds, mut wrong) = (Vec::new(), Vec::new());
@@ -89,7 +89,7 @@ mod tests {
     #[test]
     fn outcomes() {
         let check = |output: Option<Output>, expected: Outcome, right: bool| {
-            let outcome = Outcome::of(output.as_ref());
+            let outcome = Outcome::from_output(output.as_ref());
             assert_eq!(outcome, expected);
             assert_eq!(outcome.is_right(), right);
         };

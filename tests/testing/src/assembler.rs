@@ -69,7 +69,10 @@ impl Assembler {
 
     fn installed(&self) -> Result<&'static ptx_isa::assembler::Assembler, Failed> {
         static INSTALLED: LazyLock<Vec<Result<ptx_isa::assembler::Assembler, Error>>> = LazyLock::new(|| {
-            ASSEMBLERS.iter().map(|assembler| ptx_isa::assembler::Assembler::of(assembler.program())).collect()
+            ASSEMBLERS
+                .iter()
+                .map(|assembler| ptx_isa::assembler::Assembler::from_program(assembler.program()))
+                .collect()
         });
         let index = ASSEMBLERS.iter().position(|known| known.name == self.name).expect("one of them");
         INSTALLED[index].as_ref().map_err(Failed::from)

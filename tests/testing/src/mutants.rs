@@ -69,10 +69,11 @@ pub struct Catches(HashMap<(AtomicOp, Sequence), u8>);
 
 impl Catches {
     /// The kinds of [`mutants`], and two more: a fault in any code, and a fault in an error.
-    pub fn of(&mut self, op: &AtomicOp, strategy: Strategy, target: &Target) -> u8 {
+    pub fn find_kinds(&mut self, op: &AtomicOp, strategy: Strategy, target: &Target) -> u8 {
         let Ok(lowering) = lower(op, &strategy.into(), target) else { return 1 << 5 };
         let caught = |(op, sequence): &(AtomicOp, Sequence)| {
-            let caught = mutants(sequence).into_iter().filter(|(_, mutant)| Strength::of(mutant).covers(op).is_err());
+            let caught =
+                mutants(sequence).into_iter().filter(|(_, mutant)| Strength::from_sequence(mutant).covers(op).is_err());
             caught.fold(1 << 4, |kinds, (kind, _)| kinds | 1 << kind)
         };
         *self.0.entry((*op, lowering.sequence)).or_insert_with_key(caught)

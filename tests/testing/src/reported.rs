@@ -84,7 +84,7 @@ pub fn run(
     options: RunOptions,
 ) -> Result<Report, Vec<LaunchError>> {
     let head = &kernel.head;
-    let known = LaunchSize::of(head);
+    let known = LaunchSize::from_head(head);
     let block = known.block.unwrap_or([head.most_threads.unwrap_or(128), 1, 1]);
     let cluster = known.cluster.unwrap_or([1; 3]);
     // `try_cancel` needs CTAs that have not begun.
@@ -116,7 +116,7 @@ pub enum Class {
 }
 
 impl Class {
-    fn of(site: &Site) -> Self {
+    fn from_site(site: &Site) -> Self {
         match site.family() {
             Some(family) if family.is_mbarrier() => Self::Barrier,
             Some(_) => Self::Asynchronous,
@@ -128,6 +128,6 @@ impl Class {
 /// The class of a data race, and the lines of both accesses; `None` for other findings.
 pub fn race(finding: &Fault) -> Option<(Class, [u32; 2])> {
     let other = finding.other.as_ref().filter(|_| finding.kind == FaultKind::Race)?;
-    let class = Class::of(other).min(Class::of(&finding.site));
+    let class = Class::from_site(other).min(Class::from_site(&finding.site));
     Some((class, [other.at.line, finding.site.at.line]))
 }

@@ -42,7 +42,7 @@ impl Assumptions {
     }
 
     /// The number of a set: its conditions in order, up to a limit.
-    pub fn of(&mut self, conditions: Vec<Condition>) -> Assumed {
+    pub fn number_conditions(&mut self, conditions: Vec<Condition>) -> Assumed {
         let conditions = limited(conditions);
         if let Some(number) = self.numbers.get(&conditions) {
             return *number;
@@ -68,7 +68,7 @@ impl Assumptions {
         }
         let other = self.get(b);
         let both = self.get(a).iter().filter(|condition| other.contains(condition)).copied().collect();
-        let both = self.of(both);
+        let both = self.number_conditions(both);
         self.both.insert(pair, both);
         both
     }
@@ -103,7 +103,7 @@ impl Assumptions {
         let before = assumed.clone();
         assumed.retain(|condition| graph.kernel.predicates[condition.predicate].block != Some(edge.to));
         let met = graph.conditions_after_edge(block, edge.to, assumed, &before);
-        Some(self.of(met))
+        Some(self.number_conditions(met))
     }
 
     /// Whether a thread with the assumptions of a set does an event.
@@ -127,7 +127,7 @@ impl Assumptions {
                 skips.push(only.opposite());
             }
             let does = assumed.into_iter().chain(guard.iter().copied()).collect();
-            Passes::Either(self.of(skips), self.of(does))
+            Passes::Either(self.number_conditions(skips), self.number_conditions(does))
         };
         self.passes.insert((set, point), passes);
         passes

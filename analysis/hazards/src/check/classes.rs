@@ -50,7 +50,7 @@ pub fn classes(flow: &Flow<'_>) -> Vec<Class> {
     let mut classes: Vec<Class> = Vec::new();
     let mut numbers: FxHashMap<Nature<'_>, usize> = FxHashMap::default();
     for (number, token) in flow.tokens.iter().enumerate() {
-        let notices = Notices::of(token);
+        let notices = Notices::from_token(token);
         let (block, index) = token.point;
         let own = &flow.noticed(notices, false)[block];
         let behind = own.partition_point(|other| *other <= index);

@@ -549,7 +549,7 @@ impl<'k> Crossing<'k> {
             return Self { point, event, signal, observed, known: Vec::new(), assumed, condition_set: 0 };
         }
         let known = limited(flow.graph.conditions_at_event(point).to_vec());
-        let assumed = flow.assumptions.of(known.clone());
+        let assumed = flow.assumptions.number_conditions(known.clone());
         let varying = flow.graph.varying(&known);
         let condition_set = flow.condition_sets.iter().position(|other| *other == varying).unwrap_or_else(|| {
             flow.condition_sets.push(varying);

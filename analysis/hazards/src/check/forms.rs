@@ -83,7 +83,7 @@ pub fn findings(flow: &Flow<'_>) -> Vec<Hazard> {
         useful.entry(event(graph, *point).at).or_default().extend(spaces);
     }
     let groups: Vec<u8> = points.iter().filter_map(|point| group(event(graph, *point))).collect();
-    let tokens = || points.iter().flat_map(|&point| Token::of(graph, point, event(graph, point)));
+    let tokens = || points.iter().flat_map(|&point| Token::read_event(graph, point, event(graph, point)));
     let is_committed = |group, of| tokens().any(|token| token.is_committed(group, of));
     for &point in &points {
         let event = event(graph, point);

@@ -15,7 +15,7 @@ pub enum Notices {
 }
 
 impl Notices {
-    pub fn of(token: &Token<'_>) -> Self {
+    pub fn from_token(token: &Token<'_>) -> Self {
         match token.kind {
             TokenKind::Allocated => Self::Deallocations,
             _ if token.access.space == Space::Register => Self::Groups,

@@ -71,7 +71,7 @@ impl<'k> Partners<'k> {
     }
 
     /// For each block, the accesses that may need an ordering after an access of a class.
-    pub fn of(&self, class: &Class) -> BTreeMap<usize, Vec<Partner>> {
+    pub fn find_partners(&self, class: &Class) -> BTreeMap<usize, Vec<Partner>> {
         let mut blocks: BTreeMap<usize, Vec<Partner>> = BTreeMap::new();
         for &first in &class.numbers {
             for &second in &self.all[first] {

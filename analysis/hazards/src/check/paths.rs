@@ -113,7 +113,7 @@ impl<'k> Flow<'k> {
         if progress.completion_signals != 0 {
             coverage.entry(signal, token.point).is_after_completion = true;
         }
-        Some(State { progress, assumed: self.assumptions.of(token.conditions.clone()) })
+        Some(State { progress, assumed: self.assumptions.number_conditions(token.conditions.clone()) })
     }
 
     /// Adds the state of accesses that have just begun.
@@ -140,7 +140,10 @@ impl<'k> Flow<'k> {
         };
         let alike = self.tokens[class.numbers[0]].conditions.iter().filter(is_alike);
         let assumed = known.iter().chain(alike).copied().collect();
-        State { progress: Progress { is_foreign: true, ..Progress::default() }, assumed: self.assumptions.of(assumed) }
+        State {
+            progress: Progress { is_foreign: true, ..Progress::default() },
+            assumed: self.assumptions.number_conditions(assumed),
+        }
     }
 
     /// Counts work, and fails above the budget.

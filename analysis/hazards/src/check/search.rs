@@ -46,7 +46,7 @@ impl<'k> Search<'k> {
     pub fn all(&mut self) -> Result<(), TooLarge> {
         let forks = forks(self.flow.graph, self.flow.barriers);
         for class in classes(&self.flow) {
-            let meets = self.partners.of(&class);
+            let meets = self.partners.find_partners(&class);
             let (coverage, asked) = Default::default();
             self.class(&mut Followed { class, meets, coverage, asked }, &forks)?;
         }
@@ -110,7 +110,7 @@ impl<'k> Search<'k> {
             let is_for_all = |state: &State| state.progress.is_known_complete && state.progress.condition_set == 0;
             behind
                 .retain(|state| graph.contradict(self.flow.assumptions.get(state.assumed), when) && !is_for_all(state));
-            let assumed = self.flow.assumptions.of(known.to_vec());
+            let assumed = self.flow.assumptions.number_conditions(known.to_vec());
             for state in &mut behind {
                 (state.progress.is_foreign, state.progress.is_known_complete, state.assumed) = (true, false, assumed);
             }

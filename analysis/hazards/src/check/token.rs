@@ -64,7 +64,7 @@ pub enum Round {
 
 impl<'k> Token<'k> {
     /// The accesses of an event.
-    pub fn of(graph: &EventGraph<'k>, point: Point, event: &'k Event) -> Vec<Self> {
+    pub fn read_event(graph: &EventGraph<'k>, point: Point, event: &'k Event) -> Vec<Self> {
         let accesses: Vec<(EventAccess, TokenKind<'_>)> = match &event.kind {
             EventKind::Access(access) | EventKind::Atomic { access, .. } => vec![(access.clone(), TokenKind::Plain)],
             EventKind::Start(start) => {

@@ -41,7 +41,7 @@ pub struct Bases(Vec<Origin>);
 impl Bases {
     /// Finds the base of each atom. The base of a phi depends on later atoms, so the computation iterates up to a fixed
     /// point.
-    pub fn of(terms: &Terms, phi_inputs: &PhiInputs) -> Self {
+    pub fn new(terms: &Terms, phi_inputs: &PhiInputs) -> Self {
         let mut bases = Self(vec![Origin::Open; terms.atoms.len()]);
         // An origin changes at most twice, and mostly one iteration is enough.
         let mut changed = true;

@@ -29,7 +29,7 @@ use crate::kernel::{
 
 /// The kernel model, from a walk through the kernel's code.
 pub fn kernel(code: &Flat, graph: &Graph, walked: &Walked) -> Kernel {
-    let bases = Bases::of(&walked.terms, &walked.phi_inputs);
+    let bases = Bases::new(&walked.terms, &walked.phi_inputs);
     let mut maker = Maker {
         code,
         walked,
@@ -42,7 +42,7 @@ pub fn kernel(code: &Flat, graph: &Graph, walked: &Walked) -> Kernel {
         predicates: FxHashMap::default(),
         allocations: allocations(code, walked),
     };
-    let registers = Registers::of(code);
+    let registers = Registers::new(code);
     for block in 0..graph.blocks.len() {
         let mut events = Vec::new();
         let mut steps = walked.steps[block].iter().peekable();
@@ -332,7 +332,7 @@ impl<'w> Maker<'w> {
             (Space::Global, _) => true,
         });
         if let (None, Some(atom)) = (base, alone) {
-            offset = offset.plus(&Sum::of(atom), 1);
+            offset = offset.plus(&Sum::from_value(atom), 1);
         }
         let thing = match base {
             Some(base) => Thing::Base(base),
@@ -559,7 +559,7 @@ impl<'w> Maker<'w> {
         tested.retain(|(_, index)| is_tested(*index));
         for (valued, value) in tested {
             let sum = match valued {
-                Valued::Atom(atom) => Sum::of(atom),
+                Valued::Atom(atom) => Sum::from_value(atom),
                 Valued::Sum(number) => terms.sum(number).clone(),
             };
             // A phi outside of loops is computed once, so its block is not entered again.

@@ -60,7 +60,7 @@ pub struct Graph {
 }
 
 impl Graph {
-    pub fn of(code: &Flat) -> Self {
+    pub fn new(code: &Flat) -> Self {
         let mut blocks = reached(code);
         relate(&mut blocks);
         let mut dominated = vec![Vec::new(); blocks.len()];
@@ -74,7 +74,7 @@ impl Graph {
 
 /// The blocks that are reachable from the first.
 fn reached(code: &Flat) -> Vec<CodeBlock> {
-    let cfg = Cfg::of(code, |_| false);
+    let cfg = Cfg::new(code, |_| false);
     if cfg.blocks.is_empty() {
         return vec![CodeBlock::default()];
     }

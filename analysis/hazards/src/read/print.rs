@@ -39,7 +39,7 @@ impl Display for Kernel {
                 UnknownKind::Other => "value",
             };
             let range = value.range.map_or_else(String::new, |(low, high)| format!(" in {low}..={high}"));
-            writeln!(f, "v{number} = {kind}{range}{}", of(value.varies, value.block))?;
+            writeln!(f, "v{number} = {kind}{range}{}", describe_variation(value.varies, value.block))?;
         }
         for (number, predicate) in self.predicates.iter().enumerate() {
             let list = |all: &[Condition], word: &str| {
@@ -55,7 +55,7 @@ impl Display for Kernel {
                 Test::All(all) => list(all, " and "),
                 Test::Any(all) => list(all, " or "),
             };
-            writeln!(f, "p{number} = {test}{}", of(predicate.varies, predicate.block))?;
+            writeln!(f, "p{number} = {test}{}", describe_variation(predicate.varies, predicate.block))?;
         }
         for (at, what) in &self.unread {
             writeln!(f, "not read: line {}: {what}", at.line)?;
@@ -73,7 +73,7 @@ impl Display for ConditionNumber {
     }
 }
 
-fn of(varies: Varies, block: Option<usize>) -> String {
+fn describe_variation(varies: Varies, block: Option<usize>) -> String {
     let varies = match varies {
         Varies::No => "",
         Varies::Warp => " of the warp",

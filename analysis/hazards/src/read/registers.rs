@@ -20,7 +20,7 @@ pub struct Registers {
 }
 
 impl Registers {
-    pub fn of(code: &Flat) -> Self {
+    pub fn new(code: &Flat) -> Self {
         let (mut is_of_matrix, mut is_accumulator) = (Vec::new(), Vec::new());
         for op in code.steps.iter().filter(|op| is_matrix(op)) {
             is_of_matrix.resize(code.registers.len(), false);

@@ -231,7 +231,7 @@ impl Terms {
                 atom
             }
         };
-        self.value(Sum::of(atom))
+        self.value(Sum::from_value(atom))
     }
 
     pub fn value(&mut self, sum: Sum<Atom>) -> Value {

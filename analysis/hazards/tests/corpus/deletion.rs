@@ -41,9 +41,9 @@ pub enum DeletedKind {
 }
 
 impl DeletedKind {
-    fn of(instruction: &Other) -> Option<Self> {
+    fn from_instruction(instruction: &Other) -> Option<Self> {
         let words: Vec<_> = instruction.mnemonic.split('.').collect();
-        Some(match Family::of(&words).map(|(family, _)| family) {
+        Some(match Family::from_words(&words).map(|(family, _)| family) {
             Some(Tcgen05WaitLd) => Self::TensorLoadWait,
             Some(Tcgen05WaitSt) => Self::TensorStoreWait,
             Some(Tcgen05Commit) => Self::TensorCommit,
@@ -91,7 +91,7 @@ impl Deletion {
         let mut arrived = None;
         for (place, line) in function.body.iter().flatten().enumerate() {
             let Code::Other(instruction) = &line.code else { continue };
-            let Some(kind) = DeletedKind::of(instruction) else { continue };
+            let Some(kind) = DeletedKind::from_instruction(instruction) else { continue };
             let waits = instruction.mnemonic.contains(".wait");
             match arrived {
                 Some(last) if kind == DeletedKind::ClusterBarrier && waits => {

@@ -80,7 +80,7 @@ impl Judgement {
         }
     }
 
-    fn of(finding: &Fault) -> Option<Self> {
+    fn from_fault(finding: &Fault) -> Option<Self> {
         let line = finding.site.at.line;
         Some(match finding.kind {
             FaultKind::SameValue | FaultKind::Uninitialized => return None,
@@ -101,7 +101,7 @@ fn judge_run(module: &Module, kernel: &Function, (seed, number): (u64, u64), box
     let said =
         |errors: Vec<LaunchError>| errors.iter().map(|error| error.reason.clone()).collect::<Vec<_>>().join("; ");
     match run(module, kernel, number, boxes, RunOptions::default().of_seed(seed)) {
-        Ok(report) => report.findings.iter().filter_map(Judgement::of).collect(),
+        Ok(report) => report.findings.iter().filter_map(Judgement::from_fault).collect(),
         Err(errors) => BTreeSet::from([Judgement::Unclear(said(errors))]),
     }
 }

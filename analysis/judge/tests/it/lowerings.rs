@@ -93,12 +93,12 @@ fn every_lowering_for(target: &Target) -> (usize, usize) {
                 lowered_cells += 1;
                 let sequence = &lowering.sequence;
                 assert_eq!(reasons(&op, target), [""; 0], "{op:?} {target}\n{sequence}");
-                let family = Family::of(target.sm);
+                let family = Family::from_sm(target.sm);
                 let misplaced = |instruction| family.is_some_and(|family| misplaces_ordering(instruction, family));
                 assert!(!sequence.instructions().any(misplaced), "{op:?} {target}\n{sequence}");
                 if !strengths.contains_key(sequence) {
                     assert_eq!(sequence.to_string().parse::<Sequence>().as_ref(), Ok(sequence));
-                    strengths.insert(sequence.clone(), Strength::of(sequence));
+                    strengths.insert(sequence.clone(), Strength::from_sequence(sequence));
                 }
                 let strength = &strengths[sequence];
                 if sequence.statements().is_empty() {
@@ -143,7 +143,7 @@ fn the_checker_catches_every_weaker_lowering() {
         for (_, mutant) in mutants(&lowering.sequence) {
             caught += 1;
             assert!(
-                Strength::of(&mutant).covers(&op).is_err(),
+                Strength::from_sequence(&mutant).covers(&op).is_err(),
                 "{op:?} {target}\n{}\nbecame\n{mutant}",
                 lowering.sequence
             );

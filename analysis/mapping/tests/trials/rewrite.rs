@@ -274,7 +274,7 @@ fn line(
 /// The program of a module. Its locations, registers and computations are taken from the original program.
 fn read(text: &str, of: &Program<Ptx>) -> Program<Ptx> {
     let module: Module = text.parse().unwrap_or_else(|errors| panic!("{errors}\n{text}"));
-    let library = Library::of(&module);
+    let library = Library::new(&module);
     let threads = module.functions().zip(&of.threads).map(|(function, thread)| {
         let flat = Flat::alone(&library, function);
         let mut computed =

@@ -138,8 +138,8 @@ fn joined(editor: &mut Editor<'_>) -> bool {
             let (ids, both) = ((pair[0].id, pair[1].id), join(first, second));
             let costs = editor.costs;
             let saves = || {
-                let apart = costs.of(&first.op)? + costs.of(&second.op)?;
-                Some(costs.of(&both?)?.is_less_than(apart))
+                let apart = costs.find_cost(&first.op)? + costs.find_cost(&second.op)?;
+                Some(costs.find_cost(&both?)?.is_less_than(apart))
             };
             match both.filter(|_| saves() == Some(true)) {
                 Some(op) => {
@@ -167,6 +167,6 @@ fn join(first: &Atomic, second: &Atomic) -> Option<AtomicOp> {
         return None;
     }
     let either = |has: fn(&Atomic) -> bool| has(first) || has(second);
-    let scope = level::scope(level::of(first).max(level::of(second)));
+    let scope = level::scope(level::find_level(first).max(level::find_level(second)));
     Some(AtomicOp { ordering: of_halves(either(Atomic::acquires), either(Atomic::releases)), scope, ..first.op })
 }

@@ -89,7 +89,7 @@ fn saves_with_others(
     // If one-sided fences are not cheaper, each fence acquires and releases.
     for (_, op) in &mut fences {
         let both = AtomicOp { ordering: Ordering::AcqRel, ..*op };
-        if op.ordering != Ordering::SeqCst && costs.of(&both) == costs.of(op) {
+        if op.ordering != Ordering::SeqCst && costs.find_cost(&both) == costs.find_cost(op) {
             *op = both;
         }
     }
@@ -120,7 +120,7 @@ fn plan(editor: &Editor<'_>, region: &Region, predecessors: &[Vec<usize>], depth
         let of_block = |&block: &usize| {
             let atomics =
                 function.blocks[block].events.iter().filter_map(Event::atomic).filter(|atomic| !atomic.is_fence());
-            let all: Option<Cost> = atomics.map(|atomic| costs.of(&op(&atomic.op))).sum();
+            let all: Option<Cost> = atomics.map(|atomic| costs.find_cost(&op(&atomic.op))).sum();
             Some(all?.in_loops(depths[block]))
         };
         region.blocks().iter().map(of_block).sum()
@@ -138,7 +138,7 @@ fn plan(editor: &Editor<'_>, region: &Region, predecessors: &[Vec<usize>], depth
     };
     // A thread takes only one of the edges that have the same fence.
     let around = || -> Option<Cost> {
-        let one = |op: &AtomicOp| Some(costs.of(op)?.in_loops(region.depth));
+        let one = |op: &AtomicOp| Some(costs.find_cost(op)?.in_loops(region.depth));
         fences.iter().map(|(_, op)| op).unique().map(one).sum()
     };
     if !around().is_some_and(|around| (after + around).is_less_than(before)) {
@@ -218,7 +218,7 @@ fn fences(
     if atomics.iter().any(|atomic| orders(atomic) && atomic.is_update()) {
         return Err("the loop has an update, whose ordering is also for its own read and write".into());
     }
-    let scopes = atomics.iter().filter(|atomic| atomic.acquires()).map(|atomic| level::of(atomic));
+    let scopes = atomics.iter().filter(|atomic| atomic.acquires()).map(|atomic| level::find_level(atomic));
     let widest = if options.is_met_or_assumed(Condition::WidestScope, false) { scopes.min() } else { scopes.max() };
     let scope = level::scope(widest.unwrap_or_default());
     let mut edges = exits;

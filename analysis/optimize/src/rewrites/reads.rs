@@ -28,7 +28,7 @@ use crate::{
 
 /// Applies the rewrite. Returns whether the function changed.
 pub fn run(editor: &mut Editor<'_>) -> bool {
-    let border = Border::of(editor.function, editor.options);
+    let border = Border::from_function(editor.function, editor.options);
     let mut changed = false;
     while let Some((fence, reads)) = next(editor, border) {
         let function = &mut *editor.function;
@@ -72,7 +72,7 @@ fn next(editor: &Editor<'_>, border: Border) -> Option<(EventPlace, BTreeSet<Eve
 /// Whether the operation is a fence that need not release.
 fn only_acquires(fence: &Atomic, behind: &Facts<'_>) -> bool {
     let is_one = fence.is_fence() && fence.acquires() && fence.op.ordering != Ordering::SeqCst;
-    is_one && (!fence.releases() || behind.carriers.needed(level::of(fence)) == 0)
+    is_one && (!fence.releases() || behind.carriers.needed(level::find_level(fence)) == 0)
 }
 
 /// The operation with an ordering that acquires whatever the result.
@@ -94,11 +94,11 @@ fn saves(
     let of = |of: fn(AtomicOp) -> AtomicOp| -> Option<Cost> {
         let one = |&(block, index): &EventPlace| {
             let op = editor.function.blocks[block].events[index].atomic()?.op;
-            Some(editor.costs.of(&of(op))?.in_loops(depths[block]))
+            Some(editor.costs.find_cost(&of(op))?.in_loops(depths[block]))
         };
         reads.iter().map(one).sum()
     };
-    let fence = editor.costs.of(&fence.op)?.in_loops(depths[block]);
+    let fence = editor.costs.find_cost(&fence.op)?.in_loops(depths[block]);
     Some(of(acquiring)?.is_less_than(of(|op| op)? + fence))
 }
 
@@ -110,7 +110,7 @@ fn reads(
     border: Border,
     options: &OptimizeOptions,
 ) -> Option<BTreeSet<EventPlace>> {
-    let scope = level::of(function.blocks[fence.0].events[fence.1].atomic()?);
+    let scope = level::find_level(function.blocks[fence.0].events[fence.1].atomic()?);
     let mut reads = BTreeSet::new();
     let mut seen = vec![false; function.blocks.len()];
     let mut open = vec![fence];
@@ -121,7 +121,7 @@ fn reads(
                 EventKind::Plain => {}
                 EventKind::Barrier | EventKind::Unknown(_) => return None,
                 EventKind::Atomic(atomic) if atomic.is_fence() => {
-                    if atomic.acquires() && level::of(atomic) >= scope {
+                    if atomic.acquires() && level::find_level(atomic) >= scope {
                         reaches_start = false;
                         break;
                     }

@@ -59,12 +59,12 @@ fn operations(editor: &mut Editor<'_>) -> bool {
             }
             let narrowed = |scope| AtomicOp { scope: level::scope(scope), ..atomic.op };
             if !editor.options.is_met_or_assumed(Condition::SeqCstOperation, !is_seq_cst(&atomic.op)) {
-                if reach < level::of(atomic) && editor.costs.is_less(&narrowed(reach), &atomic.op) {
+                if reach < level::find_level(atomic) && editor.costs.is_less(&narrowed(reach), &atomic.op) {
                     missed.push((event.id, SEQ_CST.to_owned()));
                 }
                 continue;
             }
-            if reach < level::of(atomic) {
+            if reach < level::find_level(atomic) {
                 let message = format!("scope became {}: no other thread can access the location", level::name(reach));
                 changes.push(((block, index), Change::To(narrowed(reach), message)));
             }
@@ -83,7 +83,7 @@ fn operations(editor: &mut Editor<'_>) -> bool {
 fn within(atomic: &Atomic, within: Scope, options: &OptimizeOptions) -> Option<Change> {
     let all = if options.is_met_or_assumed(Condition::Within, false) { 1 } else { level::of_scope(within) };
     let message = || format!("scope became {}: no other thread takes part", level::name(all));
-    (all < level::of(atomic)).then(|| Change::To(AtomicOp { scope: level::scope(all), ..atomic.op }, message()))
+    (all < level::find_level(atomic)).then(|| Change::To(AtomicOp { scope: level::scope(all), ..atomic.op }, message()))
 }
 
 const SEQ_CST: &str = "a seq_cst operation keeps its scope, since it also orders other locations; acq_rel, if it suffices, would get the scope of the threads that can access the location";
@@ -94,7 +94,7 @@ fn is_shared(atomic: &Atomic) -> bool {
 
 fn fences(editor: &mut Editor<'_>) -> bool {
     let options = editor.options;
-    let border = Border::of(editor.function, options);
+    let border = Border::from_function(editor.function, options);
     let all = editor.function.within;
     // First the scope that each fence needs for the reads before it, then the scope that it needs for both sides.
     let front = forward(editor.function, Facts::at_entry(border, options));
@@ -113,7 +113,7 @@ fn fences(editor: &mut Editor<'_>) -> bool {
         let scope = front.max(needed(atomic, atomic.releases(), fact));
         let scope = if options.is_met_or_assumed(Condition::Carriers, false) { 1 } else { scope };
         // Other rewrites handle fences that are not needed at all.
-        if scope == 0 || scope >= level::of_scope(all).min(level::of(atomic)) {
+        if scope == 0 || scope >= level::of_scope(all).min(level::find_level(atomic)) {
             return within(atomic, all, options);
         }
         let message =
@@ -124,5 +124,5 @@ fn fences(editor: &mut Editor<'_>) -> bool {
 }
 
 fn needed(atomic: &Atomic, half: bool, fact: &Facts<'_>) -> Level {
-    if half { fact.carriers.needed(level::of(atomic)) } else { 0 }
+    if half { fact.carriers.needed(level::find_level(atomic)) } else { 0 }
 }

@@ -33,7 +33,7 @@ use crate::{
 pub fn run(editor: &mut Editor<'_>) -> bool {
     let changes = alone(editor.function, editor.options);
     let changed = editor.apply(Rewrite::Unseen, changes);
-    let border = Border::of(editor.function, editor.options);
+    let border = Border::from_function(editor.function, editor.options);
     border.alone && redundant(editor, border, Rewrite::Unseen) || changed
 }
 

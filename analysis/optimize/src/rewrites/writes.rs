@@ -26,7 +26,7 @@ use crate::{
 /// Applies the rewrite. Returns whether the function changed.
 pub fn run(editor: &mut Editor<'_>) -> bool {
     let options = editor.options;
-    let facts = forward(editor.function, Facts::at_entry(Border::of(editor.function, options), options));
+    let facts = forward(editor.function, Facts::at_entry(Border::from_function(editor.function, options), options));
     let mut found = Vec::new();
     from_the_front(editor.function, &facts, |atomic, fact, event| {
         let fence = options.is_met_or_assumed(Condition::NoReleaseFence, !fact.released);

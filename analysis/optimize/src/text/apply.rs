@@ -60,7 +60,7 @@ pub struct Labels {
 }
 
 impl Labels {
-    pub fn of(text: &str) -> Self {
+    pub fn new(text: &str) -> Self {
         let mut stem = "$rewritten".to_owned();
         while text.contains(&stem) {
             stem.push('_');

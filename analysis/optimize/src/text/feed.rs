@@ -33,7 +33,7 @@ pub fn feed<'m>(library: &Library<'m>, function: &'m ptx::Function, reach: &Reac
     let lines: Vec<&Line> = function.body.iter().flatten().filter(is_instruction).collect();
     // The end follows the last instruction.
     debug_assert_eq!(lines.len() + 1, flat.steps.len());
-    let writers = Writers::of(&flat);
+    let writers = Writers::new(&flat);
     let mut reader = Reader { flat: &flat, lines: &lines, reach, writers: &writers, values: FxHashMap::default() };
     let mut kinds: Vec<Option<EventKind>> = (0..lines.len()).map(|index| reader.kind(index)).collect();
     kinds.push(None);
@@ -41,7 +41,7 @@ pub fn feed<'m>(library: &Library<'m>, function: &'m ptx::Function, reach: &Reac
         kinds.iter().zip(&flat.steps).map(|(kind, step)| kind.is_some() && step.guard.is_some()).collect();
 
     // A guarded event has a block by itself, and so has the end.
-    let cfg = Cfg::of(&flat, |step| is_guarded[step] || step == lines.len());
+    let cfg = Cfg::new(&flat, |step| is_guarded[step] || step == lines.len());
     let mut blocks: Vec<Range<usize>> = Vec::new();
     let mut begins = FxHashMap::default();
     for BasicBlock { steps, .. } in &cfg.blocks {

@@ -30,7 +30,7 @@ pub struct Reach {
 }
 
 impl Reach {
-    pub fn of(module: &Module, target: &Target, launch: Launch) -> Self {
+    pub fn new(module: &Module, target: &Target, launch: Launch) -> Self {
         let obstacle = obstacle(module).filter(|_| target.meets(Form::ClusterScope.requirement()));
         let global = match launch.size.grid {
             _ if !launch.alone => Scope::Sys,
@@ -81,7 +81,7 @@ enum Writer {
 }
 
 impl Writers {
-    pub fn of(flat: &Flat) -> Self {
+    pub fn new(flat: &Flat) -> Self {
         let mut all = vec![Writer::None; flat.registers.len()];
         let mut write = |register: Register, step| {
             all[register] = if all[register] == Writer::None { step } else { Writer::Several };
@@ -169,11 +169,11 @@ fn obstacle(module: &Module) -> Option<String> {
     if kernels().next().is_some() && kernels().all(|kernel| of_one(&kernel.head)) {
         return None;
     }
-    let library = Library::of(module);
+    let library = Library::new(module);
     let mut functions = module.functions().filter(|function| function.body.is_some());
     functions.find_map(|function| {
         let flat = Flat::alone(&library, function);
-        let writers = Writers::of(&flat);
+        let writers = Writers::new(&flat);
         let is_instruction = |line: &&Line| matches!(line.code, Code::Instruction { .. } | Code::Other(_));
         let lines = function.body.iter().flatten().filter(is_instruction);
         lines.zip(&flat.steps).find_map(|(line, step)| {
@@ -189,7 +189,9 @@ fn obstacle(module: &Module) -> Option<String> {
                 Action::Asynchronous(form, operands) if form.has("shared::cluster") => {
                     names_others(operands.iter().map(|(_, operand)| operand), &flat, &writers)?
                 }
-                Action::Invoke { callee, .. } if !known.contains(&**callee) && Runtime::of(callee).is_none() => {
+                Action::Invoke { callee, .. }
+                    if !known.contains(&**callee) && Runtime::from_symbol(callee).is_none() =>
+                {
                     "calls a function that may map shared memory of other CTAs".to_owned()
                 }
                 _ => return None,

@@ -37,7 +37,7 @@ fn illegal(before: &ptx::Function, after: &ptx::Function, target: &Target) -> Op
             (!lacking.is_empty()).then(|| format!("{target} has no `{}`", line.text))
         }
         Code::Other(other) => {
-            let is_fault = Mnemonic::of(&other.mnemonic).is_none_or(Mnemonic::orders_or_touches_memory);
+            let is_fault = Mnemonic::find_row(&other.mnemonic).is_none_or(Mnemonic::orders_or_touches_memory);
             is_fault.then(|| format!("expected an instruction of PTX, found `{}`", line.text))
         }
         _ => None,
@@ -133,7 +133,7 @@ fn sized(op: AtomicOp, access: Option<&MemoryAccess>) -> Option<AtomicOp> {
         Operation::Load(known) => Operation::Load(with(known)),
         Operation::Store(known) => Operation::Store(with(known)),
         Operation::CmpXchg { access, failure } => Operation::CmpXchg { access: with(access), failure },
-        Operation::Rmw(_, known) => Operation::Rmw(RmwOp::of(access.op?, true)?, with(known)),
+        Operation::Rmw(_, known) => Operation::Rmw(RmwOp::from_atom_op(access.op?, true)?, with(known)),
     };
     Some(AtomicOp { operation, ..op })
 }

@@ -23,10 +23,10 @@ fn proof(body: &str, budget: ProofBudget) -> Proof {
          mul.wide.u32 %rd2, %r2, 4;\nadd.s64 %rd3, %rd1, %rd2;\nshl.b32 %r5, %r1, 2;\nmov.u32 %r6, s;\nadd.u32 %r6, %r6, %r5;\n{body}\nret;\n}}\n"
     );
     let module: Module = text.parse().expect("PTX");
-    let library = Library::of(&module);
+    let library = Library::new(&module);
     let kernel = module.kernels().next().expect("a kernel");
-    let flat = Flat::of(&library, kernel, flat::Limits::default());
-    prove(&flat, Sizes::of(&flat, LaunchSize::default()), false, budget, &Stop::never())
+    let flat = Flat::inline_calls(&library, kernel, flat::Limits::default());
+    prove(&flat, Sizes::new(&flat, LaunchSize::default()), false, budget, &Stop::never())
 }
 
 fn repeated(count: usize, line: impl Fn(usize) -> String) -> String {

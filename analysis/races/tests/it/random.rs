@@ -625,11 +625,11 @@ fn check(make: fn(u64) -> String, is_zero: bool, least: [u64; 2]) {
         let text = make(seed);
         let module: Module = text.parse().unwrap_or_else(|error| panic!("{error}\n{text}"));
         let entry = module.functions().next().expect("a kernel");
-        let flat = Flat::of(&Library::of(&module), entry, flat::Limits::default());
+        let flat = Flat::inline_calls(&Library::new(&module), entry, flat::Limits::default());
         let required = flat.head.required_threads.map(|[x, _, _]| x);
         let threads = required.unwrap_or([32, 48, 64][seed as usize % 3]);
         let block = (seed % 2 == 0).then_some([threads, 1, 1]);
-        let sizes = Sizes::of(&flat, LaunchSize { block, ..LaunchSize::default() });
+        let sizes = Sizes::new(&flat, LaunchSize { block, ..LaunchSize::default() });
         let proof = prove(
             &flat,
             sizes,

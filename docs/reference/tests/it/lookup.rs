@@ -59,7 +59,7 @@ fn held(text: &str, values: &Regex, place: &[String]) -> BTreeSet<String> {
 
 /// The properties of a lowering besides its code: the number of barriers, and the notes.
 fn list_properties(lowering: &Lowering, target: &Target) -> [BTreeSet<String>; 2] {
-    let family = Family::of(target.sm);
+    let family = Family::from_sm(target.sm);
     let counts = family.and_then(|family| Sass::of_sequence(&lowering.sequence, family)).map(|sass| sass.counts());
     let barriers = counts.map(|counts| (counts.membar + counts.errbar + counts.cctl).to_string());
     // The column of the GPU and a rule contain these.

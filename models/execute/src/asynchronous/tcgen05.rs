@@ -185,7 +185,7 @@ impl Machine<'_> {
         let split = self.number(cta, warp, at, of, Role::Split) as u32;
         let plain: Vec<&str> = of.form.modifiers().to_vec();
         let reduces = of.form.family() == Family::Tcgen05LdRed;
-        let transfer = match Transfer::of(&plain, split) {
+        let transfer = match Transfer::from_modifiers(&plain, split) {
             Ok(transfer) => transfer,
             Err(Unsupported(what)) => return self.unknown(at, &what),
         };
@@ -275,7 +275,7 @@ impl Machine<'_> {
         let output = Output { accumulate, scale, disabled };
         let ranks = Self::ranks(cta, of);
         let tracked = self.track(cta, at);
-        let form = TensorMma::of(&words, descriptor);
+        let form = TensorMma::from_modifiers(&words, descriptor);
         let shape = match &form {
             Ok(mma) => (mma.shape().m, mma.shape().n),
             Err(_) => shape_of(descriptor, of.form.has("block_scale")),
@@ -377,7 +377,7 @@ impl Machine<'_> {
         let descriptor = self.number(cta, warp, at, of, Role::Source);
         let ranks = Self::ranks(cta, of);
         let tracked = self.track(cta, at);
-        let copy = match Copy::of(of.form.modifiers()) {
+        let copy = match Copy::from_modifiers(of.form.modifiers()) {
             Ok(copy) => copy,
             Err(Unsupported(what)) => return self.unknown(at, &what),
         };
@@ -524,7 +524,7 @@ mod tests {
     use super::*;
 
     fn check(shape: &str, repeat: &str, split: u32, expected: &[(u32, usize)]) {
-        let transfer = Transfer::of(&[shape, repeat], split).unwrap_or_else(|_| panic!("{shape}"));
+        let transfer = Transfer::from_modifiers(&[shape, repeat], split).unwrap_or_else(|_| panic!("{shape}"));
         let found: Vec<_> = slices(transfer, 0).into_iter().map(|own| (own.address, own.columns)).collect();
         assert_eq!(found, expected, "{shape}.{repeat}");
     }

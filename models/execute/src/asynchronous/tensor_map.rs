@@ -159,7 +159,7 @@ impl Machine<'_> {
         }
         let ordinal = self.number(cta, warp, at, of, Role::Ordinal) as usize;
         let value = self.number(cta, warp, at, of, Role::Value);
-        let field = of.form.modifiers().iter().find_map(|word| Field::of(word, ordinal));
+        let field = of.form.modifiers().iter().find_map(|word| Field::from_word(word, ordinal));
         let Some((block, field)) = self.copied(cta, place, 128).zip(field) else { return };
         let replaced = block
             .first_chunk()

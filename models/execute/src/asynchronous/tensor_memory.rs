@@ -20,7 +20,7 @@ impl Machine<'_> {
         touch: &TensorAccess,
     ) {
         let Some(owner) = self.rank(cta, Some(rank)) else { return };
-        let first = Cell::of(slice.address);
+        let first = Cell::from_address(slice.address);
         let columns = first.column..(first.column + slice.columns).min(COLUMNS);
         let groups = first.lane / GROUP..(first.lane + slice.lanes).div_ceil(GROUP).min(LANES / GROUP);
         let races_wanted = self.options.races;

@@ -154,7 +154,7 @@ impl Machine<'_> {
             transpose_a: number(Role::TransposeA) == 1,
             transpose_b: number(Role::TransposeB) == 1,
         };
-        let form = match Wgmma::of(of.form.modifiers(), immediates) {
+        let form = match Wgmma::from_modifiers(of.form.modifiers(), immediates) {
             Ok(form) => form,
             Err(Unsupported(what)) => {
                 each(group.lanes).for_each(|lane| d.iter().for_each(|d| warp.set(at.base, *d, lane, 0)));

@@ -41,7 +41,7 @@ pub fn decode(
     global: &FxHashMap<String, u64>,
     place: &mut AddressLookup<'_>,
 ) -> Program {
-    let library = Library::of(module);
+    let library = Library::new(module);
     let others = module.functions().filter(|function| function.body.is_some() && function.name != kernel.name);
     let functions: Vec<&ptx_isa::Function> =
         std::iter::once(kernel).chain(others.filter(|function| !function.head.is_entry)).collect();
@@ -52,7 +52,7 @@ pub fn decode(
     let frames: Vec<Frame<'_>> = flats
         .iter()
         .enumerate()
-        .map(|(index, flat)| Frame::of(flat, index == 0, &names, global, &mut shared, place))
+        .map(|(index, flat)| Frame::new(flat, index == 0, &names, global, &mut shared, place))
         .collect();
     shared.lay_out(&mut program);
     for mut frame in frames {
@@ -141,7 +141,7 @@ struct Frame<'f> {
 }
 
 impl<'f> Frame<'f> {
-    fn of(
+    fn new(
         flat: &'f Flat,
         is_kernel: bool,
         names: &'f FxHashMap<&'f str, usize>,
@@ -419,7 +419,7 @@ impl<'f> Frame<'f> {
                     Operand::Symbol(symbol) => self.passed(*symbol),
                     other => Passed::Value(self.source(other)),
                 };
-                let runtime = Runtime::of(callee).is_some();
+                let runtime = Runtime::from_symbol(callee).is_some();
                 let callee = match (self.names.get(&**callee), register) {
                     (Some(function), _) if !runtime => Callee::Function(*function),
                     (None, Some(register)) => Callee::Register(self.registers[*register]),
@@ -580,15 +580,15 @@ impl<'f> Frame<'f> {
     fn matrix(&self, form: &MatrixForm, operands: Vec<Given>, step: &flat::Step) -> Op {
         let fragment = |fragment, is_store| {
             let by_rows = form.by_rows.first() == Some(&true);
-            WmmaFragment::of(form, fragment).map(|of| MatrixCode::Fragment { of, by_rows, is_store })
+            WmmaFragment::from_form(form, fragment).map(|of| MatrixCode::Fragment { of, by_rows, is_store })
         };
         let code = match form.op {
-            MatrixOp::Mma => Mma::of(form).map(MatrixCode::Mma),
-            MatrixOp::WmmaMma => Wmma::of(form).map(MatrixCode::Wmma),
+            MatrixOp::Mma => Mma::from_form(form).map(MatrixCode::Mma),
+            MatrixOp::WmmaMma => Wmma::from_form(form).map(MatrixCode::Wmma),
             MatrixOp::WmmaLoad(of) => fragment(of, false),
             MatrixOp::WmmaStore(of) => fragment(of, true),
-            MatrixOp::Ldmatrix => LdMatrix::of(form).map(MatrixCode::Ldmatrix),
-            MatrixOp::Stmatrix => LdMatrix::of(form).map(MatrixCode::Stmatrix),
+            MatrixOp::Ldmatrix => LdMatrix::from_form(form).map(MatrixCode::Ldmatrix),
+            MatrixOp::Stmatrix => LdMatrix::from_form(form).map(MatrixCode::Stmatrix),
             MatrixOp::Movmatrix => Some(MatrixCode::Movmatrix),
         };
         let code = code.ok_or_else(|| Unsupported::new(&*step.mnemonic));

@@ -18,13 +18,13 @@ pub type Fast = fn(&mut Column, [&Column; 3]);
 /// A function of up to three operands, applied lane by lane.
 macro_rules! lanes {
     (|$a:pat_param, $b:pat_param, $c:pat_param| $value:expr) => {{
-        fn of(d: &mut Column, [a, b, c]: [&Column; 3]) {
+        fn apply_lanes(d: &mut Column, [a, b, c]: [&Column; 3]) {
             for lane in 0..LANES {
                 let ($a, $b, $c) = (a[lane], b[lane], c[lane]);
                 d[lane] = $value;
             }
         }
-        Some(of as Fast)
+        Some(apply_lanes as Fast)
     }};
 }
 
@@ -123,7 +123,7 @@ static FLOATS: LazyLock<FxHashMap<Computation, Fast>> = LazyLock::new(|| {
     ];
     let function = |(spelled, function): (&str, Option<Fast>)| {
         let mut words = spelled.split('.');
-        let computation = Computation::of(words.next()?, &words.collect::<Vec<_>>())?;
+        let computation = Computation::from_mnemonic(words.next()?, &words.collect::<Vec<_>>())?;
         Some((computation, function?))
     };
     all.into_iter().filter_map(function).collect()
@@ -215,7 +215,7 @@ mod tests {
     /// Compares a function on columns with the arithmetic of `isa/`. Returns whether the function exists.
     fn check(mnemonic: &str, random: &mut Random) -> bool {
         let words: Vec<&str> = mnemonic.split('.').collect();
-        let Some(of) = Computation::of(words[0], &words[1..]) else { return false };
+        let Some(of) = Computation::from_mnemonic(words[0], &words[1..]) else { return false };
         let Some(function) = fast(of) else { return false };
         for _ in 0..64 {
             let columns = [0; 3].map(|_| [0; LANES].map(|_: u64| number(random)));

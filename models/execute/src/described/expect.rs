@@ -90,7 +90,7 @@ impl ElementReference {
     }
 
     /// The type and the bytes at the place.
-    fn of<'m>(&self, memory: &'m impl Memory) -> Result<(Type, &'m [u8]), String> {
+    fn read_bytes<'m>(&self, memory: &'m impl Memory) -> Result<(Type, &'m [u8]), String> {
         let (ty, bytes) = memory.get(&self.name).ok_or_else(|| format!("unknown name '{}'", self.name))?;
         let size = element::size(ty);
         match self.index {
@@ -139,7 +139,7 @@ impl Comparison {
 
     /// The reason why the comparison does not hold, if it does not.
     fn wrong(&self, memory: &impl Memory) -> Option<String> {
-        let (ty, left) = match self.left.of(memory) {
+        let (ty, left) = match self.left.read_bytes(memory) {
             Ok(found) => found,
             Err(why) => return Some(why),
         };
@@ -156,7 +156,7 @@ impl Comparison {
                 Ok(of) => of,
                 Err(why) => return Some(why),
             },
-            Right::Place(place) => match place.of(memory).and_then(|(ty, bytes)| elements(ty, bytes, count)) {
+            Right::Place(place) => match place.read_bytes(memory).and_then(|(ty, bytes)| elements(ty, bytes, count)) {
                 Ok(of) => of,
                 Err(why) => return Some(why),
             },

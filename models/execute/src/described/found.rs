@@ -64,7 +64,7 @@ pub enum Importance {
 }
 
 impl Importance {
-    fn of(kind: FaultKind, races_are_warnings: bool) -> Self {
+    fn from_kind(kind: FaultKind, races_are_warnings: bool) -> Self {
         match kind {
             FaultKind::StepLimit | FaultKind::Unsupported => Self::Unknown,
             FaultKind::Race if races_are_warnings => Self::Warning,
@@ -127,7 +127,7 @@ impl PlanResult {
                 Some(shown) if shown.seeds.last() == Some(&seed) => {}
                 Some(shown) => shown.seeds.push(seed),
                 None => {
-                    let level = Importance::of(finding.kind, options.races_are_warnings);
+                    let level = Importance::from_kind(finding.kind, options.races_are_warnings);
                     self.findings.push(PlanFinding { finding, kernel: kernel.clone(), level, seeds: vec![seed] });
                 }
             }

@@ -132,7 +132,7 @@ impl Plan {
     pub fn launch(&mut self, module: &Module, wish: &Wish<'_>, folder: &Path) -> Result<(), Vec<String>> {
         let function = kernel(module, wish.kernel).map_err(|why| vec![why])?;
         let head = &function.head;
-        let said = wish.size.or(LaunchSize::of(head));
+        let said = wish.size.or(LaunchSize::from_head(head));
         let size = sizes::complete(said, head);
         let mut wrong = size.wrong(head, declared_shared(function));
         let kernel = function.name.clone();

@@ -83,7 +83,7 @@ mod tests {
         let open = LaunchSize::default();
         let check = |wanted: LaunchSize, head: &str, expected: &str| {
             let head = Head::read(head);
-            let known = wanted.or(LaunchSize::of(&head));
+            let known = wanted.or(LaunchSize::from_head(&head));
             let size = complete(known, &head);
             let said =
                 format!("{} {} {}", format_size(size.grid), format_size(size.block), chosen(known, size).join(" "));

@@ -196,7 +196,7 @@ impl<'m> Search<'m> {
         let function = module.functions().find(|function| function.name == kernel && function.body.is_some());
         let mut head = function.map(|function| function.head.clone()).unwrap_or_default();
         head.most_threads = head.most_threads.or(given.most);
-        let known = given.size.or(LaunchSize::of(&head));
+        let known = given.size.or(LaunchSize::from_head(&head));
         let held = state.held();
         let mut search = Self {
             state,

@@ -20,7 +20,7 @@ pub struct LdMatrix {
 
 impl LdMatrix {
     /// The form. `None` if the matrices have elements of 8 bits or fewer, or PTX has no such form.
-    pub fn of(form: &MatrixForm) -> Option<Self> {
+    pub fn from_form(form: &MatrixForm) -> Option<Self> {
         let is_square = form.shape == Some(MatrixShape { m: 8, n: 8, k: None });
         let count = usize::from(form.count.filter(|count| matches!(count, 1 | 2 | 4))?);
         (is_square && form.elements == [Element::B16]).then_some(Self { count, transposed: form.transposes })

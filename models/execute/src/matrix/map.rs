@@ -149,7 +149,7 @@ pub enum Field {
 
 impl Field {
     /// The field with this name in PTX.
-    pub fn of(word: &str, ord: usize) -> Option<Self> {
+    pub fn from_word(word: &str, ord: usize) -> Option<Self> {
         Some(match word {
             "global_address" => Self::GlobalAddress,
             "rank" => Self::Rank,

@@ -57,9 +57,9 @@ pub struct Mma {
 
 impl Mma {
     /// The form. `None` if it is block-scaled, or PTX has no such form.
-    pub fn of(form: &MatrixForm) -> Option<Self> {
+    pub fn from_form(form: &MatrixForm) -> Option<Self> {
         let &[d, a, b, c] = &form.elements[..] else { return None };
-        let shape = Shape::of(form.shape?)?;
+        let shape = Shape::from_matrix_shape(form.shape?)?;
         let sparse = form.is_sparse;
         let known = FORMS.iter().any(|(own, is_sparse, types)| {
             [shape.m, shape.n, shape.k] == *own && *is_sparse == sparse && types.contains(&a) && types.contains(&b)

@@ -14,7 +14,7 @@ pub struct Shape {
 
 impl Shape {
     /// The shape of a product. `None` for the shape of a single matrix.
-    pub fn of(MatrixShape { m, n, k }: MatrixShape) -> Option<Self> {
+    pub fn from_matrix_shape(MatrixShape { m, n, k }: MatrixShape) -> Option<Self> {
         Some(Self { m: m.into(), n: n.into(), k: k?.into() })
     }
 }

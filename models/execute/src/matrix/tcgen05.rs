@@ -71,7 +71,7 @@ impl TensorMma {
     /// # Errors
     ///
     /// If the form is sparse, block-scaled, shifts A, has elements of 4 or 6 bits, or is malformed.
-    pub fn of(modifiers: &[&str], descriptor: u32) -> Result<Self, Unsupported> {
+    pub fn from_modifiers(modifiers: &[&str], descriptor: u32) -> Result<Self, Unsupported> {
         let refused =
             || Unsupported::new(format!("tcgen05.{} with the descriptor {descriptor:#x}", modifiers.join(".")));
         let has = |word: &str| modifiers.contains(&word);
@@ -145,7 +145,7 @@ impl TensorMma {
     pub fn d_cell(&self, address: u32, row: usize, column: usize) -> (usize, Cell) {
         let (cta, lane) = self.row(row);
         let columns = self.product.shape.n / self.layout.parts;
-        (cta, Cell::of(address).after(lane + self.part(column / columns), column % columns))
+        (cta, Cell::from_address(address).after(lane + self.part(column / columns), column % columns))
     }
 
     /// The elements of D, one row after the other: their CTAs and their cells.
@@ -154,7 +154,7 @@ impl TensorMma {
         let parts = self.layout.parts;
         (0..m).flat_map(move |row| {
             let (cta, lane) = self.row(row);
-            let first = move |part| Cell::of(address).after(lane + self.part(part), 0);
+            let first = move |part| Cell::from_address(address).after(lane + self.part(part), 0);
             (0..parts).flat_map(move |part| (0..n / parts).map(move |column| (cta, first(part).after(0, column))))
         })
     }
@@ -167,7 +167,7 @@ impl TensorMma {
     /// The cells of 4 bytes of a row of A. Each part of the columns has a copy of the whole A.
     fn a_cells(&self, address: u32, row: usize, word: usize) -> impl Iterator<Item = (usize, Cell)> {
         let (cta, lane) = self.row(row);
-        (0..self.layout.parts).map(move |part| (cta, Cell::of(address).after(lane + self.part(part), word)))
+        (0..self.layout.parts).map(move |part| (cta, Cell::from_address(address).after(lane + self.part(part), word)))
     }
 
     /// The cells of an A in tensor memory.

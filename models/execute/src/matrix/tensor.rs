@@ -19,7 +19,7 @@ pub struct Cell {
 
 impl Cell {
     /// The cell that an address names: the lane is in the upper half, the column in the lower.
-    pub fn of(address: u32) -> Self {
+    pub fn from_address(address: u32) -> Self {
         Self { lane: (address >> 16) as usize, column: (address & 0xffff) as usize }
     }
 
@@ -76,7 +76,7 @@ impl Transfer {
     /// # Errors
     ///
     /// If PTX has no such form, or the form reduces.
-    pub fn of(modifiers: &[&str], split: u32) -> Result<Self, Unsupported> {
+    pub fn from_modifiers(modifiers: &[&str], split: u32) -> Result<Self, Unsupported> {
         let refused = || Unsupported::new(format!("tcgen05.{}", modifiers.join(".")));
         let (shape, registers) = SHAPES.into_iter().find(|(word, _)| modifiers.contains(word)).ok_or_else(refused)?;
         let repeat =
@@ -110,7 +110,7 @@ impl Transfer {
         let (down, along) = self.place(lane, register);
         let split = if self.shape == "16x32bx2" && lane >= 16 { self.split } else { 0 };
         let count = if self.packed { 2 } else { 1 };
-        (0..count).map(move |half| Cell::of(address).after(down, split + along * count + half))
+        (0..count).map(move |half| Cell::from_address(address).after(down, split + along * count + half))
     }
 
     /// The cells that a warp accesses.
@@ -178,7 +178,7 @@ impl Copy {
     /// # Errors
     ///
     /// If PTX has no such form, or the form decompresses.
-    pub fn of(modifiers: &[&str]) -> Result<Self, Unsupported> {
+    pub fn from_modifiers(modifiers: &[&str]) -> Result<Self, Unsupported> {
         let multicast = modifiers.iter().find(|word| word.starts_with("warpx")).copied().unwrap_or_default();
         let decompresses = modifiers.iter().any(|word| word.contains("x16"));
         let found = COPIES.iter().find(|(shape, cast, _)| modifiers.contains(shape) && *cast == multicast);
@@ -200,7 +200,7 @@ impl Copy {
     /// The destination cells of 4 bytes of a unit, counted from its start.
     pub fn cells(self, address: u32, unit: Unit, word: usize) -> impl Iterator<Item = Cell> {
         let lane = unit.row / self.group * self.apart + unit.row % self.group;
-        self.starts.iter().map(move |start| Cell::of(address).after(start + lane, unit.column / 4 + word))
+        self.starts.iter().map(move |start| Cell::from_address(address).after(start + lane, unit.column / 4 + word))
     }
 
     /// The cells that are written.
@@ -223,7 +223,7 @@ impl Copy {
 
 /// The cells of `tcgen05.shift.down`: 32 bytes in each of the 32 lanes of a warp.
 pub fn shifted(address: u32) -> impl Iterator<Item = Cell> {
-    (0..32).flat_map(move |lane| (0..8).map(move |column| Cell::of(address).after(lane, column)))
+    (0..32).flat_map(move |lane| (0..8).map(move |column| Cell::from_address(address).after(lane, column)))
 }
 
 /// `tcgen05.shift.down`: each of the 32 lanes gets the row of the next lane. The last lane keeps its row, which
@@ -231,7 +231,7 @@ pub fn shifted(address: u32) -> impl Iterator<Item = Cell> {
 /// which that copy makes sense.
 pub fn shift(memory: &mut TensorMemory, address: u32) {
     for cell in shifted(address) {
-        if cell.lane != Cell::of(address).lane + 31 {
+        if cell.lane != Cell::from_address(address).lane + 31 {
             memory.set(cell, memory.get(cell.after(1, 0)));
         }
     }

@@ -49,9 +49,12 @@ impl Wgmma {
     /// # Errors
     ///
     /// If the form is sparse, or PTX has no such form.
-    pub fn of(modifiers: &[&str], immediates: Immediates) -> Result<Self, Unsupported> {
+    pub fn from_modifiers(modifiers: &[&str], immediates: Immediates) -> Result<Self, Unsupported> {
         let refused = || Unsupported::new(format!("wgmma.{}", modifiers.join(".")));
-        let shape = modifiers.iter().find_map(|word| Shape::of(MatrixShape::of(word)?)).ok_or_else(refused)?;
+        let shape = modifiers
+            .iter()
+            .find_map(|word| Shape::from_matrix_shape(MatrixShape::from_word(word)?))
+            .ok_or_else(refused)?;
         let types: Vec<Element> = modifiers.iter().filter_map(|word| Element::from_str(word).ok()).collect();
         let &[d, a, b] = types.as_slice() else { return Err(refused()) };
         let known = FORMS.iter().any(|(k, multiplied, accumulators)| {

@@ -66,14 +66,14 @@ fn accumulators(element: Element) -> &'static [Element] {
 
 /// The shape of a form, and its multiplicand types.
 fn shape(form: &MatrixForm) -> Option<(Shape, &'static [Element])> {
-    let shape = Shape::of(form.shape?)?;
+    let shape = Shape::from_matrix_shape(form.shape?)?;
     let (_, multiplied) = FORMS.iter().find(|(own, _)| [shape.m, shape.n, shape.k] == *own)?;
     Some((shape, multiplied))
 }
 
 impl WmmaFragment {
     /// The fragment of a load or a store, if PTX has such a form.
-    pub fn of(form: &MatrixForm, fragment: Fragment) -> Option<Self> {
+    pub fn from_form(form: &MatrixForm, fragment: Fragment) -> Option<Self> {
         let (shape, multiplied) = shape(form)?;
         let role = match fragment {
             Fragment::A => Role::A,
@@ -160,7 +160,7 @@ pub struct Wmma(Product);
 impl Wmma {
     /// The form, if PTX has it. `.f16` has two types, D and C. Other products also have the types of A and B, between D
     /// and C. The layouts of A and B do not affect registers.
-    pub fn of(form: &MatrixForm) -> Option<Self> {
+    pub fn from_form(form: &MatrixForm) -> Option<Self> {
         let (shape, multiplied) = shape(form)?;
         let types = match form.elements[..] {
             [d, c] => [d, Element::F16, Element::F16, c],

@@ -10,5 +10,5 @@ mod wmma;
 use ptx_isa::matrix::MatrixForm;
 
 fn form(mnemonic: &str) -> Option<MatrixForm> {
-    MatrixForm::of(&mnemonic.split('.').collect::<Vec<_>>())
+    MatrixForm::from_words(&mnemonic.split('.').collect::<Vec<_>>())
 }

@@ -106,7 +106,7 @@ impl<'m> Objects<'m> {
 
     /// The object that a symbol of a thread's code names; `None` if the model does not have its memory.
     pub fn symbol(&mut self, of: &SymbolName, thread: usize, place: Place) -> Option<Result<usize, String>> {
-        let (symbol, declaration) = (&*of.variable.name, Declaration::of(&of.variable)?);
+        let (symbol, declaration) = (&*of.variable.name, Declaration::from_variable(&of.variable)?);
         let owner = match declaration.space {
             Space::Shared => Owner::Cta(place),
             Space::Local => Owner::Thread(thread, of.call.unwrap_or_default()),
@@ -332,12 +332,12 @@ fn words_initial(declared: &Declared) -> Vec<(Value, Value)> {
 
 /// The variables that a directive declares in memory that the model has.
 fn declarations(text: &str) -> impl Iterator<Item = (String, Declaration)> {
-    let declared = |variable: asm::Variable| Some((variable.name.clone(), Declaration::of(&variable)?));
+    let declared = |variable: asm::Variable| Some((variable.name.clone(), Declaration::from_variable(&variable)?));
     asm::Variable::read(text).into_iter().filter_map(declared)
 }
 
 impl Declaration {
-    fn of(asm::Variable { space, ty, elements, initial, .. }: &asm::Variable) -> Option<Self> {
+    fn from_variable(asm::Variable { space, ty, elements, initial, .. }: &asm::Variable) -> Option<Self> {
         let space =
             space.filter(|space| matches!(space, Space::Global | Space::Shared | Space::Local | Space::Const))?;
         Some(Self { space, ty: (*ty)?, elements: *elements, initial: initial.clone() })

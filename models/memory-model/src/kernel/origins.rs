@@ -23,7 +23,7 @@ struct Origin<'m> {
 }
 
 impl<'m> Origins<'m> {
-    pub fn of(module: &'m Module, places: &'m Places) -> Self {
+    pub fn new(module: &'m Module, places: &'m Places) -> Self {
         let mut origins = HashMap::new();
         for (function, own) in module.functions().enumerate() {
             let mut here: &[SourceLine] = &[];
@@ -54,7 +54,7 @@ impl<'m> Origins<'m> {
 fn demangled(text: &str) -> String {
     let mut shown_text = String::new();
     let mut end = 0;
-    for token in syntax::tokens(Text::of(text)).filter(|token| token.kind == TokenKind::Name) {
+    for token in syntax::tokens(Text::new(text)).filter(|token| token.kind == TokenKind::Name) {
         let name = token.text.text;
         if name.starts_with("_R") || name.starts_with("_Z") {
             shown_text += &text[end..token.text.start];

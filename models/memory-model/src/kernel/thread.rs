@@ -455,7 +455,7 @@ impl Reader<'_, '_> {
         let thread = self.run.thread;
         let before = self.program.threads[thread].code.len();
         let reader = cell::Thread { program: self.program, column: thread, dialect: Dialect::Ptx };
-        if !form.arguments().is_empty() || reader.read(Text::of(&form.to_string())).is_err() {
+        if !form.arguments().is_empty() || reader.read(Text::new(&form.to_string())).is_err() {
             self.thread().code.truncate(before);
             return Err(ASYNCHRONOUS.into());
         }

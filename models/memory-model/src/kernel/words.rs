@@ -140,7 +140,7 @@ impl Test {
             let end = begin + text[begin..end].trim_end().trim_end_matches("*/").len();
             comment.then_some((at + MARK.len(), end))
         });
-        Self::of(text, true, lines)
+        Self::read_tests(text, true, lines)
     }
 
     /// Reads the lines of tests, without comments around them.
@@ -153,10 +153,10 @@ impl Test {
             (at, end)
         };
         let starts = std::iter::once((0, "")).chain(words.match_indices('\n').map(|(at, _)| (at + 1, "")));
-        Self::of(words, false, starts.map(line).filter(|(at, end)| !words[*at..*end].trim().is_empty()))
+        Self::read_tests(words, false, starts.map(line).filter(|(at, end)| !words[*at..*end].trim().is_empty()))
     }
 
-    fn of(text: &str, is_file: bool, lines: impl Iterator<Item = (usize, usize)>) -> Result<Vec<Self>, Errors> {
+    fn read_tests(text: &str, is_file: bool, lines: impl Iterator<Item = (usize, usize)>) -> Result<Vec<Self>, Errors> {
         let (mut common, mut tests, mut errors) = (Self::default(), Vec::new(), Vec::new());
         for (start, end) in lines {
             let line = Tokens::new(&text[..end], start).and_then(|tokens| {

@@ -133,8 +133,8 @@ pub(super) fn is_vector(written: &Written<'_>) -> bool {
 /// low bits.
 pub(super) fn arithmetic<'t>(mnemonic: &str, modifiers: &[Text<'t>]) -> Option<(AluOp, Vec<Text<'t>>)> {
     let words: Vec<&str> = modifiers.iter().map(|word| word.text).collect();
-    let op = match AluOp::of(mnemonic, &words) {
-        None | Some(AluOp::Mul) => AluOp::of(mnemonic, &["lo"])?,
+    let op = match AluOp::from_mnemonic(mnemonic, &words) {
+        None | Some(AluOp::Mul) => AluOp::from_mnemonic(mnemonic, &["lo"])?,
         Some(op) => op,
     };
     Some((op, modifiers.iter().filter(|word| !op.modifiers().any(|own| own == word.text)).copied().collect()))

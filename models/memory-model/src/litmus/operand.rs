@@ -217,7 +217,7 @@ impl<'t> Reader<'_, 't> {
 /// The name and the offset in `[x-4]`, which is `[x+-4]` in PTX.
 fn below(text: &str) -> Option<(&str, i64)> {
     let (name, offset) = text.strip_prefix('[')?.strip_suffix(']')?.split_once('-')?;
-    let name = Text::of(name).names().next().filter(|found| found.text == name.trim())?;
+    let name = Text::new(name).names().next().filter(|found| found.text == name.trim())?;
     match Number::parse(offset.trim())? {
         Number::Integer(offset) => Some((name.text, (offset as i64).wrapping_neg())),
         _ => None,

@@ -92,7 +92,7 @@ fn is_of_mbarrier(kind: EventKind<Ptx>) -> Option<bool> {
 }
 
 impl<'k> Known<'k> {
-    pub(super) fn of(judged: &'k Judged) -> Self {
+    pub(super) fn new(judged: &'k Judged) -> Self {
         Self {
             skeleton: &judged.execution.skeleton,
             morally_strong: &judged.morally_strong,

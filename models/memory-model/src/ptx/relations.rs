@@ -78,7 +78,7 @@ pub fn release_patterns(x: &Skeleton<Ptx>, conventions: Conventions) -> Relation
         |event: &Event<Ptx>| matches!(event.kind, EventKind::Fence(Fence::Proxy(ProxyFence::TensormapRelease(_))));
     let fences = fences | x.filter(proxy_fence);
     let writes = (x.writes & strong(x)) - x.host;
-    let of_host = Rule::HostReleases.of(Relation::identity(x.len(), x.writes & x.host));
+    let of_host = Rule::HostReleases.filter_relation(Relation::identity(x.len(), x.writes & x.host));
     po_loc(x).optional().between(releases - x.host, writes) | x.po.between(fences, writes) | of_host
 }
 
@@ -91,7 +91,7 @@ pub fn acquire_patterns(x: &Skeleton<Ptx>, conventions: Conventions) -> Relation
     let fences = fences(x, |sem| matches!(sem, FenceSem::AcqRel | FenceSem::Acquire) || sc && sem == FenceSem::Sc);
     let fences = fences | x.filter(|event| matches!(event.kind, EventKind::Step(Step::AcquireTensormap(_))));
     let reads = (x.reads & strong(x)) - red - x.host;
-    let of_host = Rule::HostAcquires.of(Relation::identity(x.len(), x.reads & x.host));
+    let of_host = Rule::HostAcquires.filter_relation(Relation::identity(x.len(), x.reads & x.host));
     po_loc(x).optional().between(reads, acquires - x.host) | x.po.between(reads, fences) | of_host
 }
 

@@ -452,7 +452,7 @@ impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
                 inner: inner.collect(),
                 is_total: search.is_total(events),
                 last_matters: last.is_none_or(|memory| memory.contains(&location.variable)),
-                last_required: required_last(location.variable).map(|value| location.of(value)),
+                last_required: required_last(location.variable).map(|value| location.extract(value)),
                 alike: alike.iter().copied().filter(|&(write, _)| events.contains(write)).collect(),
                 rows: States::new(observed.len() + 1),
                 observed,

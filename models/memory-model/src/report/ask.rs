@@ -74,7 +74,7 @@ impl Question {
             verdict => Decision { verdict, candidates: 0, execution: None },
         };
         // If there is a data race, or may be one, the condition is not known to hold.
-        let (race, found) = match race::of(&subject, conventions, left()) {
+        let (race, found) = match race::find_race(&subject, conventions, left()) {
             Ok(race) => (race, found),
             Err(limit) => (None, Decision { verdict: Err(limit), ..found }),
         };

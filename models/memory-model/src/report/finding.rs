@@ -17,7 +17,7 @@ pub fn draw_race(text: &str, readings: Readings) -> Option<String> {
     let Read { litmus, lines, warnings: _ } = Litmus::read_with_lines(text, Default::default()).ok()?;
     let subject = Subject { file: String::new(), litmus, compiled: None, lines, warnings: Vec::new() };
     let conventions = Conventions { readings, ..Conventions::MANUAL };
-    let race = race::of(&subject, conventions, Limits::default()).ok()??;
+    let race = race::find_race(&subject, conventions, Limits::default()).ok()??;
     let known = DataRace::new(&subject, &race, conventions);
     let shown = DrawnExecution::race(&subject, &race, &known, conventions);
     Some(text.to_owned() + &print::execution(&shown))

@@ -40,7 +40,7 @@ pub struct RacingInstruction {
 }
 
 /// The data race of a test with asynchronous operations; `None` for a test without such operations.
-pub fn of(subject: &Subject, conventions: Conventions, limits: Limits) -> Result<Option<Race>, Limit> {
+pub fn find_race(subject: &Subject, conventions: Conventions, limits: Limits) -> Result<Option<Race>, Limit> {
     let program = &subject.litmus.program;
     if is_asynchronous(program) { search::race(program, conventions, limits) } else { Ok(None) }
 }

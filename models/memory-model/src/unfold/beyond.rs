@@ -139,7 +139,7 @@ pub(super) fn constants<L: Language>(program: &Program<L>, unfolded: &[Unfolded<
             of.touched.iter().filter(here).map(|touch| (touch.span, &thread.code[touch.statement].instruction))
         })
     };
-    let initial = span.of(program.locations[usize::from(span.variable.0)].initial);
+    let initial = span.extract(program.locations[usize::from(span.variable.0)].initial);
     let written = writes(span).map(|(at, instruction)| match instruction {
         _ if program.physical_span(at) != span => None,
         Instruction::Store { b: Operand::Immediate(value), ty, .. }

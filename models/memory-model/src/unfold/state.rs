@@ -146,7 +146,7 @@ impl<L: Language> State<'_, L> {
     pub(super) fn part(&mut self, whole: Term, span: Span) -> Term {
         let by = Term::Constant(u64::from(span.offset) * 8);
         let shifted = self.compute(Computation::Alu(AluOp::Shr), Type::U64, [whole, by, by]);
-        let ones = Term::Constant(span.of(Value::MAX));
+        let ones = Term::Constant(span.extract(Value::MAX));
         self.compute(Computation::Alu(AluOp::And), Type::U64, [shifted, ones, ones])
     }
 
@@ -161,7 +161,7 @@ impl<L: Language> State<'_, L> {
             (value, controls)
         } else {
             let op = |op| Computation::Alu(op);
-            let kept = Term::Constant(!span.within(span.of(Value::MAX)));
+            let kept = Term::Constant(!span.within(span.extract(Value::MAX)));
             let kept = self.compute(op(AluOp::And), Type::U64, [old, kept, kept]);
             let by = Term::Constant(u64::from(span.offset) * 8);
             let shifted = self.compute(op(AluOp::Shl), Type::U64, [value, by, by]);

@@ -35,7 +35,7 @@ pub(super) struct Sources {
 
 impl Sources {
     /// The initial state for a thread of the host with this number of registers.
-    pub(super) fn of(registers: usize) -> Self {
+    pub(super) fn new(registers: usize) -> Self {
         Self { registers: vec![Depends::default(); registers], ..Self::default() }
     }
 

@@ -17,7 +17,7 @@ pub struct StraightLine {
 impl StraightLine {
     /// The parts of a sequence. `None` if the sequence branches, if it computes anything except the negation of an
     /// operand, or if an instruction has another scope or state space than the operation.
-    pub fn of(sequence: &Sequence, op: &AtomicOp) -> Option<Self> {
+    pub fn from_sequence(sequence: &Sequence, op: &AtomicOp) -> Option<Self> {
         let instructions = sequence.statements().iter().filter_map(|statement| match statement {
             Statement::Reg { .. } => None,
             Statement::Instruction { guard: None, instruction } => Some(Some(instruction)),
@@ -39,7 +39,7 @@ impl StraightLine {
                 Instruction::Alu { op: AluOp::Mov | AluOp::Neg, .. } => {}
                 Instruction::Fence(fence) if fence.scope == scope => order.push(semantics(fence)),
                 instruction => {
-                    let access = AccessParts::of(instruction)?;
+                    let access = AccessParts::from_instruction(instruction)?;
                     if found.is_some() || Some(access.space) != space || access.scope.is_some_and(|own| own != scope) {
                         return None;
                     }
@@ -67,7 +67,7 @@ struct AccessParts {
 }
 
 impl AccessParts {
-    fn of(instruction: &Instruction) -> Option<Self> {
+    fn from_instruction(instruction: &Instruction) -> Option<Self> {
         let (semantics, scope, space, bare) = match instruction.clone() {
             Instruction::Atom(atom) => {
                 let semantics = atom.sem.map_or("", Into::into);
@@ -103,7 +103,7 @@ mod tests {
         let is_fence = sequence.starts_with("fence") && !sequence.contains("global");
         let operation = if is_fence { Operation::Fence } else { operation };
         let op = AtomicOp { operation, ordering: Ordering::SeqCst, scope: SyncScope::Threads(Scope::Gpu) };
-        let plain = StraightLine::of(&sequence.parse().expect(sequence), &op);
+        let plain = StraightLine::from_sequence(&sequence.parse().expect(sequence), &op);
         let expected =
             expected.map(|(order, access)| StraightLine { order: order.into(), access: access.map(str::to_owned) });
         assert_eq!(plain, expected, "{sequence}");

@@ -19,7 +19,7 @@ pub struct OperationKey {
 
 impl OperationKey {
     /// `None` for an operation that is never in a table.
-    pub fn of(op: &AtomicOp) -> Option<Self> {
+    pub fn from_op(op: &AtomicOp) -> Option<Self> {
         let SyncScope::Threads(scope) = op.scope else { return None };
         let word = match op.operation {
             Operation::Fence => "fence",
@@ -264,7 +264,7 @@ mod tests {
     fn every_table_reads_as_it_is_written() {
         assert!(Backend::versions().count() > 0);
         for version in Backend::versions() {
-            let table = Backend::of(version).expect("it is there");
+            let table = Backend::from_version(version).expect("it is there");
             assert!(!table.rows.is_empty());
             assert_eq!(table.version, version);
             assert_eq!(Backend::read(table.to_string().leak()), Ok(table));
@@ -278,7 +278,7 @@ mod tests {
     fn operations_that_never_occur() {
         let check = |operation: Operation, ordering: Ordering, is_asked: bool| {
             let op = AtomicOp { operation, ordering, scope: SyncScope::Threads(Scope::Gpu) };
-            assert_eq!(OperationKey::of(&op).is_some(), is_asked, "{op:?}");
+            assert_eq!(OperationKey::from_op(&op).is_some(), is_asked, "{op:?}");
         };
         let access = |ty| Access::new(Space::Global, ty);
         check(Operation::Load(access(Type::I32)), Ordering::Relaxed, true);

@@ -24,7 +24,7 @@ pub enum Answer {
 
 impl Answer {
     /// An answer, and the bytes that accompany it.
-    pub fn of(result: Result<Vec<Lowered>, Errors>) -> Returned<Self> {
+    pub fn from_result(result: Result<Vec<Lowered>, Errors>) -> Returned<Self> {
         match result {
             Ok(mut lowered) => {
                 let bytes = lowered.iter_mut().map(|lowered| std::mem::take(&mut lowered.bytes)).collect();

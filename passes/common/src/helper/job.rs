@@ -67,7 +67,7 @@ pub struct Pair {
 impl Pair {
     /// A pair with default options. The language of the IR is derived from the input.
     pub fn new(ir: Input, ptx: Input) -> Self {
-        let language = Language::of(&ir);
+        let language = Language::from_input(&ir);
         Self { ir, language, module: None, ptx, options: String::new(), may_be_optimized: true }
     }
 
@@ -154,7 +154,7 @@ impl Lowered {
 
 impl Language {
     /// MLIR, if the input is MLIR bytecode or its name ends with `.mlir` or `.mlirbc`; LLVM IR otherwise.
-    pub fn of(input: &Input) -> Self {
+    pub fn from_input(input: &Input) -> Self {
         let by_name = [".mlir", ".mlirbc"].iter().any(|ending| input.name().ends_with(ending));
         if by_name || input.bytes().starts_with(MLIR_BYTECODE) { Self::Mlir } else { Self::Llvm }
     }
@@ -188,7 +188,7 @@ impl Job {
     /// module names, or sm_90 by default.
     pub fn new(input: Input) -> Self {
         Self {
-            language: Language::of(&input),
+            language: Language::from_input(&input),
             input,
             emit: Emit::Ptx,
             module: None,

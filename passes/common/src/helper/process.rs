@@ -289,7 +289,7 @@ fn answer(
             input.keep_lines = request.keep_lines;
             let ToLower { language, emit, module, options, level, codegen_level, comments, processes, .. } = request;
             let job = Job { input, language, emit, module, options, level, codegen_level, comments, processes };
-            Answer::of(lower(&job, &mut warn))
+            Answer::from_result(lower(&job, &mut warn))
         }
         Request::Judge(ToJudge { inputs: [ir, ptx], language, module, options, may_be_optimized }) => {
             let (ir, ptx) = (input(ir.0, ir.1)?, input(ptx.0, ptx.1)?);

@@ -127,7 +127,7 @@ mod tests {
             assert!(insert(&module, ret, Position::After, &ptx).is_none(), "no instruction follows the end");
             let call = insert(&module, ret, Position::Before, &ptx).expect("there is a place");
             assert_eq!(crate::value::inline_assembly(call).is_some(), words.ends_with(".new"), "{ptx}");
-            let listing = Listing::of(&module, &Options::new(target)).expect("it is compiled");
+            let listing = Listing::compile(&module, &Options::new(target)).expect("it is compiled");
             let written = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ") == format!("{ptx};");
             assert!(listing.ptx.lines().any(written), "{ptx}:\n{}", listing.ptx);
         }

@@ -32,7 +32,7 @@ impl Listing {
     ///
     /// # Errors
     /// An error if this LLVM cannot compile for the target, and every operation in the module that has no lowering.
-    pub fn of(module: &Module<'_>, options: &Options) -> Result<Self, Errors> {
+    pub fn compile(module: &Module<'_>, options: &Options) -> Result<Self, Errors> {
         // SAFETY: the module is live, and this function owns its copy.
         let copy = unsafe { Module::new(LLVMCloneModule(module.as_mut_ptr())) };
         let machine = machine::registered(&copy, &options.target, OptimizationLevel::None)?;

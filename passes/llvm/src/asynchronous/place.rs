@@ -22,7 +22,7 @@ pub struct Places<'a> {
 }
 
 impl<'a> Places<'a> {
-    pub fn of(module: &Module<'_>, input: &'a Input) -> Self {
+    pub fn new(module: &Module<'_>, input: &'a Input) -> Self {
         let mut places = Self { input, numbers: FxHashMap::default(), counts: FxHashMap::default() };
         if input.text().is_some_and(|text| !text.is_empty()) {
             for instruction in module.get_functions().flat_map(instructions) {

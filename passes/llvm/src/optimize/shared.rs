@@ -21,7 +21,7 @@ use crate::value::{callee, inline_assembly, instructions, is_call, name, users};
 pub struct Obstacles(FxHashMap<LLVMValueRef, String>);
 
 impl Obstacles {
-    pub fn of(module: &Module<'_>, options: &Options) -> Self {
+    pub fn from_module(module: &Module<'_>, options: &Options) -> Self {
         let defined: Vec<_> = module.get_functions().filter(|function| call::has_body(*function)).collect();
         let indices = defined.iter().map(|function| function.as_value_ref()).zip(0..).collect();
         let of_module = has_assembly(module).then_some("assembly of the module may use mapa");

@@ -50,7 +50,7 @@ fn parse<'c>(context: &'c Context, text: &str) -> (Module<'c>, Input) {
 /// The optimizer's form of every function with atomics.
 fn fed<'c>(module: &Module<'c>, input: &Input, options: &Options) -> Vec<feed::Fed<'c>> {
     let planned = crate::lower::plan(module, input, options).expect("it has a lowering");
-    let obstacles = Obstacles::of(module, options);
+    let obstacles = Obstacles::from_module(module, options);
     let by_function = planned.chunk_by(|one, next| one.function == next.function);
     let feed = |planned: &[Planned<'c>]| {
         let function = planned[0].function;

@@ -131,7 +131,7 @@ pub fn asked<'c, 'a>(op: Op<'c, 'a>) -> Result<Vec<Asked<'c, 'a>>, Vec<Problem>>
 fn one_access<'c, 'a>(op: Op<'c, 'a>, opcode: Opcode) -> Result<Vec<Asked<'c, 'a>>, Vec<Problem>> {
     let mut problems = Vec::new();
     let mut keep = |problem| problems.push(problem);
-    let semantics = semantics(op, "semantics").and_then(|semantics| semantics.of(opcode)).map_err(&mut keep);
+    let semantics = semantics(op, "semantics").and_then(|semantics| semantics.check_opcode(opcode)).map_err(&mut keep);
     let access = access(op, opcode).map_err(|found| problems.extend(found));
     let (Ok(semantics), Ok(access)) = (semantics, access) else { return Err(problems) };
     Ok(vec![Asked { ordering: semantics.ordering(), volatile: semantics.volatile, ..access }])
@@ -392,7 +392,7 @@ impl Semantics {
     }
 
     /// These semantics, if an atomic of this kind can have them.
-    fn of(self, opcode: Opcode) -> Result<Self, Problem> {
+    fn check_opcode(self, opcode: Opcode) -> Result<Self, Problem> {
         let impossible = |(known, orderings, _): &&(Opcode, [Ordering; 2], &str)| {
             *known == opcode && self.ordering.is_some_and(|ordering| orderings.contains(&ordering))
         };

@@ -25,7 +25,7 @@ struct Known {
 pub struct Baseline(BTreeMap<Known, usize>);
 
 impl Known {
-    fn of(view: &View<'_>) -> Self {
+    fn from_view(view: &View<'_>) -> Self {
         Self {
             file: view.file.clone(),
             kernel: view.kernel.clone(),
@@ -51,7 +51,7 @@ impl Baseline {
 
     /// The text of a baseline with findings.
     pub fn text<'v>(views: impl Iterator<Item = &'v View<'v>>) -> String {
-        let mut known: Vec<Known> = views.filter(|view| is_kept(view)).map(Known::of).collect();
+        let mut known: Vec<Known> = views.filter(|view| is_kept(view)).map(Known::from_view).collect();
         known.sort();
         format::json(&known)
     }
@@ -59,7 +59,7 @@ impl Baseline {
     /// Removes the known findings, each at most as often as it is known, and returns their number.
     pub fn remove(&mut self, views: &mut Vec<View<'_>>) -> usize {
         let before = views.len();
-        views.retain(|view| match self.0.get_mut(&Known::of(view)) {
+        views.retain(|view| match self.0.get_mut(&Known::from_view(view)) {
             Some(left @ 1..) if is_kept(view) => {
                 *left -= 1;
                 false

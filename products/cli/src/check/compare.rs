@@ -17,8 +17,8 @@ pub fn run(args: &CheckArgs, ir: &Path, ptx: &Path) -> ExitCode {
         Ok(inputs) => inputs,
         Err(errors) => return failed(&errors, None),
     };
-    let language = args.language.unwrap_or(Language::of(&ir));
-    let done = judged::of(args, &ir, language, &ptx).and_then(|judged| {
+    let language = args.language.unwrap_or(Language::from_input(&ir));
+    let done = judged::judge_pair(args, &ir, language, &ptx).and_then(|judged| {
         let warnings = order::warnings(&judged, &ptx);
         let (strange, others) = warnings.split_at(judged.strange.len());
         strange.iter().for_each(|warning| render::say(&format!("warning: {warning}")));

@@ -14,7 +14,7 @@ use crate::{cli::CheckArgs, render};
 pub const READS_IR: bool = cfg!(feature = "llvm");
 
 /// Judges PTX by IR. In a build without LLVM, an installed command with LLVM does the work.
-pub fn of(args: &CheckArgs, ir: &Input, language: Language, ptx: &Input) -> Result<Judged, Errors> {
+pub fn judge_pair(args: &CheckArgs, ir: &Input, language: Language, ptx: &Input) -> Result<Judged, Errors> {
     let mut pair = Pair::new(ir.clone(), ptx.clone());
     pair.language = language;
     pair.module.clone_from(&args.module);

@@ -123,9 +123,9 @@ fn of_program(args: &CheckArgs, program: input::Program) -> Result<Program, Erro
     let mut judged = None;
     let mut hidden = Vec::new();
     if let Some(ir) = ir {
-        let language = args.language.unwrap_or(Language::of(&ir));
+        let language = args.language.unwrap_or(Language::from_input(&ir));
         if args.kernels.questions().has(Question::Order) {
-            match judged::of(args, &ir, language, &ptx) {
+            match judged::judge_pair(args, &ir, language, &ptx) {
                 Ok(order) => judged = Some(order),
                 Err(errors) => program.errors.extend(errors),
             }
@@ -196,7 +196,7 @@ fn of_ptx(
     };
     let errors = errors.into_iter().map(error).chain(unknown_parameters(args, &module)).collect();
     let report = report(args, &Check { ir: judged, ..check(args, &module) }, text);
-    (errors, Some(Module { origin: Origin::Ptx(Places::of(text), is_given), report }))
+    (errors, Some(Module { origin: Origin::Ptx(Places::read_text(text), is_given), report }))
 }
 
 fn of_ir(args: &CheckArgs, input: Input, language: Language) -> Result<Program, Errors> {
@@ -259,7 +259,7 @@ fn check<'c>(args: &'c CheckArgs, module: &'c Ptx) -> Check<'c> {
 /// The report of a PTX text, with all its lines.
 pub fn in_text(args: &CheckArgs, input: &Input, judged: Option<&Judged>) -> Option<Module> {
     let (_, module) = of_ptx(args, input, judged, true);
-    let mut module = module.map(|module| Module { origin: Origin::Ptx(Places::of(""), true), ..module });
+    let mut module = module.map(|module| Module { origin: Origin::Ptx(Places::read_text(""), true), ..module });
     module.iter_mut().for_each(|module| drop(module.allow(input)));
     module
 }

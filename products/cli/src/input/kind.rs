@@ -75,7 +75,7 @@ pub const KNOWN_HELP: &str =
 
 impl Kind {
     /// The kind of a file, if its content or its name determines it.
-    pub fn of(input: &Input) -> Option<Self> {
+    pub fn from_input(input: &Input) -> Option<Self> {
         Self::of_content(input.bytes()).or_else(|| Self::of_name(Path::new(input.name())))
     }
 
@@ -112,7 +112,7 @@ mod tests {
     use super::*;
 
     fn check(name: &str, text: impl Into<Vec<u8>>, kind: Option<Kind>) {
-        assert_eq!(Kind::of(&Input::new(name, text)), kind, "{name}");
+        assert_eq!(Kind::from_input(&Input::new(name, text)), kind, "{name}");
     }
 
     #[test]

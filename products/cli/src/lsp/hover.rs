@@ -51,7 +51,7 @@ pub fn hover(text: &str, offset: usize) -> Option<About> {
     let own = &text[found.mnemonic.start..end];
     let words = found.modifiers.iter().map(|word| word.text);
     let mnemonic = [found.mnemonic.text].into_iter().chain(words).join(".");
-    let row = Mnemonic::of(&mnemonic).filter(|row| row.orders_or_touches_memory())?;
+    let row = Mnemonic::find_row(&mnemonic).filter(|row| row.orders_or_touches_memory())?;
     let modelled = format!("{own};").parse::<Sequence>().ok();
     let said = modelled.and_then(|sequence| of_sequence(&sequence, own, sm));
     let said = said.unwrap_or_else(|| of_other(row, &mnemonic, found));
@@ -155,8 +155,8 @@ fn step(instruction: &Instruction) -> Option<Step> {
 
 /// The measured machine code, if the instruction was measured.
 fn cost(instruction: &Instruction, sequence: &Sequence, sm: Sm) -> Option<String> {
-    let family = Family::of(sm)?;
-    let sass = Sass::of(instruction, ResultUse::Read, family)?;
+    let family = Family::from_sm(sm)?;
+    let sass = Sass::from_instruction(instruction, ResultUse::Read, family)?;
     let counts = sass.counts();
     let barriers = counts.membar + counts.errbar + counts.cctl;
     let notes = Note::of_sequence(sequence, family).filter_map(|note| Some(format!("; {}", note.get_message()?)));
@@ -180,7 +180,8 @@ fn of_other(row: &Mnemonic, mnemonic: &str, instruction: &syntax::Instruction<'_
     let order = row.order.map(|order| format!("It orders {}.", documented(order.get_documentation())));
     let later = "It is asynchronous: it may run while later instructions execute, until a thread waits for it.";
     let words = |(kind, name): &(ModifierKind, &str)| {
-        let own = instruction.modifiers.iter().map(|word| word.text).filter(|word| ModifierKind::of(word) == *kind);
+        let own =
+            instruction.modifiers.iter().map(|word| word.text).filter(|word| ModifierKind::from_word(word) == *kind);
         let own = own.map(|word| format!("`{word}`")).join(" and ");
         (!own.is_empty()).then(|| format!("{name} {own}"))
     };

@@ -14,7 +14,7 @@ pub struct RunPtx {
 
 impl RunPtx {
     pub fn new(input: Input) -> Self {
-        let places = Places::of(input.text().unwrap_or_default());
+        let places = Places::read_text(input.text().unwrap_or_default());
         Self { input, places }
     }
 

@@ -9,10 +9,10 @@ const SEEDS: [&str; 2] = ["--seeds", "--seed"];
 
 /// This command with one seed.
 pub fn command(seed: u64) -> String {
-    of(env::args_os().skip(1).map(|argument| argument.to_string_lossy().into_owned()), seed)
+    render_command(env::args_os().skip(1).map(|argument| argument.to_string_lossy().into_owned()), seed)
 }
 
-fn of(arguments: impl Iterator<Item = String>, seed: u64) -> String {
+fn render_command(arguments: impl Iterator<Item = String>, seed: u64) -> String {
     let all: Vec<String> = arguments.collect();
     // The arguments after `--` are for a compiler.
     let end = all.iter().position(|argument| argument == "--").unwrap_or(all.len());
@@ -36,7 +36,7 @@ mod tests {
     use super::*;
 
     fn check(arguments: &[&str], expected: &str) {
-        assert_eq!(of(arguments.iter().map(|word| (*word).to_owned()), 7), expected);
+        assert_eq!(render_command(arguments.iter().map(|word| (*word).to_owned()), 7), expected);
     }
 
     #[test]

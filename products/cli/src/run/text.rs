@@ -40,7 +40,7 @@ fn finding(PlanFinding { finding, kernel, level, seeds }: &PlanFinding, found: &
     notes.extend(sites(finding, ptx));
     notes.extend(found.with(seeds));
     let location = ptx.place(&finding.site);
-    let language = location.as_ref().and_then(|at| SourceLanguage::of(&at.file));
+    let language = location.as_ref().and_then(|at| SourceLanguage::from_file_name(&at.file));
     let diagnostic = Diagnostic {
         function: Some(kernel.clone()),
         location,

@@ -76,7 +76,7 @@ impl Order {
     }
 
     /// The part of the ordering that an access can have.
-    pub fn of(self, does: Does) -> Self {
+    pub fn restrict_to(self, does: Does) -> Self {
         match (does, self) {
             (Does::Read, Release) | (Does::Write, Acquire) => Monotonic,
             (Does::Read, AcqRel) => Acquire,

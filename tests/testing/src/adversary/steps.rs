@@ -21,14 +21,14 @@ impl Writer<'_> {
     pub fn step(&mut self, body: &mut Body, step: &Step) {
         match *step {
             Step::Access { does: Does::Read, variable, order, scope, waits } => {
-                let read = self.read(body, variable, order.of(Does::Read), scope, waits);
+                let read = self.read(body, variable, order.restrict_to(Does::Read), scope, waits);
                 body.read.push(read);
             }
             Step::Access { does: Does::Write, variable, order, scope, .. } => {
-                self.write(body, variable, order.of(Does::Write), scope);
+                self.write(body, variable, order.restrict_to(Does::Write), scope);
             }
             Step::Both { variables, orders, scope } => {
-                let reads = self.both(body, variables, orders.map(|order| order.of(Does::Read)), scope);
+                let reads = self.both(body, variables, orders.map(|order| order.restrict_to(Does::Read)), scope);
                 body.read.extend(reads);
             }
             Step::Fence { order, scope } => self.fence(body, order, scope),

@@ -147,7 +147,7 @@ impl Terms {
         let terms = &self.sum(product).terms;
         let (atom, (dividend, by)) =
             terms.iter().find_map(|(atom, factor)| Some((*atom, upper(*atom).filter(|_| *factor == 1)?)))?;
-        let rest = self.sum(product).plus(&Sum::of(atom), -1);
+        let rest = self.sum(product).plus(&Sum::from_value(atom), -1);
         let by = by.cast_unsigned() & ones(32);
         let is_whole = if by >> 31 == 1 { rest == *self.sum(dividend) } else { rest == Sum::number(0) };
         Some((dividend, divisor(by.cast_signed(), shift, true).filter(|_| is_whole)?))
@@ -414,7 +414,7 @@ impl Terms {
                 AtomExpression::Computed(Function::MultiplyHigh { is_signed: false }, of),
             ) => {
                 let &[dividend, by] = &of[..] else { return None };
-                let is_apart = self.sum(dividend).plus(&Sum::of(upper), -1) == *self.sum(*apart);
+                let is_apart = self.sum(dividend).plus(&Sum::from_value(upper), -1) == *self.sum(*apart);
                 Some((dividend, self.as_number(by).filter(|_| is_apart)?))
             }
             _ => None,
@@ -437,7 +437,7 @@ impl Terms {
             }
             _ => None,
         })?;
-        let rest = sum.plus(&Sum::of(atom), -1);
+        let rest = sum.plus(&Sum::from_value(atom), -1);
         Some((inner, low, self.value(rest)))
     }
 
@@ -536,7 +536,7 @@ impl Terms {
         let below = sum.constant & ones(width).cast_signed();
         let (mut upper, mut lower) = (self.constant(sum.constant - below), self.constant(below));
         for (atom, factor) in sum.terms {
-            let (own, facts) = (self.value(Sum::of(atom)), self.atoms[atom.0 as usize].1);
+            let (own, facts) = (self.value(Sum::from_value(atom)), self.atoms[atom.0 as usize].1);
             let zeros = factor.trailing_zeros();
             let kept = width.saturating_sub(zeros);
             let (above, rest) = if zeros + facts.mask.trailing_zeros() >= width {

@@ -44,7 +44,7 @@ const FORMS: &[(&str, [usize; 4])] = &[
 ];
 
 fn read(form: &str) -> Option<Mma> {
-    Mma::of(&super::form(&format!("mma.sync.aligned.{form}"))?)
+    Mma::from_form(&super::form(&format!("mma.sync.aligned.{form}"))?)
 }
 
 fn mma(form: &str) -> Mma {
@@ -281,7 +281,7 @@ fn a_sparse_product_is_that_of_the_matrix_with_its_zeros() {
 /// Matrices in memory, loaded as in every kernel: A by four matrices; B, which is stored by columns, by two matrices,
 /// or by rows with `.trans`.
 fn ldmatrix(form: &str) -> Option<LdMatrix> {
-    LdMatrix::of(&super::form(&format!("ldmatrix.{form}"))?)
+    LdMatrix::from_form(&super::form(&format!("ldmatrix.{form}"))?)
 }
 
 #[test]

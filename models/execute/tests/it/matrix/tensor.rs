@@ -47,7 +47,7 @@ fn registers_are_those_of_the_figures() {
     };
     let memory = numbered();
     for (shape, repeat, row, threads, values) in shapes {
-        let transfer = Transfer::of(&["sync", "aligned", shape, repeat, "b32"], 2).unwrap();
+        let transfer = Transfer::from_modifiers(&["sync", "aligned", shape, repeat, "b32"], 2).unwrap();
         let address = 32 << 16 | 100;
         for (register, lanes) in transfer.load(&memory, address).iter().enumerate() {
             for (lane, value) in lanes.iter().enumerate() {
@@ -78,7 +78,7 @@ fn stores_and_loads_use_each_cell_once() {
                 let split = (1 << i) * if packed { 2 } else { 1 };
                 let mut words = vec![shape, repeat.as_str()];
                 words.extend(packed.then_some("pack::16b"));
-                let Ok(transfer) = Transfer::of(&words, split) else {
+                let Ok(transfer) = Transfer::from_modifiers(&words, split) else {
                     assert_eq!(count, 0, "{words:?}");
                     continue;
                 };
@@ -101,9 +101,9 @@ fn stores_and_loads_use_each_cell_once() {
             }
         }
     }
-    assert!(Transfer::of(&["32x32b", "x3"], 0).is_err());
-    assert!(Transfer::of(&["red", "32x32b", "x4"], 0).is_err());
-    let transfer = Transfer::of(&["16x32bx2", "x128"], u32::MAX).unwrap();
+    assert!(Transfer::from_modifiers(&["32x32b", "x3"], 0).is_err());
+    assert!(Transfer::from_modifiers(&["red", "32x32b", "x4"], 0).is_err());
+    let transfer = Transfer::from_modifiers(&["16x32bx2", "x128"], u32::MAX).unwrap();
     let mut memory = TensorMemory::default();
     let nothing = transfer.load(&memory, u32::MAX);
     transfer.store(&mut memory, u32::MAX, &nothing);
@@ -138,7 +138,7 @@ fn copies_put_rows_into_the_lanes_of_their_warps() {
     for (words, bytes, row) in forms {
         for (mode, swizzle) in MODES {
             let width = swizzle.width();
-            let copy = Copy::of(words).unwrap();
+            let copy = Copy::from_modifiers(words).unwrap();
             let source = copy.source(descriptor(0x400, 0x2000, width * 8, mode)).unwrap();
             let mut memory = numbered();
             copy.copy(&mut memory, 40, &source, &|address| shared[address as usize..][..16].try_into().unwrap());
@@ -160,8 +160,8 @@ fn copies_put_rows_into_the_lanes_of_their_warps() {
             assert_eq!(touched.into_iter().collect::<BTreeSet<_>>(), written);
         }
     }
-    assert!(Copy::of(&["cp", "64x128b"]).is_err());
-    assert!(Copy::of(&["cp", "128x128b", "b8x16", "b6x16_p32"]).is_err());
+    assert!(Copy::from_modifiers(&["cp", "64x128b"]).is_err());
+    assert!(Copy::from_modifiers(&["cp", "128x128b", "b8x16", "b6x16_p32"]).is_err());
 }
 
 #[test]
@@ -241,7 +241,8 @@ fn check(case: &Case, mode: (u64, Swizzle), transpose: [bool; 2], random: &mut R
     let negate = [!integer && random.next(2) == 1, !integer && random.next(2) == 1];
     let mut words = vec!["mma", if case.ctas == 2 { "cta_group::2" } else { "cta_group::1" }, case.kind];
     words.extend(case.weight_stationary.then_some("ws"));
-    let mma = TensorMma::of(&words, instruction(case, negate, transpose)).unwrap_or_else(|error| panic!("{error}"));
+    let mma = TensorMma::from_modifiers(&words, instruction(case, negate, transpose))
+        .unwrap_or_else(|error| panic!("{error}"));
     let (m, n, k, ctas) = (case.m, case.n, 256 / a_type.bits(), case.ctas);
     assert_eq!((mma.shape().m, mma.shape().n, mma.shape().k, mma.ctas()), (m, n, k, ctas));
     // Groups of lines are separated by gaps of the same size.
@@ -370,12 +371,12 @@ fn wrong_products_are_refused() {
     let case = Case { kind: "kind::f16", types: TYPES[0].1, ctas: 1, weight_stationary: false, m: 128, n: 64 };
     let good = instruction(&case, [false; 2], [false; 2]);
     let words = ["mma", "cta_group::1", "kind::f16"];
-    let mma = TensorMma::of(&words, good).unwrap();
+    let mma = TensorMma::from_modifiers(&words, good).unwrap();
     for bad in [0, u32::MAX, good | 4, good | 3 << 4, good | 2 << 7, good ^ 128 >> 4 << 24] {
-        assert!(TensorMma::of(&words, bad).is_err(), "{bad:#x}");
+        assert!(TensorMma::from_modifiers(&words, bad).is_err(), "{bad:#x}");
     }
     for words in [["mma", "cta_group::1", "kind::mxf4"], ["mma", "sp", "kind::f16"], ["mma", "ashift", "kind::f16"]] {
-        assert!(TensorMma::of(&words, good).is_err(), "{words:?}");
+        assert!(TensorMma::from_modifiers(&words, good).is_err(), "{words:?}");
     }
     for bad in [0, 3 << 61 | 1 << 46, 1 << 52 | 1 << 46, u64::MAX] {
         assert!(mma.a(bad).is_err(), "{bad:#x}");
@@ -388,7 +389,8 @@ fn wrong_products_are_refused() {
 #[test]
 fn a_tile_is_fast() {
     let case = Case { kind: "kind::f16", types: TYPES[0].1, ctas: 1, weight_stationary: false, m: 128, n: 128 };
-    let mma = TensorMma::of(&["cta_group::1", "kind::f16"], instruction(&case, [false; 2], [false; 2])).unwrap();
+    let mma =
+        TensorMma::from_modifiers(&["cta_group::1", "kind::f16"], instruction(&case, [false; 2], [false; 2])).unwrap();
     let (a, b) = (mma.a(descriptor(0, 16, 1024, 2)).unwrap(), mma.b(descriptor(0x4000, 16, 1024, 2)).unwrap());
     let mut memory = TensorMemory::default();
     let start = Instant::now();

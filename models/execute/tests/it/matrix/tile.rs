@@ -249,7 +249,7 @@ fn a_map_is_made_by_replacing_its_fields() {
     ];
     for (word, ord, value) in fields {
         let mut map = TensorMap::decode(&block).unwrap();
-        map.replace(Field::of(word, ord).unwrap(), value).unwrap();
+        map.replace(Field::from_word(word, ord).unwrap(), value).unwrap();
         block = map.encode();
     }
     let expected = TensorMap {
@@ -276,9 +276,9 @@ fn a_map_is_made_by_replacing_its_fields() {
         ("swizzle_mode", 0, 9),
         ("fill_mode", 0, u64::MAX),
     ] {
-        assert!(map.replace(Field::of(word, ord).unwrap(), value).is_err(), "{word}");
+        assert!(map.replace(Field::from_word(word, ord).unwrap(), value).is_err(), "{word}");
     }
-    assert_eq!(Field::of("nothing", 0), None);
+    assert_eq!(Field::from_word("nothing", 0), None);
 }
 
 #[test]

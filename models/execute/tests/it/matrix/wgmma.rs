@@ -170,7 +170,7 @@ fn check(form: (Element, Element, Element, usize), n: usize, modes: [u64; 2], ac
     let words = ["mma_async", "sync", "aligned", &word, &types[0], &types[1], &types[2]];
     let negate_a = d_type != Element::S32 && random.next(2) == 1;
     let immediates = Immediates { negate_a, negate_b: false, transpose_a: across[0], transpose_b: across[1] };
-    let wgmma = Wgmma::of(&words, immediates).unwrap_or_else(|error| panic!("{error}"));
+    let wgmma = Wgmma::from_modifiers(&words, immediates).unwrap_or_else(|error| panic!("{error}"));
     // Tiles are stored one after the other, with lines in groups of eight.
     let layout = |start: u32, rows: usize, bits: usize, mode: u64, across: bool| {
         let width = [16, 128, 64, 32][mode as usize];
@@ -260,7 +260,8 @@ fn a_in_registers_is_a_in_memory() {
             ["f32", if k == 16 { "f16" } else { "tf32" }, if k == 16 { "f16" } else { "tf32" }]
         };
         let word = format!("m64n8k{k}");
-        let wgmma = Wgmma::of(&["mma_async", &word, types[0], types[1], types[2]], Immediates::default()).unwrap();
+        let wgmma =
+            Wgmma::from_modifiers(&["mma_async", &word, types[0], types[1], types[2]], Immediates::default()).unwrap();
         let per = 32 / a_type.bits();
         let elements: Vec<u64> = (0..64 * k).map(|_| random.next(1 << a_type.bits())).collect();
         let mut warps = [(); 4].map(|()| vec![[0; 32]; wgmma.registers()[1]]);
@@ -282,11 +283,11 @@ fn wrong_forms_are_refused_and_descriptors_do_not_panic() {
         ["m32n8k16", "f32", "f16", "f16"],
         ["m64n8k16", "f16", "bf16", "bf16"],
     ] {
-        assert!(Wgmma::of(&words, Immediates::default()).is_err(), "{words:?}");
+        assert!(Wgmma::from_modifiers(&words, Immediates::default()).is_err(), "{words:?}");
     }
     let transposed = Immediates { transpose_b: true, ..Immediates::default() };
-    assert!(Wgmma::of(&["m64n8k32", "s32", "s8", "s8"], transposed).is_err());
-    let wgmma = Wgmma::of(&["m64n256k16", "f32", "f16", "f16"], transposed).unwrap();
+    assert!(Wgmma::from_modifiers(&["m64n8k32", "s32", "s8", "s8"], transposed).is_err());
+    let wgmma = Wgmma::from_modifiers(&["m64n256k16", "f32", "f16", "f16"], transposed).unwrap();
     for descriptor in [u64::MAX, 0, 1 << 63, 0x3fff_3fff_3fff_3fff] {
         assert_eq!(wgmma.b(descriptor).ranges().iter().map(|range| u64::from(range.bytes)).sum::<u64>() % 16, 0);
         assert_eq!(wgmma.b(descriptor).load(&|_| [0; 16]).len(), 256 * 16);
@@ -297,7 +298,7 @@ fn wrong_forms_are_refused_and_descriptors_do_not_panic() {
 /// A tile of 128×128×64 takes about a millisecond when optimized; the limit leaves room for a busy machine.
 #[test]
 fn a_tile_is_fast() {
-    let wgmma = Wgmma::of(&["m64n128k16", "f32", "f16", "f16"], Immediates::default()).unwrap();
+    let wgmma = Wgmma::from_modifiers(&["m64n128k16", "f32", "f16", "f16"], Immediates::default()).unwrap();
     let (a, b) = (wgmma.a(descriptor(0, 16, 1024, 1)), wgmma.b(descriptor(0x4000, 16, 1024, 1)));
     let start = Instant::now();
     for _ in 0..8 {

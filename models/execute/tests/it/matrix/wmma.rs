@@ -51,13 +51,13 @@ fn at(by_rows: bool, stride: usize, bits: usize, row: usize, column: usize) -> u
 fn fragment(words: &str) -> Option<WmmaFragment> {
     let form = super::form(&format!("wmma.{words}"))?;
     match form.op {
-        MatrixOp::WmmaLoad(of) | MatrixOp::WmmaStore(of) => WmmaFragment::of(&form, of),
+        MatrixOp::WmmaLoad(of) | MatrixOp::WmmaStore(of) => WmmaFragment::from_form(&form, of),
         _ => None,
     }
 }
 
 fn wmma(words: &str) -> Option<Wmma> {
-    Wmma::of(&super::form(&format!("wmma.{words}"))?)
+    Wmma::from_form(&super::form(&format!("wmma.{words}"))?)
 }
 
 /// Loads a random matrix from memory. Returns the registers and the values.

@@ -36,7 +36,7 @@ pub(super) struct Form<'f, 'r, 't> {
 impl<'f, 'r, 't> Form<'f, 'r, 't> {
     pub(super) fn read(reader: &'f mut Reader<'r, 't>) -> Result<Self, Wrong> {
         let outline = Outline::read(reader.of).map_err(|error| (reader.start + error.span.start, error.reason))?;
-        let is_known = |word: &str| match ModifierKind::of(word) {
+        let is_known = |word: &str| match ModifierKind::from_word(word) {
             ModifierKind::Other | ModifierKind::Mode | ModifierKind::Multicast => KNOWN.contains(&word),
             _ => true,
         };
@@ -82,7 +82,7 @@ impl<'f, 'r, 't> Form<'f, 'r, 't> {
 
     /// The state spaces; the space of the destination is first.
     pub(super) fn spaces(&self) -> Vec<Memory> {
-        let spaces = self.outline.modifiers.iter().filter(|word| ModifierKind::of(word) == ModifierKind::Space);
+        let spaces = self.outline.modifiers.iter().filter(|word| ModifierKind::from_word(word) == ModifierKind::Space);
         let is_shared = |word: &&str| word.parse().is_ok_and(|space: Space| space.is_shared());
         spaces.map(|word| if is_shared(word) { Memory::Shared } else { Memory::Global }).collect()
     }

@@ -73,12 +73,12 @@ impl<'x> Thread<'x> {
         let within = |relation: Relation| relation.between(self.all, self.all);
         let (address, data, control) = (within(of.address), within(of.data), within(of.control));
         let behind = address.between(self.all, self.memory()).then(&po.between(self.memory(), self.writes));
-        Rule::Address.of(address.between(self.all, self.memory()))
-            | Rule::Data.of(data.between(self.all, self.writes))
-            | Rule::Control.of(control.between(self.all, self.writes))
-            | Rule::BehindAddress.of(behind)
-            | Rule::Picked.of(self.pob())
-            | Rule::Forwarded.of((address | data).then(&self.next_reads))
+        Rule::Address.filter_relation(address.between(self.all, self.memory()))
+            | Rule::Data.filter_relation(data.between(self.all, self.writes))
+            | Rule::Control.filter_relation(control.between(self.all, self.writes))
+            | Rule::BehindAddress.filter_relation(behind)
+            | Rule::Picked.filter_relation(self.pob())
+            | Rule::Forwarded.filter_relation((address | data).then(&self.next_reads))
     }
 
     /// Pick-ordered-before.
@@ -92,7 +92,7 @@ impl<'x> Thread<'x> {
     fn aob(&self) -> Relation {
         let rmw = self.x.rmw.between(self.reads, self.writes);
         let acquired = rmw.then(&self.next_reads).between(self.reads, self.acquires | self.acquires_pc);
-        rmw | Rule::AtomicAcquired.of(acquired)
+        rmw | Rule::AtomicAcquired.filter_relation(acquired)
     }
 
     /// Barrier-ordered-before, except for a full `DMB`, which [`order`](super::order) handles.
@@ -103,12 +103,12 @@ impl<'x> Thread<'x> {
         let discarded = self.reads & self.x.filter(|event| event.reduction);
         let both = self.x.rmw.between(self.acquires, self.releases);
         let behind = both.pairs().map(|(_, write)| write).collect();
-        Rule::DmbLoads.of(self.over(self.reads - discarded, dmb(Orders::Loads), memory))
-            | Rule::DmbStores.of(self.over(self.writes, dmb(Orders::Stores), self.writes))
-            | Rule::AtomicBoth.of(po.between(behind, memory))
-            | Rule::ReleaseAcquire.of(po.between(self.releases, self.acquires))
-            | Rule::Acquire.of(po.between(self.acquires | self.acquires_pc, memory))
-            | Rule::Release.of(po.between(memory, self.releases))
+        Rule::DmbLoads.filter_relation(self.over(self.reads - discarded, dmb(Orders::Loads), memory))
+            | Rule::DmbStores.filter_relation(self.over(self.writes, dmb(Orders::Stores), self.writes))
+            | Rule::AtomicBoth.filter_relation(po.between(behind, memory))
+            | Rule::ReleaseAcquire.filter_relation(po.between(self.releases, self.acquires))
+            | Rule::Acquire.filter_relation(po.between(self.acquires | self.acquires_pc, memory))
+            | Rule::Release.filter_relation(po.between(memory, self.releases))
     }
 
     /// IFB-ordered-before: the accesses after an `ISB` that depends on a read.
@@ -117,8 +117,8 @@ impl<'x> Thread<'x> {
         let behind = po.between(isb, self.memory());
         let address = of.address | of.picked_address;
         let through = address.between(self.all, self.memory()).then(&po.between(self.memory(), isb));
-        Rule::Isb.of((of.control | of.picked).between(self.all, isb).then(&behind))
-            | Rule::IsbAddress.of(through.then(&behind))
+        Rule::Isb.filter_relation((of.control | of.picked).between(self.all, isb).then(&behind))
+            | Rule::IsbAddress.filter_relation(through.then(&behind))
     }
 }
 
@@ -127,5 +127,5 @@ impl<'x> Thread<'x> {
 pub fn local_order(execution: &Execution<Ptx>, thread: Set) -> Relation {
     let of = Thread::new(&execution.skeleton, thread);
     let successors = of.po_loc.between(of.memory(), of.writes);
-    Rule::Successor.of(successors) | of.dob() | of.aob() | of.bob() | of.ifb()
+    Rule::Successor.filter_relation(successors) | of.dob() | of.aob() | of.bob() | of.ifb()
 }

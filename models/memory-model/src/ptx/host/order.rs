@@ -56,7 +56,7 @@ pub fn local_order(execution: &Execution<Ptx>) -> Relation {
         };
         let both = events & (x.memory() | full);
         let barriers = x.po.between(both, full & events) | x.po.between(full & events, both);
-        all = all | ordered | Rule::FullBarrier.of(barriers);
+        all = all | ordered | Rule::FullBarrier.filter_relation(barriers);
     }
     all
 }
@@ -96,15 +96,15 @@ impl Effects {
         let into = every.between(accesses, !accesses).then(base_causality).between(accesses, nodes);
         let out_of = base_causality.then(&every.between(!accesses, accesses)).between(fences, accesses);
         let passed = base_causality.then(&every.between(!accesses, !accesses)).then(base_causality);
-        let among = Rule::Communication.of(every.between(accesses, accesses));
-        let (into, out_of) = (Rule::IntoFence.of(into), Rule::OutOfFence.of(out_of));
+        let among = Rule::Communication.filter_relation(every.between(accesses, accesses));
+        let (into, out_of) = (Rule::IntoFence.filter_relation(into), Rule::OutOfFence.filter_relation(out_of));
         let mut steps: Parts = vec![("local", local_order(execution).between(nodes, nodes))];
         steps.extend(communication.iter().map(|(name, part)| (*name, part.between(accesses, accesses))));
         steps.push(("sc", execution.sc.between(nodes, nodes)));
         steps.push(("base causality", base_causality.between(nodes, nodes)));
         Self {
             steps,
-            over: into | out_of | Rule::PassedOn.of(passed.between(fences, accesses)) | among,
+            over: into | out_of | Rule::PassedOn.filter_relation(passed.between(fences, accesses)) | among,
             communication,
             base_causality: *base_causality,
         }

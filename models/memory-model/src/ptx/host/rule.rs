@@ -70,13 +70,13 @@ pub enum Rule {
 impl Rule {
     /// The relation that the rule contributes.
     #[cfg(not(test))]
-    pub(crate) fn of(self, relation: Relation) -> Relation {
+    pub(crate) fn filter_relation(self, relation: Relation) -> Relation {
         relation
     }
 
     /// The relation that the rule contributes; empty while a test disables the rule.
     #[cfg(test)]
-    pub(crate) fn of(self, relation: Relation) -> Relation {
+    pub(crate) fn filter_relation(self, relation: Relation) -> Relation {
         if LEFT_OUT.get() == Some(self) { Relation::empty(relation.len()) } else { relation }
     }
 }

@@ -23,8 +23,8 @@ pub fn local_order(x: &Skeleton<Ptx>, thread: Set) -> Relation {
     let (reads, writes) = (thread & x.reads, thread & x.writes);
     let locked = thread.filter(|&event| is_locked(x, event)).collect::<Set>();
     let (po, all) = (x.po, reads | writes);
-    Rule::ReadFirst.of(po.between(reads, all))
-        | Rule::Writes.of(po.between(writes, writes))
-        | Rule::LockedFirst.of(po.between(writes & locked, reads))
-        | Rule::LockedLast.of(po.between(writes, reads & locked))
+    Rule::ReadFirst.filter_relation(po.between(reads, all))
+        | Rule::Writes.filter_relation(po.between(writes, writes))
+        | Rule::LockedFirst.filter_relation(po.between(writes & locked, reads))
+        | Rule::LockedLast.filter_relation(po.between(writes, reads & locked))
 }

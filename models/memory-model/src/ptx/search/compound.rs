@@ -93,7 +93,7 @@ impl Search<'_, '_, '_> {
             return Ok(());
         }
         if let Some(wanted) = self.goal.race {
-            let known = Known::of(&judged);
+            let known = Known::new(&judged);
             let whole = self.goal.whole;
             if wanted != known.races().any(|(a, b, _)| !whole || !known.is_ordered_as_whole(a, b)) {
                 return Ok(());

@@ -69,7 +69,8 @@ impl Encoding<'_, '_, '_, '_> {
             search.register(atom).into_iter().for_each(|term| _ = matters(&[term], &|value| value));
             for index in search.parts(atom).into_iter().flatten() {
                 for last in lasts.iter_mut().filter(|last| last.location == index) {
-                    last.asked.extend(matters(&last.written(search.c), &|value| search.c.locations[index].of(value)));
+                    last.asked
+                        .extend(matters(&last.written(search.c), &|value| search.c.locations[index].extract(value)));
                 }
             }
         }

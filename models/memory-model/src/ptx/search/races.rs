@@ -68,7 +68,7 @@ pub fn race(program: &Program<Ptx>, conventions: Conventions, limits: Limits) ->
         return Err(Limit::MixedSizes);
     }
     if let Some(Witness { execution, .. }) = found {
-        let races = Known::of(&Judged::new(&execution, conventions)).races().next();
+        let races = Known::new(&Judged::new(&execution, conventions)).races().next();
         let Some((first, second, why)) = races else { return Err(Limit::Unmodelled) };
         return Ok(Some(Race { execution: Box::new(execution), first, second, why }));
     }
