@@ -660,7 +660,7 @@ fn optimized() -> Result<(), Failed> {
     let files = Files::new()?;
     let store = "store atomic i32 1, ptr addrspace(1) %p seq_cst, align 4";
     let shared = "%r = load atomic i32, ptr addrspace(3) @s SCOPE seq_cst, align 4\n  store i32 %r, ptr addrspace(1) %out\n  ret void";
-    let behind = format!("{store}\n  {shared}");
+    let after = format!("{store}\n  {shared}");
     let st = "fence.sc.sys; st.relaxed.sys.global.b32 [%rd1], 1;";
     let fence = "fence seq_cst\n  %r = load atomic i32, ptr addrspace(1) %p seq_cst, align 4\n  ret void";
     let between = fence
@@ -692,13 +692,13 @@ fn optimized() -> Result<(), Failed> {
     #[rustfmt::skip]
     let cases = [
         // The fence of the load orders the store before it, whatever memory the load reads.
-        (&*behind, clusters, ld("fence.sc.sys;", "sys"), "right right", "right right"),
-        (&behind, clusters, ld("fence.sc.cta;", "cta"), "right scope", "right scope"),
-        (&behind, clusters, ld("fence.sc.cluster;", "cluster"), "right scope", "right scope"),
-        (&behind, clusters, ld("", "cta"), "right ordering", "right ordering"),
+        (&*after, clusters, ld("fence.sc.sys;", "sys"), "right right", "right right"),
+        (&after, clusters, ld("fence.sc.cta;", "cta"), "right scope", "right scope"),
+        (&after, clusters, ld("fence.sc.cluster;", "cluster"), "right scope", "right scope"),
+        (&after, clusters, ld("", "cta"), "right ordering", "right ordering"),
         // In a CTA of one thread, an operation of CTA scope has no other thread to order with.
-        (&behind, one, relaxed("sys"), "right ordering", "right ordering"),
-        (&behind.replace("SCOPE", "syncscope(\"block\")"), one, relaxed("cta"), "right right", "right ordering"),
+        (&after, one, relaxed("sys"), "right ordering", "right ordering"),
+        (&after.replace("SCOPE", "syncscope(\"block\")"), one, relaxed("cta"), "right right", "right ordering"),
         // A fence of the program also serves the operation after it. One fence is enough for both, and of two fences
         // the stronger one counts.
         (fence, "", global("fence.sc.sys; fence.sc.sys;"), "right right", "right right"),

@@ -196,10 +196,10 @@ fn file_of_the_line() -> Result<(), Failed> {
 /// A copy that may still read shared memory when its kernel ends. Each format has a warning and the position of the
 /// missing instructions.
 fn end_of_kernel() -> Result<(), Failed> {
-    let kernel = |behind: &str| {
+    let kernel = |after: &str| {
         format!(
             "{HEAD}.visible .entry k(.param .u64 out) {{\n\t.reg .b64 %to; .shared .align 16 .b8 tile[16];\n\tld.param.u64 %to, [out];\n\t\
-             cp.async.bulk.global.shared::cta.bulk_group [%to], [tile], 16;\n{behind}\tret;\n}}\n"
+             cp.async.bulk.global.shared::cta.bulk_group [%to], [tile], 16;\n{after}\tret;\n}}\n"
         )
     };
     let found = findings(&kernel(""), &[])?;

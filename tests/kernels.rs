@@ -242,12 +242,12 @@ fn weakened(file: &str, part: &str) -> Result<(), Failed> {
     let mut wrong = Vec::new();
     let mut count = 0;
     for (at, from, to) in places {
-        let (before, behind) = (&source[..at], &source[at + from.len()..]);
+        let (before, after) = (&source[..at], &source[at + from.len()..]);
         let begin = before.rfind('\n').map_or(0, |newline| newline + 1);
         let line = &source[begin..at + from.len()];
         // Rust has no relaxed fence, so the fence is removed.
         let none = from.ends_with(')') && line.contains("fence");
-        let text = if none { format!("{}{behind}", &source[..begin]) } else { format!("{before}{to}{behind}") };
+        let text = if none { format!("{}{after}", &source[..begin]) } else { format!("{before}{to}{after}") };
         fs::write(copy.path(part), text)?;
         count += 1;
         let found = answers(&copy.path(file))?.values().any(|answer| answer["holds"] == false);

@@ -418,8 +418,8 @@ fn many_outcomes() -> Result<(), Failed> {
     check(&format!("{path} --outcomes"), 0, &first, &[])?;
     let rows = |option: &str| -> Result<usize, Failed> {
         let text = success(litmus().arg(&path).arg(option))?;
-        let (_, behind) = text.split_once("\nOutcomes (").ok_or("no outcomes")?;
-        let (_, table) = behind.split_once("P0:r1").ok_or("no table")?;
+        let (_, after) = text.split_once("\nOutcomes (").ok_or("no outcomes")?;
+        let (_, table) = after.split_once("P0:r1").ok_or("no table")?;
         // In the end, `x` is 8 and `y` is 0.
         let is_row = |line: &&str| line.trim_end_matches([' ', '*']).ends_with("  8  0");
         Ok(table.lines().filter(is_row).count())

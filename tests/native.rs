@@ -156,19 +156,19 @@ fn beside(table: &'static Backend, target: &Target) -> Result<(), Failed> {
     ];
     let context = Context::create();
     let (mut may, mut stayed) = (0, 0);
-    for ((operation, (before, behind, is_alone)), alias) in iproduct!(iproduct!(OPERATIONS, BESIDE), ["", "noalias"]) {
+    for ((operation, (before, after, is_alone)), alias) in iproduct!(iproduct!(OPERATIONS, BESIDE), ["", "noalias"]) {
         let result = if operation.starts_with("store") || operation.starts_with("fence") { "" } else { "%x = " };
         let ir = format!(
             "target triple = \"nvptx64-nvidia-cuda\"\ndeclare i64 @f(ptr addrspace(1)) memory(read)\n\
              declare i64 @g(i64) memory(none)\ndeclare i32 @llvm.nvvm.read.ptx.sreg.tid.x()\n\
              define void @h(ptr addrspace(1) {alias} %p, ptr addrspace(1) {alias} %c, i64 %v) {{\n\
-             %q = getelementptr i64, ptr addrspace(1) %p, i64 1\n{before}\n{result}{operation}\n{behind}\nret void\n}}"
+             %q = getelementptr i64, ptr addrspace(1) %p, i64 1\n{before}\n{result}{operation}\n{after}\nret void\n}}"
         );
         let input = Input::new("beside.ll", ir);
         let module = llvm::read(&context, &input).map_err(|errors| errors.to_string())?;
         let (remarks, _) = llvm::lower(&module, &input, &by(table, target)).map_err(|errors| errors.to_string())?;
         let stays = remarks.iter().any(|remark| matches!(remark.outcome, llvm::Outcome::Lowered { native: true, .. }));
-        assert!(is_alone || !stays, "{operation} stays native between {before} and {behind}");
+        assert!(is_alone || !stays, "{operation} stays native between {before} and {after}");
         may += usize::from(is_alone);
         stayed += usize::from(stays);
     }

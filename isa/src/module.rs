@@ -324,9 +324,9 @@ impl Reader {
                             self.noreturn.insert(name.clone());
                         }
                         let body = directive.is_head.then(|| {
-                            let behind = rest.as_slice();
-                            let (length, is_closed) = body_length(behind);
-                            let (body, others) = behind.split_at(length);
+                            let after = rest.as_slice();
+                            let (length, is_closed) = body_length(after);
+                            let (body, others) = after.split_at(length);
                             rest = others.iter();
                             let last = body.last().map_or(directive.text, syntax::Statement::text);
                             self.bodies.push(directive.text.start..last.span().end);
@@ -636,8 +636,8 @@ fn without_marks(text: &str, mark: &str) -> String {
     let mut pieces = text.split(mark);
     let first = pieces.next().unwrap_or_default().to_owned();
     pieces.fold(first, |all, piece| {
-        let behind = piece.trim_start_matches(|c: char| c.is_ascii_digit());
-        all + behind.strip_prefix('$').unwrap_or(behind)
+        let after = piece.trim_start_matches(|c: char| c.is_ascii_digit());
+        all + after.strip_prefix('$').unwrap_or(after)
     })
 }
 

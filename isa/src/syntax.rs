@@ -439,9 +439,9 @@ impl<'t> Cursor<'t> {
 
     /// A dot with the word after it. White space may separate the dot and the word.
     fn dotted(&mut self) -> Token<'t> {
-        let mut behind = Self { at: self.at + 1, ..*self };
-        if behind.skip().is_none() {
-            let rest = behind.rest();
+        let mut following = Self { at: self.at + 1, ..*self };
+        if following.skip().is_none() {
+            let rest = following.rest();
             let mut length = 0;
             loop {
                 length += rest[length..]
@@ -453,7 +453,7 @@ impl<'t> Cursor<'t> {
                 }
             }
             if length != 0 {
-                *self = behind;
+                *self = following;
                 return self.take(TokenKind::Dotted, length);
             }
         }
@@ -537,10 +537,10 @@ impl<'t> Parser<'t> {
     }
 
     fn accept(&mut self, sign: char) -> Option<Token<'t>> {
-        let mut behind = self.cursor;
-        let token = behind.next();
+        let mut following = self.cursor;
+        let token = following.next();
         (token.kind == TokenKind::Sign(sign)).then(|| {
-            self.cursor = behind;
+            self.cursor = following;
             token
         })
     }

@@ -131,15 +131,15 @@ impl Cell {
         let space_of = if space == Space::Generic { String::new() } else { format!(".{space}") };
         let text = format!("{mnemonic}.{sem}.{scope}{space_of}.{op}{noftz}.{ty} {d}[%a], {operand}{c};");
         let statement: Statement = text.parse().map_err(|error| format!("{text}: {error:?}"))?;
-        let [before, behind] = &fences;
-        let name = format!("{before} {text} {behind} one operand: {one_operand}");
+        let [before, after] = &fences;
+        let name = format!("{before} {text} {after} one operand: {one_operand}");
         let instruction = statement.instruction().ok_or("an instruction")?.clone();
         let bits = ty.bits().max(16);
         Ok(Cell { name, instruction, fences, bits, space, one_operand, result_is_read: used == Use::Read })
     }
 
     fn kernel(&self, index: usize) -> Result<String, std::fmt::Error> {
-        let Self { instruction, fences: [before, behind], bits, space, .. } = self;
+        let Self { instruction, fences: [before, after], bits, space, .. } = self;
         let mut ptx = String::new();
         let name = kernel_name(index);
         writeln!(ptx, ".visible .entry {name}(.param .u64 a, .param .u64 o, .param .b{bits} b, .param .b{bits} c) {{")?;
@@ -155,7 +155,7 @@ impl Cell {
         let operand = if self.one_operand { "ld.param" } else { "ld.global" };
         let from = if self.one_operand { "b" } else { "%out+8" };
         writeln!(ptx, "{operand}.b{bits} %b, [{from}]; ld.param.b{bits} %c, [c];")?;
-        writeln!(ptx, "{before}\n{}\n{behind}", Statement::from(instruction.clone()))?;
+        writeln!(ptx, "{before}\n{}\n{after}", Statement::from(instruction.clone()))?;
         let store = if self.result_is_read { format!("st.global.b{bits} [%out], %d;") } else { String::new() };
         writeln!(ptx, "{store}\nret;\n}}")?;
         Ok(ptx)

@@ -161,22 +161,22 @@ impl<'k> Test<'k> {
             shapes: Vec::new(),
             named: 0,
         };
-        let [mut behind, mut before] = between;
+        let [mut after, mut before] = between;
         if count == 2 {
-            pair_barriers(&mut behind, &mut before);
+            pair_barriers(&mut after, &mut before);
         }
         [first, second]
             .into_iter()
-            .chain(behind.iter().copied())
+            .chain(after.iter().copied())
             .chain(before.iter().copied())
             .for_each(|event| test.of_copy(event));
-        behind.retain(|event| !test.is_beside_copy(event));
+        after.retain(|event| !test.is_beside_copy(event));
         before.retain(|event| !test.is_beside_copy(event));
-        let all = [first].into_iter().chain(behind.iter().copied()).chain(before.iter().copied()).chain([second]);
+        let all = [first].into_iter().chain(after.iter().copied()).chain(before.iter().copied()).chain([second]);
         all.for_each(|event| test.count_arrivals(event));
         let last = count - 1;
         test.places[0] = test.access(0, first)?;
-        behind.iter().try_for_each(|event| test.event(0, event))?;
+        after.iter().try_for_each(|event| test.event(0, event))?;
         before.iter().try_for_each(|event| test.event(last, event))?;
         test.places[1] = test.access(last, second)?;
         Some(test)
@@ -488,7 +488,7 @@ fn accesses(event: &Event) -> Vec<&EventAccess> {
 }
 
 /// Keeps, of the barriers, those that both threads reach: of one thread the first, of the other the last.
-fn pair_barriers(behind: &mut Vec<&Event>, before: &mut Vec<&Event>) {
+fn pair_barriers(after: &mut Vec<&Event>, before: &mut Vec<&Event>) {
     let which = |event: &Event| match &event.kind {
         EventKind::Barrier(barrier) if barrier.of != BarrierId::Warp => {
             Some((barrier.of, barrier.arrives, barrier.waits))
@@ -496,13 +496,13 @@ fn pair_barriers(behind: &mut Vec<&Event>, before: &mut Vec<&Event>) {
         _ => None,
     };
     let count = |of: &[&Event]| of.iter().filter(|event| which(event).is_some()).count();
-    let both = count(behind).min(count(before));
+    let both = count(after).min(count(before));
     let excess = count(before) - both;
     let kept = |of: &mut Vec<&Event>, range: std::ops::Range<usize>| {
         let mut seen = 0..;
         of.retain(|event| which(event).is_none() || seen.next().is_some_and(|number| range.contains(&number)));
     };
-    kept(behind, 0..both);
+    kept(after, 0..both);
     kept(before, excess..excess + both);
 }
 

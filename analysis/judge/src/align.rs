@@ -197,7 +197,7 @@ struct Alignment {
 struct Match {
     before: Option<usize>,
     itself: Option<usize>,
-    behind: Option<usize>,
+    after: Option<usize>,
 }
 
 /// A part of a [`Match`].
@@ -208,11 +208,11 @@ enum Part {
     /// The access or fence that implements the operation.
     Itself,
     /// A fence after the operation, for its ordering.
-    Behind,
+    After,
 }
 
 impl Part {
-    const ALL: [Self; 3] = [Self::Before, Self::Itself, Self::Behind];
+    const ALL: [Self; 3] = [Self::Before, Self::Itself, Self::After];
 }
 
 impl Match {
@@ -220,7 +220,7 @@ impl Match {
         match part {
             Part::Before => self.before,
             Part::Itself => self.itself,
-            Part::Behind => self.behind,
+            Part::After => self.after,
         }
     }
 
@@ -228,7 +228,7 @@ impl Match {
         match part {
             Part::Before => self.before = event,
             Part::Itself => self.itself = event,
-            Part::Behind => self.behind = event,
+            Part::After => self.after = event,
         }
     }
 }
@@ -408,7 +408,7 @@ impl<'a, L: Fn(&AtomicOp, usize) -> bool> Aligner<'a, L> {
         for (op, found) in matches.iter_mut().enumerate() {
             if let Some(event) = found.itself {
                 let needed = self.fences_needed(op, event);
-                let spare = [Part::Before, Part::Behind].into_iter().filter(|part| !needed.contains(part));
+                let spare = [Part::Before, Part::After].into_iter().filter(|part| !needed.contains(part));
                 spare.for_each(|part| found.set(part, None));
             }
         }
@@ -418,11 +418,11 @@ impl<'a, L: Fn(&AtomicOp, usize) -> bool> Aligner<'a, L> {
         for (index, &(op, _)) in parts.iter().enumerate().filter(|(_, (_, part))| *part == Part::Itself) {
             let place = |index: usize| parts.get(index).and_then(|(op, part)| Some(places[&matches[*op].get(*part)?]));
             let first = index.checked_sub(1).and_then(place).map_or(0, |place| place + 1);
-            let behind = place(index + 1).unwrap_or(events.len());
+            let after = place(index + 1).unwrap_or(events.len());
             let Some(now) = matches[op].itself else { continue };
             let worth = |event: usize| (self.fits[op][event], self.skipping[event]);
             let candidates: Vec<_> =
-                events[first..behind].iter().copied().filter(|event| worth(*event) == worth(now)).collect();
+                events[first..after].iter().copied().filter(|event| worth(*event) == worth(now)).collect();
             if candidates.len() > 1 {
                 let pairs = self.reached(&pairs(matches));
                 let broken = |event: &usize| (self.broken_relations(op, *event, &pairs), *event != now);
@@ -485,11 +485,8 @@ impl<'a, L: Fn(&AtomicOp, usize) -> bool> Aligner<'a, L> {
             _ => ordering,
         };
         let before = ordering == Ordering::SeqCst || ordering.releases() && found.writes && !found.releases;
-        let behind = ordering.acquires() && operation.reads() && found.reads && !found.acquires;
-        [(before, Part::Before), (behind, Part::Behind)]
-            .into_iter()
-            .filter_map(|(is, part)| is.then_some(part))
-            .collect()
+        let after = ordering.acquires() && operation.reads() && found.reads && !found.acquires;
+        [(before, Part::Before), (after, Part::After)].into_iter().filter_map(|(is, part)| is.then_some(part)).collect()
     }
 
     /// Whether an operation is an access with an ordering that other threads can observe.
@@ -516,7 +513,7 @@ impl<'a, L: Fn(&AtomicOp, usize) -> bool> Aligner<'a, L> {
                 [
                     needed.contains(&Part::Before).then(|| fence(Part::Before, role)),
                     Some(itself(Candidates::Only(event, &self.fits[op]))),
-                    needed.contains(&Part::Behind).then(|| fence(Part::Behind, FenceRole::Acquire)),
+                    needed.contains(&Part::After).then(|| fence(Part::After, FenceRole::Acquire)),
                 ]
             }
             Known::Companions(_) | Known::Nothing | Known::Matches(_) => {
@@ -531,7 +528,7 @@ impl<'a, L: Fn(&AtomicOp, usize) -> bool> Aligner<'a, L> {
                 [
                     (is_ordered && ordering.releases()).then(|| fence(Part::Before, leaving)),
                     Some(itself(candidates)),
-                    (is_ordered && ordering.acquires()).then(|| fence(Part::Behind, 0)),
+                    (is_ordered && ordering.acquires()).then(|| fence(Part::After, 0)),
                 ]
             }
         };

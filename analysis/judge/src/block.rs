@@ -22,7 +22,7 @@ pub fn control_flow(blocks: &[BasicBlock]) -> (Graph, Vec<usize>) {
         .scan(0, |node, block| Some(std::mem::replace(node, *node + 1 + block.operations.len())))
         .collect();
     let exit = blocks.iter().map(|block| 1 + block.operations.len()).sum::<usize>().max(1);
-    let mut next: Vec<Vec<usize>> = (1..=exit).map(|behind| vec![behind]).collect();
+    let mut next: Vec<Vec<usize>> = (1..=exit).map(|after| vec![after]).collect();
     let mut nodes = Vec::new();
     for (block, &beginning) in blocks.iter().zip(&beginnings) {
         let last = beginning + block.operations.len();

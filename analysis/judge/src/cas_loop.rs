@@ -157,7 +157,7 @@ pub enum Outcome {
 
 /// Like [`Flow::always`](ptx_lowering::ptx::flow::Flow::always) forward from a `cas`, on the paths of one outcome. A
 /// path on which no branch decides the outcome belongs to both.
-pub fn always_behind(flow: &Flow<'_>, cas: usize, outcome: Outcome, visit: impl Fn(usize) -> Visit) -> bool {
+pub fn is_always_followed(flow: &Flow<'_>, cas: usize, outcome: Outcome, visit: impl Fn(usize) -> Visit) -> bool {
     let on_all_paths = || flow.always(cas, Direction::Forward, &visit);
     let Some((paths, state)) = flow.cas(cas).and_then(|atom| Paths::start_after_cas(flow, cas, atom)) else {
         return on_all_paths();

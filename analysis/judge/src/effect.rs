@@ -111,10 +111,10 @@ pub fn extras(
     // The nodes of each operation lie on such paths.
     let mut copies: Vec<Vec<usize>> =
         aligned.assignments.iter().map(|found| found.node.into_iter().collect()).collect();
-    let mut behind: HashMap<usize, Vec<bool>> = HashMap::new();
+    let mut after: HashMap<usize, Vec<bool>> = HashMap::new();
     let mut on_one_path = |one: usize, other: usize| {
         let mut leads = |from: usize, to: usize| {
-            behind.entry(from).or_insert_with(|| flow.reached(from, Direction::Forward, |_| false))[to]
+            after.entry(from).or_insert_with(|| flow.reached(from, Direction::Forward, |_| false))[to]
         };
         leads(one, other) || leads(other, one)
     };

@@ -117,7 +117,7 @@ pub fn choice(flow: &Flow<'_>, node: usize) -> Option<Choice> {
         Some(Instruction::Atom(atom)) if flow.nodes[node].guard.is_none() => Some(atom),
         _ => None,
     };
-    let atom_behind = |mut place: usize| {
+    let atom_after = |mut place: usize| {
         while atom(place).is_none() {
             place = match neighbors(place) {
                 ([_], [next]) if is_plain(place) => *next,
@@ -126,7 +126,7 @@ pub fn choice(flow: &Flow<'_>, node: usize) -> Option<Choice> {
         }
         (neighbors(place).0.len() == 1).then_some(place)
     };
-    let end_behind = |mut place: usize| {
+    let end_after = |mut place: usize| {
         while let [next] = *neighbors(place).1 {
             place = next;
             match neighbors(place).0 {
@@ -145,11 +145,11 @@ pub fn choice(flow: &Flow<'_>, node: usize) -> Option<Choice> {
         }
     }
     let [x, y] = *neighbors(fork).1 else { return None };
-    let atoms = [atom_behind(x)?, atom_behind(y)?];
+    let atoms = [atom_after(x)?, atom_after(y)?];
     let [first, second] = [atom(atoms[0])?, atom(atoms[1])?];
     let place = |atom: &Atom| (atom.space, atom.a.clone(), atom.vec, atom.ty.bits());
     let is_same = place(first) == place(second);
-    let meet = end_behind(atoms[0]).is_some_and(|end| end_behind(atoms[1]) == Some(end));
+    let meet = end_after(atoms[0]).is_some_and(|end| end_after(atoms[1]) == Some(end));
     let is_choice = atoms.contains(&node) && atoms[0] != atoms[1] && is_same && meet;
     is_choice.then_some(Choice { fork, atoms: [atoms[0].min(atoms[1]), atoms[0].max(atoms[1])] })
 }

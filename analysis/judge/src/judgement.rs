@@ -261,7 +261,7 @@ fn judge_operation(op: &AtomicOp, node: Option<usize>, flow: &Flow<'_>, is_added
     }
     // A fence anywhere after an `atom` acquires the value that the `atom` has read, but a fence never acquires the
     // value of a `red`.
-    if matches!(instruction, Some(Instruction::Red(_))) && acquired_behind(flow, node) {
+    if matches!(instruction, Some(Instruction::Red(_))) && is_acquired_after(flow, node) {
         violations.extend(lost(Loss::Ordering, "a `red` before a fence that acquires"));
     }
     let notes = [
@@ -290,9 +290,9 @@ fn seq_cst_scope(op: &AtomicOp) -> Option<Scope> {
     }
 }
 
-fn acquired_behind(flow: &Flow<'_>, node: usize) -> bool {
-    let behind = flow.reached(node, Direction::Forward, |_| false);
-    (0..behind.len()).any(|node| behind[node] && fence(flow, node).is_some_and(|(sem, _)| acquires(sem)))
+fn is_acquired_after(flow: &Flow<'_>, node: usize) -> bool {
+    let after = flow.reached(node, Direction::Forward, |_| false);
+    (0..after.len()).any(|node| after[node] && fence(flow, node).is_some_and(|(sem, _)| acquires(sem)))
 }
 
 #[cfg(test)]

@@ -188,7 +188,7 @@ impl Strength {
         };
         let acquired = |nodes: &[(usize, MemoryEvent)], outcome: Option<Outcome>| {
             all(nodes, &|node, event, scope| {
-                !event.is_red && (event.acquires || own.fenced_behind(node, outcome, scope, &acquires))
+                !event.is_red && (event.acquires || own.is_fenced_after(node, outcome, scope, &acquires))
             })
         };
         let led_of = |nodes: &[(usize, MemoryEvent)]| {
@@ -221,7 +221,7 @@ impl Strength {
             failure: exchanged(Outcome::Failure, &final_reads),
             relay: all(&final_reads, &|node, event, scope| {
                 let both = |sem| acquires(sem) && releases(sem);
-                !event.is_red && ((event.acquires && event.releases) || own.fenced_behind(node, None, scope, &both))
+                !event.is_red && ((event.acquires && event.releases) || own.is_fenced_after(node, None, scope, &both))
             }),
             strong: deciding().map(|(_, event)| event.strong).min().flatten(),
             weak_load: events().any(|(_, event)| weak(&event)),
@@ -504,7 +504,7 @@ impl OwnEvents<'_, '_> {
 
     /// Whether such a fence follows a read on every path on which it is the last read; for an exchange, on the paths of
     /// an outcome.
-    fn fenced_behind(
+    fn is_fenced_after(
         &self,
         read: usize,
         outcome: Option<Outcome>,
@@ -523,7 +523,7 @@ impl OwnEvents<'_, '_> {
         let reached = self.flow.reached(read, Direction::Forward, ends);
         let differ = (0..reached.len()).any(|node| reached[node] && (counts(node) || self.is_read(node)));
         self.flow.always(read, Direction::Forward, visit)
-            || differ && cas_loop::always_behind(self.flow, read, outcome, visit)
+            || differ && cas_loop::is_always_followed(self.flow, read, outcome, visit)
     }
 
     /// Whether such a fence precedes an access on every path to it, after the accesses of other operations.
@@ -538,13 +538,13 @@ impl OwnEvents<'_, '_> {
     /// Whether a path from the `cas` back to it, within the operation, has a fence or releases.
     fn orders_in_loop(&self, cas: usize) -> bool {
         let stops = |node: usize| node == cas || self.group.contains(&node) || self.is_foreign(node);
-        let behind = self.flow.reached(cas, Direction::Forward, stops);
+        let after = self.flow.reached(cas, Direction::Forward, stops);
         let before = self.flow.reached(cas, Direction::Backward, stops);
         let orders = |node: usize| {
             let releases = MemoryEvent::from_node(self.flow, node).is_some_and(|event| event.releases);
             fence(self.flow, node).is_some() || (node == cas && releases)
         };
-        (0..behind.len()).any(|node| behind[node] && before[node] && orders(node))
+        (0..after.len()).any(|node| after[node] && before[node] && orders(node))
     }
 }
 

@@ -282,8 +282,8 @@ fn edited(sequence: &Sequence, target: &Target) -> Vec<(Edit, Sequence)> {
     let at = |(index, statement): (usize, &Statement)| {
         let mut all = Vec::new();
         for edit in edits(statement) {
-            let (before, behind) = (&statements[..index], &statements[index + 1..]);
-            let sequence: Sequence = before.iter().chain(&edit.after).chain(behind).cloned().collect();
+            let (before, following) = (&statements[..index], &statements[index + 1..]);
+            let sequence: Sequence = before.iter().chain(&edit.after).chain(following).cloned().collect();
             if target.lacks(sequence.statements()).is_empty() {
                 all.push((edit, sequence));
             }

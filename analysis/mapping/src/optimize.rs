@@ -227,20 +227,20 @@ struct Rebuilt<'t> {
     labels: Vec<String>,
     code: Vec<Line>,
     /// The code on edges of taken branches, which follows all other code.
-    behind: Vec<Line>,
+    after: Vec<Line>,
 }
 
 /// The thread after the optimizer, with its atomic operations and fences.
 fn rebuilt(thread: &Thread<Cpp>, basics: &[Basic], function: &Function) -> (Thread<Cpp>, Vec<(AtomicOp, bool)>) {
-    let (code, behind) = (Vec::with_capacity(thread.code.len()), Vec::new());
-    let mut rebuilt = Rebuilt { thread, function, labels: thread.labels.clone(), code, behind };
+    let (code, after) = (Vec::with_capacity(thread.code.len()), Vec::new());
+    let mut rebuilt = Rebuilt { thread, function, labels: thread.labels.clone(), code, after };
     for (number, basic) in basics.iter().enumerate() {
         rebuilt.block(number, basic);
     }
-    if !rebuilt.behind.is_empty() {
+    if !rebuilt.after.is_empty() {
         let end = rebuilt.label();
         rebuilt.code.push((Instruction::Branch { when: None, target: end }.into(), None));
-        rebuilt.code.append(&mut rebuilt.behind);
+        rebuilt.code.append(&mut rebuilt.after);
         rebuilt.code.push((Instruction::Label(end).into(), None));
     }
     let (code, operations): (_, Vec<_>) = rebuilt.code.into_iter().unzip();
@@ -309,9 +309,9 @@ impl Rebuilt<'_> {
     /// Appends code that continues at a label after all other code. Returns the label of the appended code.
     fn aside(&mut self, lines: Vec<Line>, target: Label) -> Label {
         let there = self.label();
-        self.behind.push((Instruction::Label(there).into(), None));
-        self.behind.extend(lines);
-        self.behind.push((Instruction::Branch { when: None, target }.into(), None));
+        self.after.push((Instruction::Label(there).into(), None));
+        self.after.extend(lines);
+        self.after.push((Instruction::Branch { when: None, target }.into(), None));
         there
     }
 

@@ -81,8 +81,8 @@ impl Paths<'_> {
     /// `cut`.
     pub fn share_an_interval(&self, one: usize, other: usize, cut: &[usize]) -> bool {
         let (Some(one), Some(other)) = (self.block_of(one), self.block_of(other)) else { return true };
-        let behind = self.barriers().flat_map(|(block, _)| self.blocks[block].next());
-        let starts: Vec<usize> = [0].into_iter().chain(behind).chain(cut.iter().copied()).collect();
+        let after = self.barriers().flat_map(|(block, _)| self.blocks[block].next());
+        let starts: Vec<usize> = [0].into_iter().chain(after).chain(cut.iter().copied()).collect();
         starts.into_iter().any(|start| {
             let next =
                 |at: usize| self.blocks[at].next().into_iter().filter(|to| !cut.contains(to)).collect::<Vec<_>>();

@@ -254,7 +254,7 @@ impl<'q, 'f> Threads<'q, 'f> {
         }
         if self.releases(self.step(one), store) && self.releases_of_all(store) {
             let cta = self.same(SpecialVector::Ctaid, copy, other);
-            let after = self.behind_barrier((one, copy), (store, other));
+            let after = self.encode_after_barrier((one, copy), (store, other));
             let both = self.questions.eval.terms.and(cta, after);
             all = self.questions.eval.terms.or(all, both);
         }
@@ -262,7 +262,7 @@ impl<'q, 'f> Threads<'q, 'f> {
     }
 
     /// The condition that a barrier separates an access of one thread from a later access of another thread of the CTA.
-    pub fn behind_barrier(&mut self, one: (usize, ThreadCopy), other: (usize, ThreadCopy)) -> Term {
+    pub fn encode_after_barrier(&mut self, one: (usize, ThreadCopy), other: (usize, ThreadCopy)) -> Term {
         let cut = self.common(one.0, other.0);
         let steps = [one.0, other.0].map(|at| self.step(at));
         let is_together = steps.iter().all(|step| {
@@ -280,8 +280,8 @@ impl<'q, 'f> Threads<'q, 'f> {
 
     /// Whether a barrier always separates an access of each thread of a CTA from a later access of every thread.
     pub fn is_after_barrier(&mut self, one: usize, other: usize) -> bool {
-        let behind = self.behind_barrier((one, PAIR[0]), (other, PAIR[1]));
-        self.questions.eval.terms.value(behind) == Some(1)
+        let is_after = self.encode_after_barrier((one, PAIR[0]), (other, PAIR[1]));
+        self.questions.eval.terms.value(is_after) == Some(1)
     }
 
     /// The threads whose load may precede an access, with the facts about each thread. A candidate is the same thread,
@@ -326,9 +326,9 @@ impl<'q, 'f> Threads<'q, 'f> {
     pub fn first_of_cta(
         &mut self,
         load: usize,
-        (behind, copy): (usize, ThreadCopy),
+        (access, copy): (usize, ThreadCopy),
     ) -> Option<(ThreadCopy, Vec<Term>)> {
-        let (from, to) = (self.step(load), self.step(behind));
+        let (from, to) = (self.step(load), self.step(access));
         let is_between = |block: usize| {
             let barrier = self.paths.barriers().find(|(own, _)| *own == block).map(|(_, step)| step);
             self.paths.is_always_passed(block, to)

@@ -272,8 +272,8 @@ fn case(terms: &mut Terms, conditions: &[Term], orders: &[Order]) -> Vec<Term> {
             all.push(terms.not(is_above));
             let next = terms.add(low.product, *size);
             let new = terms.add(next, further);
-            for (before, behind) in [(low.product, next), (next, new)] {
-                let wraps = terms.less(true, behind, before);
+            for (before, after) in [(low.product, next), (next, new)] {
+                let wraps = terms.less(true, after, before);
                 all.push(terms.not(wraps));
             }
             by.insert(high.product, new);

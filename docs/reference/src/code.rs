@@ -31,7 +31,7 @@ pub struct Code {
     /// The access, and the computation of its value.
     pub access: String,
     /// The fences after the access.
-    pub behind: String,
+    pub after: String,
 }
 
 /// The placeholder for the scope of the operation.
@@ -83,17 +83,17 @@ impl Code {
             matches!(statement.instruction(), Some(Instruction::Fence(_) | Instruction::Membar(_)))
         };
         let before = statements.iter().take_while(is_fence).count();
-        let behind = statements[before..].iter().rev().take_while(is_fence).count();
+        let after = statements[before..].iter().rev().take_while(is_fence).count();
         let (before, rest) = statements.split_at(before);
-        let (access, behind) = rest.split_at(rest.len() - behind);
+        let (access, after) = rest.split_at(rest.len() - after);
         let text = |statements: &[Statement]| general(statements.iter().join("\n"), op, target);
-        Self { before: text(before), access: text(access), behind: text(behind) }
+        Self { before: text(before), access: text(access), after: text(after) }
     }
 
     /// The code without the state space, for a comparison with the code for generic addresses.
     pub fn without_space(&self) -> Self {
         let text = |text: &str| text.replace(SPACE, "");
-        Self { before: text(&self.before), access: text(&self.access), behind: text(&self.behind) }
+        Self { before: text(&self.before), access: text(&self.access), after: text(&self.after) }
     }
 }
 

@@ -22,7 +22,7 @@ pub fn renewed(file: &str, text: &str) -> String {
     parts().iter().filter(|(of, ..)| *of == file).fold(text.to_owned(), |text, (_, name, part)| {
         let start = format!("<!-- generated: {name} -->\n");
         match text.split_once(&start).and_then(|(front, rest)| Some((front, rest.split_once("<!-- end -->")?.1))) {
-            Some((front, behind)) => format!("{front}{start}{part}<!-- end -->{behind}"),
+            Some((front, after)) => format!("{front}{start}{part}<!-- end -->{after}"),
             None => text,
         }
     })

@@ -67,10 +67,10 @@ fn llvm(ordering: Ordering) -> String {
 
 fn cell(operation: Operation, ordering: Ordering, target: &Target) -> String {
     let op = AtomicOp { operation, ordering, scope: SyncScope::Threads(Scope::Gpu) };
-    let Lowered { code: Ok(Code { before, access, behind }), .. } = lowered(&op, Strategy::Recommended, target) else {
+    let Lowered { code: Ok(Code { before, access, after }), .. } = lowered(&op, Strategy::Recommended, target) else {
         return String::new();
     };
-    let text = [before, access, behind].join("\n");
+    let text = [before, access, after].join("\n");
     let is_loop = text.lines().any(|line| line.ends_with(':'));
     let is_shown = |line: &&str| {
         // A placeholder for a modifier, such as `<.scope>`, counts as a modifier.

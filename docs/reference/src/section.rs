@@ -221,7 +221,7 @@ fn in_cell(code: &Code, codes: &mut Vec<String>) -> String {
         }
         access => lines(access),
     };
-    let parts = [lines(&code.before), access, lines(&code.behind)];
+    let parts = [lines(&code.before), access, lines(&code.after)];
     let parts = parts.into_iter().filter(|part| !part.is_empty()).join("\n");
     if parts.is_empty() { "nothing".to_owned() } else { parts }
 }

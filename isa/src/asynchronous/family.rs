@@ -129,12 +129,12 @@ impl Family {
     /// The family of an instruction with these words, the mnemonic first, and the words after the family's words. If
     /// several families match, the longest is returned.
     pub fn from_words<'w, 't>(words: &'w [&'t str]) -> Option<(Self, &'w [&'t str])> {
-        let behind = |own: &str| {
+        let after = |own: &str| {
             let own = own.split('.');
             let length = own.clone().count();
             (words.len() >= length && own.eq(words[..length].iter().copied())).then(|| &words[length..])
         };
-        let matching = FAMILIES.iter().filter_map(|(family, own)| Some((*family, behind(own)?)));
+        let matching = FAMILIES.iter().filter_map(|(family, own)| Some((*family, after(own)?)));
         matching.min_by_key(|(_, rest)| rest.len())
     }
 }

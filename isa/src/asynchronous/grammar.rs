@@ -130,8 +130,8 @@ fn pieces(text: &str) -> impl Iterator<Item = &str> {
             true => rest.find('}').map(|at| at + 1),
             false => rest.find(' '),
         };
-        let (piece, behind) = rest.split_at(end.unwrap_or(rest.len()));
-        rest = behind.trim_start();
+        let (piece, following) = rest.split_at(end.unwrap_or(rest.len()));
+        rest = following.trim_start();
         (!piece.is_empty()).then_some(piece)
     })
 }
@@ -475,12 +475,12 @@ pub(super) fn arguments(
     };
     let here = match operands.split_first() {
         None => Err(Misfit { left: 0, reason: format!("too few operands: {} is missing", expected()) }),
-        Some((operand, behind)) => match parameter.types.iter().find_map(|ty| ty.read(operand, words)) {
+        Some((operand, following)) => match parameter.types.iter().find_map(|ty| ty.read(operand, words)) {
             None => {
                 let reason = format!("expected {1}, found `{0}`", operand.text.text, expected());
                 Err(Misfit { left: operands.len(), reason })
             }
-            Some(argument) => arguments(rest, behind, words).map(|mut arguments| {
+            Some(argument) => arguments(rest, following, words).map(|mut arguments| {
                 arguments.insert(0, (parameter.role, argument));
                 arguments
             }),

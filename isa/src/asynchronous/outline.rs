@@ -43,20 +43,20 @@ impl Outline {
         let error = |text: syntax::Text<'_>, reason| ParseError { span: text.span(), text: text.text.into(), reason };
         let modifiers = instruction.modifiers.iter().map(|word| word.text);
         let words: Vec<_> = std::iter::once(instruction.mnemonic.text).chain(modifiers).collect();
-        let Some((family, behind)) = Family::from_words(&words) else {
+        let Some((family, after)) = Family::from_words(&words) else {
             let reason = format!("`{}` is not an asynchronous instruction", words.join("."));
             return Err(error(instruction.text, reason));
         };
         let operands = instruction.operands.len();
         let candidates =
-            family.rows().map(|row| (row, row.modifiers.fill(behind))).filter(|(_, filled)| filled.is_part());
+            family.rows().map(|row| (row, row.modifiers.fill(after))).filter(|(_, filled)| filled.is_part());
         let candidates = candidates.map(|(row, filled)| (roles(row, &filled.words, operands), filled));
         // The number of excess operands, of missing words, and of missing operands.
         let distance = |(roles, filled): &(Vec<Role>, Filled<'_>)| {
             (operands.saturating_sub(roles.len()), filled.missing.len(), roles.len().saturating_sub(operands))
         };
         let Some((mut roles, Filled { words: modifiers, .. })) = candidates.min_by_key(distance) else {
-            let (reason, wrong) = no_form(family, behind);
+            let (reason, wrong) = no_form(family, after);
             let word = instruction.modifiers.iter().rev().find(|word| Some(word.text) == wrong);
             return Err(error(*word.unwrap_or(&instruction.text), reason));
         };

@@ -254,11 +254,11 @@ impl AtomicForm {
             reduce(&mut opcodes[0], family);
         }
         let at = opcodes.iter().position(|opcode| !opcode.starts_with("LD")).expect("every row has an atomic");
-        let (front, behind) = if family >= Family::Sm90 { (at, at + 1) } else { (0, opcodes.len()) };
+        let (front, after) = if family >= Family::Sm90 { (at, at + 1) } else { (0, opcodes.len()) };
         if !self.loses_ordering(family) {
             let acquire = acquires.then(|| barriers::acquire(scope, self.space, family));
             let release = releases.then(|| barriers::release(scope, family));
-            opcodes.splice(behind..behind, acquire.into_iter().flatten());
+            opcodes.splice(after..after, acquire.into_iter().flatten());
             opcodes.splice(front..front, release.into_iter().flatten());
         }
         Some(opcodes)

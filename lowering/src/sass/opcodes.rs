@@ -140,13 +140,13 @@ mod tests {
 
     #[test]
     fn a_fence_that_acquires_keeps_the_result() {
-        let (behind, cta, release) = (
+        let (after, cta, release) = (
             "atom.relaxed.gpu.global.or.b32 _, [%a], %b; fence.acq_rel.gpu;",
             "atom.relaxed.cta.global.or.b32 _, [%a], %b; fence.acq_rel.cta;",
             "fence.release.cta; atom.relaxed.cta.global.or.b32 _, [%a], %b;",
         );
-        check(behind, Family::Sm70, Some("RED.E.OR.STRONG.GPU ; MEMBAR.ALL.GPU ; ERRBAR ; CCTL.IVALL"));
-        check(behind, Family::Sm80, Some("ATOMG.E.OR.STRONG.GPU ; MEMBAR.ALL.GPU ; ERRBAR ; CCTL.IVALL"));
+        check(after, Family::Sm70, Some("RED.E.OR.STRONG.GPU ; MEMBAR.ALL.GPU ; ERRBAR ; CCTL.IVALL"));
+        check(after, Family::Sm80, Some("ATOMG.E.OR.STRONG.GPU ; MEMBAR.ALL.GPU ; ERRBAR ; CCTL.IVALL"));
         check(cta, Family::Sm80, Some("RED.E.OR.STRONG.SM ; MEMBAR.ALL.CTA"));
         check(cta, Family::Sm90, Some("ATOMG.E.OR.STRONG.SM ; MEMBAR.ALL.CTA"));
         check(release, Family::Sm90, Some("MEMBAR.ALL.CTA ; REDG.E.OR.STRONG.SM"));

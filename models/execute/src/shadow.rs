@@ -500,12 +500,12 @@ fn sift(
             }
             // An access that raced is reported once.
             let is_known = !is_exact && races_with && new.info.writes();
-            let is_read_behind_write = old.info.writes() && !new.info.writes();
+            let is_read_after_write = old.info.writes() && !new.info.writes();
             // An atomic operation continues only the last write.
             let is_continued = !is_exact || !new.info.is_atomic() || last == Some(old);
             let replaces = is_continued && access.replaces(old, is_exact);
             let is_covered = is_continued && is_before && access.covers(old, is_exact);
-            if !is_read_behind_write && (is_known || replaces || is_covered || old.is_repeated_by(new, is_exact)) {
+            if !is_read_after_write && (is_known || replaces || is_covered || old.is_repeated_by(new, is_exact)) {
                 old.info = old.info.with_mask(old.info.mask() & !mask);
             }
         }

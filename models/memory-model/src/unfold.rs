@@ -4,8 +4,8 @@
 mod address;
 mod asynchronous;
 mod beyond;
+mod loops;
 mod path;
-mod rounds;
 mod state;
 mod thread;
 mod values;
@@ -15,7 +15,7 @@ pub(crate) use self::{address::ARRAY, beyond::without_unread_beyond, path::go_to
 use self::{
     address::Settled,
     beyond::tell_beyond,
-    rounds::{Round, held, may_idle},
+    loops::{Iteration, held, may_idle},
     state::{State, event_set},
     thread::{Held, Unfold, Unfolded},
     written::{Depends, Sources},
@@ -175,9 +175,9 @@ impl<'p, L: Language> Unfold<'p, L> {
             }
             match &statement.instruction {
                 Instruction::Label(_) if !self.live.is_empty() => match self.enter_loop(&mut state, pc)? {
-                    Round::New => {}
-                    Round::Idle => return Ok(()),
-                    Round::Beyond => {
+                    Iteration::New => {}
+                    Iteration::Idle => return Ok(()),
+                    Iteration::Beyond => {
                         self.cut(state, Limit::Unroll, pc);
                         return Ok(());
                     }

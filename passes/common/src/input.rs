@@ -151,15 +151,15 @@ fn opcode_lines(words: &[(&str, u32)]) -> HashMap<&'static str, Vec<u32>> {
 /// The words of a module's text outside strings and comments, without labels, each with its line.
 fn words(text: &str) -> Vec<(&str, u32)> {
     let is_word = |c: char| c.is_ascii_alphanumeric() || "_.-$%@!#".contains(c);
-    let behind = |text: &str, end: &str| text.find(end).map(|start| start + end.len());
+    let find_end = |text: &str, end: &str| text.find(end).map(|start| start + end.len());
     let mut words: Vec<(&str, u32)> = Vec::new();
     let (mut rest, mut line) = (text, 1);
     while let Some(first) = rest.chars().next() {
         // Strings and one kind of comment may span lines.
         let length = match first {
-            '"' => behind(&rest[1..], "\"").map(|length| 1 + length),
+            '"' => find_end(&rest[1..], "\"").map(|length| 1 + length),
             ';' => rest.find('\n'),
-            '/' if rest.starts_with("/*") => behind(&rest[2..], "*/").map(|length| 2 + length),
+            '/' if rest.starts_with("/*") => find_end(&rest[2..], "*/").map(|length| 2 + length),
             first if is_word(first) => rest.find(|c| !is_word(c)),
             first => Some(first.len_utf8()),
         };

@@ -160,8 +160,8 @@ mod tests {
     #[test]
     fn unknown_ops_may_have_any_effect() {
         let fence = "llvm.store %one, %p : i32, !llvm.ptr<1> llvm.fence release";
-        let kept = |behind: &str| check_kernel(&format!("{fence} {behind}"), &["fence.release.sys;"]);
-        let gone = |behind: &str| check_kernel(&format!("{fence} {behind}"), &[]);
+        let kept = |following: &str| check_kernel(&format!("{fence} {following}"), &["fence.release.sys;"]);
+        let gone = |following: &str| check_kernel(&format!("{fence} {following}"), &[]);
         gone("");
         gone("%v = llvm.call @__nv_abs(%one) : (i32) -> i32");
         kept("%v = llvm.call @__nv_cos(%one) : (i32) -> i32");

@@ -15,7 +15,7 @@ use std::{
 
 use indicatif::ParallelProgressIterator;
 use ptx_atomics::execute::RunOptions;
-use ptx_atomics::execute::described::{argument, assumed, comment, element, expect, found, npy, plan, runs, simulate};
+use ptx_atomics::execute::described::{argument, assumed, comment, element, expect, npy, plan, result, runs, simulate};
 pub use ptx_atomics::execute::described::{comment::quoted, sizes};
 use ptx_atomics::hazards::Budget;
 use ptx_atomics::{pass::Errors, ptx::Module};
@@ -23,9 +23,9 @@ use rayon::prelude::*;
 
 use self::{
     expect::Memory,
-    found::{PlanResult, Showing},
     plan::Plan,
     prepare::Prepared,
+    result::{PlanResult, Showing},
     simulate::{Outcome, Simulation},
 };
 use crate::{

@@ -120,16 +120,16 @@ fn unfolded(text: &str) -> Option<Vec<String>> {
             Some(_) => rest.find('}')? + 1,
             None => rest.find('-').unwrap_or(rest.len()),
         };
-        let (place, behind) = rest.split_at(end);
+        let (place, after) = rest.split_at(end);
         let words = place.strip_prefix('{').and_then(|inner| inner.strip_suffix('}')).unwrap_or(place);
         let words: Vec<&str> = words.split(',').collect();
         if words.iter().any(|word| word.is_empty() || word.contains(['{', '}'])) {
             return None;
         }
         places.push(words);
-        match behind.strip_prefix('-') {
+        match after.strip_prefix('-') {
             Some(next) => rest = next,
-            None if behind.is_empty() => break,
+            None if after.is_empty() => break,
             None => return None,
         }
     }

@@ -188,10 +188,10 @@ fn functions(text: &str, cells: &[&Cell]) -> Result<HashMap<String, Compiled>, F
 fn function_above(text: &str, at: usize) -> Option<&str> {
     let above = text.get(..at)?;
     let head = above.rfind(".func").or_else(|| above.rfind(".entry"))?;
-    let behind = &text[head..];
-    let behind = behind.split_once(' ').map_or("", |(_, rest)| rest).trim_start();
-    let behind = if behind.starts_with('(') { behind.split_once(')').map_or("", |(_, rest)| rest) } else { behind };
-    behind.trim_start().split(|c: char| !is_of_name(c)).next()
+    let after = &text[head..];
+    let after = after.split_once(' ').map_or("", |(_, rest)| rest).trim_start();
+    let after = if after.starts_with('(') { after.split_once(')').map_or("", |(_, rest)| rest) } else { after };
+    after.trim_start().split(|c: char| !is_of_name(c)).next()
 }
 
 fn is_of_name(c: char) -> bool {
@@ -205,9 +205,9 @@ fn first_line(text: &str) -> &str {
 /// The indices of the functions that the messages of a compiler name.
 fn named(said: &str, asked: &[&Cell]) -> Vec<usize> {
     let places: HashMap<_, _> = asked.iter().enumerate().map(|(at, cell)| (cell.symbol(), at)).collect();
-    let behind =
+    let after =
         said.match_indices("unction").map(|(at, word)| said[at + word.len()..].trim_start_matches(':').trim_start());
-    let names = behind.map(|rest| rest.trim_start_matches(['\'', '`', '"', '@']).split(|c| !is_of_name(c)).next());
+    let names = after.map(|rest| rest.trim_start_matches(['\'', '`', '"', '@']).split(|c| !is_of_name(c)).next());
     let mut found: Vec<_> = names.filter_map(|name| places.get(name?.trim_end_matches('.')).copied()).collect();
     found.sort_unstable();
     found.dedup();

@@ -72,12 +72,12 @@ fn loops(function: &Function) -> BTreeSet<usize> {
     let mut found = BTreeSet::new();
     for node in flow.in_order() {
         let Some(cas) = flow.cas(node) else { continue };
-        let behind = flow.reached(node, Direction::Forward, |_| false);
-        if !behind[node] {
+        let after = flow.reached(node, Direction::Forward, |_| false);
+        if !after[node] {
             continue;
         }
         let before = flow.reached(node, Direction::Backward, |_| false);
-        let deciding = users(&flow, node, |user| behind[user] && before[user]);
+        let deciding = users(&flow, node, |user| after[user] && before[user]);
         let branches = deciding.into_iter().filter_map(|user| Some((user, &flow.nodes[user].guard?.p)));
         let operands = [Some(&cas.b), cas.c.as_ref()].into_iter().flatten().flat_map(|operand| operand.registers());
         let mut open: Vec<(usize, &Name)> = operands.map(|name| (node, name)).chain(branches).collect();
@@ -133,21 +133,21 @@ fn without_idle<'l>(lines: &[&'l Line]) -> Vec<&'l Line> {
     // The index after the last line that is neither a label nor a branch.
     let mut since = 0;
     for (index, line) in lines.iter().enumerate() {
-        let behind = &lines[index + 1..];
-        let labels = behind.iter().take_while(|line| is_label(line));
+        let after = &lines[index + 1..];
+        let labels = after.iter().take_while(|line| is_label(line));
         let is_idle = match (&line.code, branch(line)) {
             (_, Some((is_guarded, target))) => {
-                let to_behind = |name: &Name| labels.clone().any(|line| has(line, name));
+                let is_later_label = |name: &Name| labels.clone().any(|line| has(line, name));
                 let here = kept.iter().rev().take_while(|line| is_label(line)).any(|line| has(line, target));
                 // A loop without other lines, from which control continues after the branch.
                 let start = labels_kept.get(target).copied().filter(|start| !is_guarded && *start >= since);
                 let round = start.map_or(&[][..], |start| &kept[start..]);
-                let is_left = round.iter().any(|line| branch(line).is_some_and(|(_, out)| to_behind(out)));
-                is_dead(&kept) || here || is_left || to_behind(target)
+                let is_left = round.iter().any(|line| branch(line).is_some_and(|(_, out)| is_later_label(out)));
+                is_dead(&kept) || here || is_left || is_later_label(target)
             }
             (Code::Label(label), _) => !named.contains(label),
             (Code::Other(Other { jump: Jump::Out, .. }), _) => {
-                let next = behind.iter().find(|line| !is_label(line));
+                let next = after.iter().find(|line| !is_label(line));
                 is_dead(&kept) || next.is_none_or(|line| leaves(line))
             }
             _ => is_dead(&kept),

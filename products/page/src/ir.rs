@@ -101,8 +101,8 @@ fn read(instruction: &str, code: &str) -> Result<Map<String, Value>, String> {
         _ => (1, 1),
     };
     let part = |number: usize| parts.get(number).copied().ok_or_else(|| format!("'{instruction}' lacks operands"));
-    let behind = part(last)?;
-    let named: Vec<Ordering> = orderings(behind);
+    let after = part(last)?;
+    let named: Vec<Ordering> = orderings(after);
     let lacking = || format!("'{instruction}' has no known ordering");
     let (ordering, failure) = match (instruction, &named[..]) {
         ("cmpxchg", [.., success, failure]) => (*success, Some(*failure)),
@@ -113,7 +113,7 @@ fn read(instruction: &str, code: &str) -> Result<Map<String, Value>, String> {
     let mut fields = Map::new();
     let mut set = |name: &str, value: Value| fields.insert(name.to_owned(), value);
     set("ordering", json!(ordering.to_string()));
-    set("scope", json!(scope(behind)?));
+    set("scope", json!(scope(after)?));
     if let Some(failure) = failure {
         set("failure", json!(failure.to_string()));
     }

@@ -16,10 +16,10 @@ pub fn placed(text: &str, thread: usize, place: Place) -> Option<String> {
     let cluster = place.cluster.map(|cluster| format!("cluster {cluster},")).unwrap_or_default();
     let words = format!("P{thread}@cta {},{cluster}gpu {}", place.cta, place.gpu);
     // The following text keeps its columns if there is enough space.
-    let behind = &text[at.end..];
-    let room = behind.len() - behind.trim_start_matches(' ').len();
+    let after = &text[at.end..];
+    let room = after.len() - after.trim_start_matches(' ').len();
     let kept = (room + at.len()).saturating_sub(words.len()).max(room.min(1));
-    Some(format!("{}{words}{:kept$}{}", &text[..at.start], "", &behind[room..]))
+    Some(format!("{}{words}{:kept$}{}", &text[..at.start], "", &after[room..]))
 }
 
 #[cfg(test)]

@@ -7,8 +7,8 @@ use ptx_execute::{
     described::{
         assumed,
         comment::{Comments, Description, Wrong as AtLine},
-        found::{Importance, PlanFinding, PlanResult, Showing},
         plan::{self, Plan},
+        result::{Importance, PlanFinding, PlanResult, Showing},
         runs,
         simulate::Simulation,
     },

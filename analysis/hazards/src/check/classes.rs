@@ -15,14 +15,14 @@ pub struct Class {
     pub block: usize,
     pub notices: Notices,
     /// The number of events in their block, before the accesses, that they take notice of.
-    pub behind: usize,
+    pub after: usize,
 }
 
 /// All properties that can make the states of two accesses differ.
 #[derive(PartialEq, Eq, Hash)]
 struct Nature<'t> {
     block: usize,
-    behind: usize,
+    after: usize,
     kind: std::mem::Discriminant<TokenKind<'t>>,
     operation: Option<std::mem::Discriminant<Operation>>,
     group: Option<u8>,
@@ -53,14 +53,14 @@ pub fn classes(flow: &Flow<'_>) -> Vec<Class> {
         let notices = Notices::from_token(token);
         let (block, index) = token.point;
         let own = &flow.noticed(notices, false)[block];
-        let behind = own.partition_point(|other| *other <= index);
+        let after = own.partition_point(|other| *other <= index);
         let terms = token.access.address.offset.terms.iter();
         let computed: FxHashSet<usize> = terms.filter_map(|(value, _)| kernel.unknowns[*value].block).collect();
         let mut computed: Vec<usize> = computed.into_iter().collect();
         computed.sort_unstable();
         let nature = Nature {
             block,
-            behind,
+            after,
             kind: std::mem::discriminant(&token.kind),
             operation: token.operation().map(std::mem::discriminant),
             group: token.commit_group(),
@@ -80,7 +80,7 @@ pub fn classes(flow: &Flow<'_>) -> Vec<Class> {
             Some(class) => classes[*class].numbers.push(number),
             None => {
                 numbers.insert(nature, classes.len());
-                classes.push(Class { numbers: vec![number], block, notices, behind });
+                classes.push(Class { numbers: vec![number], block, notices, after });
             }
         }
     }

@@ -187,8 +187,8 @@ fn freed(graph: &EventGraph<'_>, barriers: &Barriers, mut add: impl FnMut(Claim,
     let allocated: Vec<(Point, Vec<bool>)> =
         points(graph).filter(is_allocated).map(|point| (point, graph.reached(&[point.0], |_| false))).collect();
     let is_reached = |point: Point| {
-        let behind = |(own, after): &(Point, Vec<bool>)| after[point.0] || own.0 == point.0 && own.1 < point.1;
-        allocated.iter().any(behind)
+        let is_after = |(own, after): &(Point, Vec<bool>)| after[point.0] || own.0 == point.0 && own.1 < point.1;
+        allocated.iter().any(is_after)
     };
     let is_freed = |event: &Event| matches!(event.kind, EventKind::Deallocate(_));
     without(graph, barriers, |point, event| is_reached(point) && tells(event), is_freed, &mut add);

@@ -173,8 +173,8 @@ impl<'g, 'k> Gates<'g, 'k> {
         if path.iter().any(|condition| self.graph.contradict(known, *condition)) {
             return None;
         }
-        let behind = self.graph.reached(&[point.0], |_| false);
-        let is_ahead = |gate: &Gate| behind[gate.point.0] || gate.point.0 == point.0 && point.1 < gate.point.1;
+        let following = self.graph.reached(&[point.0], |_| false);
+        let is_ahead = |gate: &Gate| following[gate.point.0] || gate.point.0 == point.0 && point.1 < gate.point.1;
         let mut all = path.to_vec();
         all.extend(known.iter());
         let is_apart =

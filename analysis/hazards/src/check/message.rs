@@ -4,8 +4,8 @@ use ptx_isa::{InstPlace, Text, effects::Proxy};
 use std::collections::BTreeSet;
 
 use super::{
-    found::SecondAccess,
     need::Lack,
+    result::SecondAccess,
     token::{Token, TokenKind},
 };
 use crate::{

@@ -91,7 +91,7 @@ impl<'k> Flow<'k> {
     ) -> Result<(), TooLarge> {
         let mut fresh = self.fresh(class, block, mode, coverage);
         let noticed = self.noticed(class.notices, mode.is_foreign());
-        let begins = fresh.map_or(0, |_| class.behind);
+        let begins = fresh.map_or(0, |_| class.after);
         for (count, &index) in noticed[block].iter().enumerate() {
             if count == begins {
                 self.begin(states, &mut fresh);

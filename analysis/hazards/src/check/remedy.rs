@@ -8,10 +8,10 @@ use rustc_hash::FxHashMap;
 use super::{
     flow::Flow,
     forms,
-    found::{Key, SecondAccess},
     graph::Point,
     message,
     need::Lack,
+    result::{Key, SecondAccess},
     token::{Token, TokenKind},
 };
 use crate::{

@@ -31,14 +31,14 @@ pub fn findings(graph: &EventGraph<'_>) -> Vec<Hazard> {
         if !is_one_place(graph, barrier) || is_open(graph, point) {
             continue;
         }
-        let behind = reached(graph, point);
+        let after = reached(graph, point);
         let own_ends: Vec<Point> = ends
             .iter()
-            .filter(|(end, of)| behind(*end) && may_be_same(graph, barrier, of))
+            .filter(|(end, of)| after(*end) && may_be_same(graph, barrier, of))
             .map(|(end, _)| *end)
             .collect();
         let is_between = |second: Point| {
-            behind(second)
+            after(second)
                 && !is_open(graph, second)
                 && !exclude(graph, point, second)
                 && !own_ends.iter().any(|end| reached(graph, *end)(second))

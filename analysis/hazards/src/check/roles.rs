@@ -143,8 +143,8 @@ fn followed(graph: &EventGraph<'_>, ours: &[bool], end: Option<usize>) -> Vec<bo
     let mut followed = ours.to_vec();
     if let Some(end) = end {
         followed[end] = true;
-        let behind = graph.reached(&[end], |_| false);
-        followed.iter_mut().zip(behind).for_each(|(followed, behind)| *followed |= behind);
+        let after = graph.reached(&[end], |_| false);
+        followed.iter_mut().zip(after).for_each(|(followed, after)| *followed |= after);
     }
     followed
 }
@@ -207,8 +207,8 @@ impl Fork {
                 open.push(block);
             }
         }
-        let behind = graph.reached(&open, |_| false);
-        asked.iter_mut().zip(behind).filter(|(_, behind)| *behind).for_each(|(asked, _)| *asked = 0);
+        let after = graph.reached(&open, |_| false);
+        asked.iter_mut().zip(after).filter(|(_, after)| *after).for_each(|(asked, _)| *asked = 0);
         asked
     }
 

@@ -9,10 +9,10 @@ use super::{
     classes::{Class, classes},
     coverage::{Coverage, Foreign},
     flow::{Done, Flow, State, States},
-    found::{Key, SecondAccess},
     need::Lack,
     partners::{Partner, Partners},
     paths::{Mode, TooLarge},
+    result::{Key, SecondAccess},
     roles::{Fork, FromStart, forks},
     token::{Round, Token, TokenKind},
 };
@@ -105,17 +105,17 @@ impl<'k> Search<'k> {
         if let Some(when) = graph.kernel.blocks[fork.block].next[fork.edge].when
             && !(own[fork.block].is_empty() && class.block != fork.block)
         {
-            let mut behind = own[fork.block].clone();
-            self.flow.through(class, fork.block, &mut behind, &Mode::Own, &mut followed.coverage)?;
+            let mut after = own[fork.block].clone();
+            self.flow.through(class, fork.block, &mut after, &Mode::Own, &mut followed.coverage)?;
             let is_for_all = |state: &State| state.progress.is_known_complete && state.progress.condition_set == 0;
-            behind
+            after
                 .retain(|state| graph.contradict(self.flow.assumptions.get(state.assumed), when) && !is_for_all(state));
             let assumed = self.flow.assumptions.number_conditions(known.to_vec());
-            for state in &mut behind {
+            for state in &mut after {
                 (state.progress.is_foreign, state.progress.is_known_complete, state.assumed) = (true, false, assumed);
             }
-            if !behind.is_empty() {
-                starts.push((begin, behind));
+            if !after.is_empty() {
+                starts.push((begin, after));
                 table.get_or_insert_with(|| Foreign { is_once: true, ..Foreign::default() });
             }
         }
@@ -161,7 +161,7 @@ impl<'k> Search<'k> {
             for partner in partners {
                 let index = self.partners.seconds[partner.second].point.1;
                 while let Some(&event) = noticed[block].get(passed).filter(|event| **event < index) {
-                    if fresh.is_some() && passed == class.behind {
+                    if fresh.is_some() && passed == class.after {
                         self.flow.begin(&mut states, &mut fresh);
                     }
                     self.flow.pass(class, (block, event), &mut states, mode, coverage)?;
@@ -171,7 +171,7 @@ impl<'k> Search<'k> {
                 let is_asked = asked.get(block).is_some_and(|from| *from < index);
                 self.compare(&states, partner, mode.is_foreign(), is_asked);
                 if let Some(fresh) = fresh
-                    && passed >= class.behind
+                    && passed >= class.after
                     && self.flow.tokens[partner.first].point.1 < index
                 {
                     self.compare(&[fresh], partner, false, false);

@@ -49,12 +49,12 @@ fn is_asynchronous(site: &Site) -> bool {
 }
 
 /// The class of a fault; `None` if the fault is not evidence about the kernel, because the launch's arguments are
-/// invented. `is_behind` tells whether the fault follows a misuse in the same run.
-pub fn class(finding: &Fault, tried: &Tried, is_behind: bool) -> Option<Class> {
+/// invented. `is_after_misuse` tells whether the fault follows a misuse in the same run.
+pub fn class(finding: &Fault, tried: &Tried, is_after_misuse: bool) -> Option<Class> {
     let is_asynchronous = is_asynchronous(&finding.site) || finding.other.as_ref().is_some_and(is_asynchronous);
     match finding.kind {
         // A race after a misuse may be a consequence of the misuse.
-        FaultKind::Race if is_behind && tried.end == End::Stopped(FaultKind::Misuse) => None,
+        FaultKind::Race if is_after_misuse && tried.end == End::Stopped(FaultKind::Misuse) => None,
         FaultKind::Race if !is_asynchronous => Some(Class::Plain),
         FaultKind::Race if is_moved(finding) => Some(Class::Warning),
         // Rows of a tensor may overlap only because its strides are invented.

@@ -75,12 +75,12 @@ fn the_size_of_a_cta_is_not_guessed() {
 
 /// Two rows, to which each thread copies 16 bytes; a write after them in memory; and a read of data that other threads
 /// have copied.
-fn rows(second: u32, write: u32, behind: &str) -> Module {
+fn rows(second: u32, write: u32, after: &str) -> Module {
     let body = format!(
         "mov.u32 %sm, buf;\nshl.b32 %at, %thread, 4;\nadd.u32 %at, %at, %sm;\nshl.b32 %w, %thread, 2;\n\
          add.u32 %w, %w, %sm;\ncp.async.cg.shared.global [%at], [%to], 16;\n\
          cp.async.cg.shared.global [%at+{second}], [%to+{second}], 16;\ncp.async.commit_group;\n\
-         st.shared.b32 [%w+{write}], %n;\n{behind}\nld.shared.b32 %v, [%w];"
+         st.shared.b32 [%w+{write}], %n;\n{after}\nld.shared.b32 %v, [%w];"
     );
     kernel("", &body)
 }

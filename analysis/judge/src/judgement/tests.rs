@@ -345,8 +345,8 @@ fn code_around_a_compare_and_swap_may_be_long() {
     let branches = (0..5_000).map(|number| format!("@%p{} bra $L;", number + 10)).collect::<String>();
     let halves = "mov.b64 {%r1, %r4}, %r5; mov.b64 {%r5, %r4}, %r1;".repeat(10_000);
     let packs = "mov.b64 %r1, {%r1, %r1};".repeat(200);
-    for behind in [add, xor, branches, halves, packs.clone()] {
-        let text = format!("{packs} $L: {cas} {behind} setp.ne.b32 %p1, %r1, %r5; @%p1 bra $L; ret;");
+    for after in [add, xor, branches, halves, packs.clone()] {
+        let text = format!("{packs} $L: {cas} {after} setp.ne.b32 %p1, %r1, %r5; @%p1 bra $L; ret;");
         check(&[cmpxchg(Type::I32, Ordering::Relaxed)], &text, "right");
     }
 }
@@ -518,7 +518,7 @@ fn paths_of_local_addresses_do_not_count() {
 fn success_and_failure_are_judged_apart() {
     use Ordering::{AcqRel, Acquire, Relaxed, SeqCst};
     let exchange = |success, failure| op(Operation::CmpXchg { access: global(Type::I8), failure }, success, Scope::Gpu);
-    let with = |front: &str, load: &str, cas: &str, behind: [&str; 2]| {
+    let with = |front: &str, load: &str, cas: &str, after: [&str; 2]| {
         format!(
             "and.b64 %rd2, %rd1, -4; {front} {load}.gpu.global.b32 %r1, [%rd2];
              $again: and.b32 %r2, %r1, 255; setp.ne.s32 %p1, %r2, %r3; @%p1 bra $fails;
@@ -526,7 +526,7 @@ fn success_and_failure_are_judged_apart() {
              atom.{cas}.gpu.global.cas.b32 %r7, [%rd2], %r1, %r5;
              setp.eq.s32 %p2, %r7, %r1; mov.u32 %r1, %r7; @%p2 bra $succeeds; bra $again;
              $succeeds: {} ret; $fails: {} ret;",
-            behind[0], behind[1]
+            after[0], after[1]
         )
     };
     let early = with("", "ld.relaxed", "acq_rel", [""; 2]);

@@ -136,18 +136,18 @@ impl Program {
         let mut first = 0;
         let mut bodies = Vec::new();
         for block in &self.blocks {
-            let behind = first + block.operations.len();
+            let after = first + block.operations.len();
             // A load that belongs to no operation separates the fences of one operation from the next.
             let foreign = "ld.global.b32 %e, [%rd1];\n";
-            let body = instructions[first..behind].iter().map(|text| format!("{}{foreign}", text.as_ref()));
+            let body = instructions[first..after].iter().map(|text| format!("{}{foreign}", text.as_ref()));
             bodies.push(foreign.to_owned() + &body.collect::<String>());
-            first = behind;
+            first = after;
         }
         let mut text = ".version 8.6\n.target sm_90\n.func f() {\n".to_owned();
         for (place, &block) in self.layout.iter().enumerate() {
-            let behind = self.layout.get(place + 1);
+            let after = self.layout.get(place + 1);
             let jump = |guard: &str, target: usize| match guard {
-                "" if behind == Some(&target) => String::new(),
+                "" if after == Some(&target) => String::new(),
                 guard => format!("{guard} bra $L{target};\n"),
             };
             let jumps = match (&self.blocks[block].next[..], self.taken[block]) {
@@ -314,10 +314,10 @@ fn instruction(op: AtomicOp, fenced: bool) -> String {
     let stores = matches!(op.operation, Operation::Store(_));
     let fence = |holds: bool, sem: &str| if holds { format!("fence.{sem}.{scope};\n") } else { String::new() };
     let is_sc = op.ordering == Ordering::SeqCst;
-    let (before, ordering, behind) = if fenced || is_loop {
+    let (before, ordering, after) = if fenced || is_loop {
         let sem = if is_sc { "sc" } else { "release" };
-        let behind = fence(op.ordering.acquires() && !stores, "acquire");
-        (fence(op.ordering.releases(), sem), Ordering::Relaxed, behind)
+        let after = fence(op.ordering.acquires() && !stores, "acquire");
+        (fence(op.ordering.releases(), sem), Ordering::Relaxed, after)
     } else {
         let ordering = match op.ordering {
             Ordering::SeqCst if stores => Ordering::Relaxed,
@@ -349,7 +349,7 @@ fn instruction(op: AtomicOp, fenced: bool) -> String {
              atom.{modifiers}.cas.b32 %s, [%rd1], %old, %new;\nsetp.ne.b32 %q, %s, %old;\n@%q bra %again;\n}}\n"
         ),
     };
-    before + &access + &behind
+    before + &access + &after
 }
 
 /// The code with one of its lines broken, in every way: a fence is missing, or a loop begins with a weak load, has a

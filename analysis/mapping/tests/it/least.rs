@@ -45,13 +45,13 @@ fn reads_and_later_accesses() {
         // The exchange fails.
         "atom.{}.gpu.cas r0, y, 7, 5",
     ];
-    let behind = [
+    let after = [
         ("ld.weak r1, x", "P0:r0 == 1 /\\ P0:r1 == 0"),
         ("ld.relaxed.gpu r1, x", "P0:r0 == 1 /\\ P0:r1 == 0"),
         ("st.weak x, 1", "P0:r0 == 1 /\\ x == 2"),
         ("st.relaxed.gpu x, 1", "P0:r0 == 1 /\\ x == 2"),
     ];
-    for (read, (access, condition)) in reads.into_iter().cartesian_product(behind) {
+    for (read, (access, condition)) in reads.into_iter().cartesian_product(after) {
         check("acquire", "relaxed", &format!("{read}; {access}"), &[PUBLISHES], condition);
     }
 }

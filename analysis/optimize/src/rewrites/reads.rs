@@ -53,8 +53,8 @@ fn next(editor: &Editor<'_>, border: Border) -> Option<(EventPlace, BTreeSet<Eve
     let (function, options) = (&*editor.function, editor.options);
     let predecessors = predecessors(function);
     let (_, depths) = loops(function, &predecessors);
-    let behind = backward(function, |block| Facts::at_end(block, border, options), &Facts::never(options));
-    for (number, (block, fact)) in function.blocks.iter().zip(&behind).enumerate() {
+    let after = backward(function, |block| Facts::at_end(block, border, options), &Facts::never(options));
+    for (number, (block, fact)) in function.blocks.iter().zip(&after).enumerate() {
         let mut fact = fact.clone();
         for (index, event) in block.events.iter().enumerate().rev() {
             if let Some(fence) = event.atomic().filter(|atomic| only_acquires(atomic, &fact))
@@ -70,9 +70,9 @@ fn next(editor: &Editor<'_>, border: Border) -> Option<(EventPlace, BTreeSet<Eve
 }
 
 /// Whether the operation is a fence that need not release.
-fn only_acquires(fence: &Atomic, behind: &Facts<'_>) -> bool {
+fn only_acquires(fence: &Atomic, after: &Facts<'_>) -> bool {
     let is_one = fence.is_fence() && fence.acquires() && fence.op.ordering != Ordering::SeqCst;
-    is_one && (!fence.releases() || behind.carriers.needed(level::find_level(fence)) == 0)
+    is_one && (!fence.releases() || after.carriers.needed(level::find_level(fence)) == 0)
 }
 
 /// The operation with an ordering that acquires whatever the result.

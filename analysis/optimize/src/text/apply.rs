@@ -91,8 +91,8 @@ pub fn apply(text: &str, fed: &Fed<'_>, after: &Function, target: &Target, label
     }
     for (number, block) in after.blocks[..known].iter().enumerate() {
         for (index, event) in block.events.iter().enumerate().filter(|(_, event)| event.id.is_none()) {
-            let behind = block.events[index..].iter().find_map(|event| event.id);
-            applier.within(number, event, behind)?;
+            let following = block.events[index..].iter().find_map(|event| event.id);
+            applier.within(number, event, following)?;
         }
     }
     for block in &after.blocks[known..] {
@@ -170,7 +170,7 @@ impl Applier<'_, '_> {
     }
 
     /// Inserts a fence into an existing block: before an instruction, or otherwise at the end.
-    fn within(&mut self, block: usize, event: &Event, behind: Option<usize>) -> Option<()> {
+    fn within(&mut self, block: usize, event: &Event, following: Option<usize>) -> Option<()> {
         let steps = self.fed.blocks[block].clone();
         let fence = self.fence(&event.atomic()?.op)?;
         let last = steps.clone().next_back()?;
@@ -178,7 +178,7 @@ impl Applier<'_, '_> {
         if steps.clone().any(|step| self.is_guarded_event(step)) {
             return None;
         }
-        match behind {
+        match following {
             Some(step) => self.in_front(step, &fence),
             None if self.is_jump(last) => self.in_front(last, &fence),
             None => self.insert_fence_after(last, &fence),

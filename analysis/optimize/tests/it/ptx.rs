@@ -274,19 +274,19 @@ fn loops_that_poll() {
     };
     let load = "ld.acquire.gpu.global.b32 %r1, [%rd1];";
     let relaxed = "ld.relaxed.gpu.global.b32 %r1, [%rd1];";
-    let behind = "ld.global.b32 %r2, [%rd1+64]; st.global.b32 [%rd1+68], %r2";
+    let after = "ld.global.b32 %r2, [%rd1+64]; st.global.b32 [%rd1+68], %r2";
     let compare = "setp.eq.s32 %p1, %r1, 0;";
     check(
-        &format!("L:; {load} {compare} @%p1 bra L; {behind}"),
+        &format!("L:; {load} {compare} @%p1 bra L; {after}"),
         &format!("+ $rewritten0: + {relaxed} + {compare} + @%p1 bra $rewritten0;"),
     );
     // Values that one iteration passes to the next would be computed twice.
-    check(&format!("mov.b32 %r5, 0; L:; {load} add.u32 %r5, %r5, 1; {compare} @%p1 bra L; {behind}"), "");
-    check(&format!("L:; {load} {compare} st.shared.b32 [flag], %r1; @%p1 bra L; {behind}"), "");
-    check(&format!("L:; {load} {compare} @%p2 mov.b32 %r1, 0; @%p1 bra L; {behind}"), "");
-    check(&format!("L:; {compare} {load} @%p1 bra L; {behind}"), "");
+    check(&format!("mov.b32 %r5, 0; L:; {load} add.u32 %r5, %r5, 1; {compare} @%p1 bra L; {after}"), "");
+    check(&format!("L:; {load} {compare} st.shared.b32 [flag], %r1; @%p1 bra L; {after}"), "");
+    check(&format!("L:; {load} {compare} @%p2 mov.b32 %r1, 0; @%p1 bra L; {after}"), "");
+    check(&format!("L:; {compare} {load} @%p1 bra L; {after}"), "");
     // The ordering costs nothing at scope cta.
-    check(&format!("L:; {load} {compare} @%p1 bra L; {behind}").replace("gpu", "cta"), "");
+    check(&format!("L:; {load} {compare} @%p1 bra L; {after}").replace("gpu", "cta"), "");
 }
 
 /// A function may be called by a kernel of another file, which may map shared memory of other CTAs.

@@ -120,7 +120,7 @@ impl Machine<'_> {
             }
             CpAsyncMbarrierArrive => {
                 self.touch_barrier(cta, at, place, false);
-                self.arrive_behind_copies(cta, at, key, of.form.has("noinc"));
+                self.arrive_after_copies(cta, at, key, of.form.has("noinc"));
             }
             _ => {
                 self.touch_barrier(cta, at, place, false);
@@ -309,7 +309,7 @@ impl Machine<'_> {
 
     /// Arrives when all `cp.async` of the thread are complete. Without `.noinc` the arrival also increases the pending
     /// count.
-    fn arrive_behind_copies(&mut self, cta: &mut Cta, at: Lane, key: Key, is_counted: bool) {
+    fn arrive_after_copies(&mut self, cta: &mut Cta, at: Lane, key: Key, is_counted: bool) {
         let agent = self.agent(cta, Chain::Copy(at.thread), at.thread);
         let epoch = cta.asynchronous.copies.get(&at.thread).map_or(0, |groups| groups.started);
         if let Some(barrier) = self.in_flight.barriers.get_mut(&key)

@@ -187,8 +187,8 @@ impl Machine<'_> {
         let first = group.lanes.trailing_zeros() as usize;
         let at = |lane: usize| Lane { lane, thread: warp.first + lane as u32, pc: group.pc, base: group.base };
         let address = self.address_of(cta, warp, at(first), of);
-        let behind = of.operands.get(if is_store { 2 } else { 1 });
-        let stride = self.registers_of(cta, warp, group, behind).first().map(|column| column[first] & 0xffff_ffff);
+        let after = of.operands.get(if is_store { 2 } else { 1 });
+        let stride = self.registers_of(cta, warp, group, after).first().map(|column| column[first] & 0xffff_ffff);
         let registers = match is_store {
             true => self.registers_of(cta, warp, group, of.operands.get(1)),
             false => Vec::new(),

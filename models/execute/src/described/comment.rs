@@ -90,8 +90,8 @@ impl Description {
         let mut said = Self { line, ..Self::default() };
         let mut rest = words;
         while !rest.is_empty() {
-            let (word, behind) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
-            rest = behind.trim_start();
+            let (word, after) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
+            rest = after.trim_start();
             if word == "expect" {
                 said.expect.push(Expectation::read(rest, folder)?);
                 break;

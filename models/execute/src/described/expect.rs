@@ -163,7 +163,7 @@ impl Comparison {
         };
         let holds = |index: usize, bytes: &[u8]| self.holds(ty, element::decode(ty, bytes), right(index));
         let (first, bytes) = all.by_ref().enumerate().find(|(index, bytes)| !holds(*index, bytes))?;
-        let others = all.enumerate().filter(|(behind, bytes)| !holds(first + 1 + behind, bytes)).count();
+        let others = all.enumerate().filter(|(after, bytes)| !holds(first + 1 + after, bytes)).count();
         let name = match self.left.index {
             Some(index) => format!("{}[{index}]", self.left.name),
             None if count == 1 => self.left.name.clone(),

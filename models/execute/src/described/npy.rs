@@ -46,8 +46,8 @@ pub fn read(file: &[u8]) -> Result<Array, String> {
     let (head, bytes) = rest.split_at_checked(length).ok_or("the file ends in its header")?;
     let head = String::from_utf8_lossy(head);
     let value = |key: &str| {
-        let (_, behind) = head.split_once(&format!("'{key}':"))?;
-        Some(behind.trim_start())
+        let (_, after) = head.split_once(&format!("'{key}':"))?;
+        Some(after.trim_start())
     };
     let descr =
         value("descr").and_then(|text| text.strip_prefix('\'')?.split('\'').next()).ok_or("the file has no type")?;

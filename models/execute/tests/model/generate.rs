@@ -324,10 +324,10 @@ fn barriers(random: &mut Random, case: &mut Case) {
             0 | 1 | 4 => code.insert(at, Op::Bar),
             2 => code.insert(at, Op::Warp),
             _ if ctas > 1 || random.chance(2) => {
-                let behind = at + random.below(code.len() + 1 - at);
-                let guarded = code[..behind].iter().any(|op| matches!(op, Op::Unless(..)));
+                let after = at + random.below(code.len() + 1 - at);
+                let guarded = code[..after].iter().any(|op| matches!(op, Op::Unless(..)));
                 if !guarded {
-                    code.insert(behind, Op::ClusterWait);
+                    code.insert(after, Op::ClusterWait);
                     code.insert(at, Op::ClusterArrive { relaxed: is_relaxed });
                 }
             }

@@ -193,7 +193,7 @@ pub fn completions(x: &Skeleton<Ptx>, readings: Readings) -> Relation {
             _ => false,
         }
     });
-    direct | committed_reads(x, readings) | awaited_groups(x, readings) | behind_waits(x, readings)
+    direct | committed_reads(x, readings) | awaited_groups(x, readings) | order_after_waits(x, readings)
 }
 
 /// PTX 9.4, `.sync_restrict::shared::read::mma::a`: from the reads of A in shared memory to the signals that they
@@ -232,8 +232,8 @@ fn awaited_groups(x: &Skeleton<Ptx>, readings: Readings) -> Relation {
         let EventKind::Step(Step::WaitGroup { of, pending, read, all }) = x.events[b].kind else { return false };
         let kind = (0..a + 1).rev().find_map(|start| started(&x.events[start]).filter(|_| x.same_operation(start, a)));
         let waits = || {
-            let behind = commits(a, b, of);
-            behind > pending as usize || all
+            let after = commits(a, b, of);
+            after > pending as usize || all
         };
         let of_group = || {
             let completes = |event: &Event<Ptx>| matches!(event.kind, EventKind::Complete { bytes: Some(_), .. });
@@ -251,7 +251,7 @@ fn awaited_groups(x: &Skeleton<Ptx>, readings: Readings) -> Relation {
 
 /// Section 9.7.16.6.4.4, in the reading in which a `tcgen05.wait` needs a fence: the awaited operations are complete
 /// for the later tensor instructions, and through a fence for all other events.
-fn behind_waits(x: &Skeleton<Ptx>, readings: Readings) -> Relation {
+fn order_after_waits(x: &Skeleton<Ptx>, readings: Readings) -> Relation {
     if readings.is_lenient(Ambiguity::FenceAfterWait) || !readings.has(Rule::TensorWaits) {
         return Relation::empty(x.len());
     }
@@ -468,9 +468,9 @@ pub fn tensor_order(x: &Skeleton<Ptx>, execution_order: &Relation, readings: Rea
         let (start, complete) = bounds(x, a);
         for b in tensor.filter(|&b| x.events[a].location == x.events[b].location && !x.same_operation(a, b)) {
             let (other, _) = bounds(x, b);
-            let behind = execution_order.contains(complete, other) && readings.has(Rule::TensorCompletion);
+            let after = execution_order.contains(complete, other) && readings.has(Rule::TensorCompletion);
             let piped = pipelined(x, start, other, readings) && readings.has(Rule::TensorPipeline);
-            if a != b && (behind || piped && execution_order.contains(start, other)) {
+            if a != b && (after || piped && execution_order.contains(start, other)) {
                 order.insert(a, b);
             }
         }

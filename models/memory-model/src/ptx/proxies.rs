@@ -154,8 +154,8 @@ impl Crossing<'_> {
     /// The half fences of one side that are ordered after an event, or are that event.
     fn halves(&self, half: OneSided, from: usize) -> Set {
         let kind = EventKind::Fence(Fence::Proxy(ProxyFence::AsyncHalf(half)));
-        let behind = |&fence: &usize| fence == from || self.cb.contains(from, fence);
-        (0..self.x.len()).filter(|&fence| self.x.events[fence].kind == kind).filter(behind).collect()
+        let after = |&fence: &usize| fence == from || self.cb.contains(from, fence);
+        (0..self.x.len()).filter(|&fence| self.x.events[fence].kind == kind).filter(after).collect()
     }
 
     /// Section 9.7.13.5: `fence.proxy.tensormap::generic`, a release and then an acquire of the descriptor, where each

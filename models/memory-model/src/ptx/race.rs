@@ -165,7 +165,7 @@ impl<'k> Known<'k> {
             })
         };
         // Whether the other operation follows an event that the thread issued after the first operation.
-        let behind = |a: usize, b: usize| {
+        let after = |a: usize, b: usize| {
             x.is_issued_before(start(a), start(b))
                 || (0..x.len()).any(|event| {
                     x.events[event].operation.is_none()
@@ -180,10 +180,10 @@ impl<'k> Known<'k> {
             Missing::ProxyFence
         } else if !tensor && any(&|a, b| order(a, b)) {
             Missing::Causality
-        } else if any(&|a, b| issued(complete(a), b) || behind(a, b) && pipelined(x, start(a), start(b), self.readings))
+        } else if any(&|a, b| issued(complete(a), b) || after(a, b) && pipelined(x, start(a), start(b), self.readings))
         {
             Missing::Start
-        } else if any(&|a, b| behind(a, b)) {
+        } else if any(&|a, b| after(a, b)) {
             Missing::Completion
         } else {
             Missing::Synchronization

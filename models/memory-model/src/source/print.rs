@@ -14,7 +14,7 @@ impl fmt::Display for Source {
             let cluster = place.cluster.map_or(String::new(), |cluster| format!(".{cluster}"));
             let name = |location: usize| self.program.locations[location].name.clone();
             write!(f, "P{index}@{}{cluster}.{}:", place.cta, place.gpu)?;
-            let mut behind = " ";
+            let mut after = " ";
             for (index, Statement { instruction, .. }) in thread.code.iter().enumerate() {
                 let role = role(thread, index);
                 // The target of a `break` is after the loop, so the text does not name it.
@@ -22,9 +22,9 @@ impl fmt::Display for Source {
                     continue;
                 }
                 // A brace needs no semicolon.
-                let between = if matches!(role, Role::Repeat | Role::End) { " " } else { behind };
+                let between = if matches!(role, Role::Repeat | Role::End) { " " } else { after };
                 write!(f, "{between}{}", text(thread, role, &name, instruction))?;
-                behind = if matches!(role, Role::Guard | Role::Loop) { " " } else { "; " };
+                after = if matches!(role, Role::Guard | Role::Loop) { " " } else { "; " };
             }
             writeln!(f)?;
         }

@@ -102,10 +102,10 @@ fn thread<'t>(program: &mut Program, line: &'t str) -> Parsed<'t, ()> {
     let mut thread = Thread { place, registers: Vec::new(), labels: Vec::new(), code: Vec::new() };
     let (mut rest, mut open, mut ended) = (code, Vec::new(), None::<(Label, Option<Label>)>);
     while !rest.is_empty() {
-        let (text, behind) = rest.split_at(rest.find([';', '{', '}']).unwrap_or(rest.len()));
-        let (end, behind) = behind.split_at(behind.len().min(1));
+        let (text, after) = rest.split_at(rest.find([';', '{', '}']).unwrap_or(rest.len()));
+        let (end, after) = after.split_at(after.len().min(1));
         let statement = text.trim();
-        rest = behind;
+        rest = after;
         if let Some((target, left)) = ended.take() {
             let (cmp, a, b) = comparison(&thread, statement, "while")?;
             thread.code.push(Instruction::Branch { when: Some((cmp, a, b)), target }.into());

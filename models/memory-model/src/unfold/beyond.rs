@@ -54,11 +54,10 @@ impl<L: Language> Unfold<'_, L> {
             }
         }
         for (path, pc, controls) in std::mem::take(&mut self.cut) {
-            let behind: Vec<_> =
-                controls.iter().map(|control| self.flow.written_from(control.until, &writes)).collect();
+            let after: Vec<_> = controls.iter().map(|control| self.flow.written_from(control.until, &writes)).collect();
             let shared = |variable: &Location| !self.program.locations[usize::from(variable.0)].private;
             for variable in self.flow.written_from(pc, &writes).into_iter().filter(shared) {
-                let inside = controls.iter().zip(&behind).filter(|(_, behind)| !behind.contains(&variable));
+                let inside = controls.iter().zip(&after).filter(|(_, after)| !after.contains(&variable));
                 let depends = inside.fold(Set(0), |all, (control, _)| all | control.reads);
                 let beyond = PathEvent::new(EventKind::Beyond { known: false }, pc);
                 self.paths[path].events.push(PathEvent { span: Span::whole(variable), depends, ..beyond });

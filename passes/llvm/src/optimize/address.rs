@@ -42,8 +42,8 @@ impl<'a> Addresses<'a> {
         let (mut base, mut offset) = (pointer.as_value_ref(), 0i64);
         for _ in 0..DEPTH {
             // SAFETY: the value is live.
-            let Some((behind, further)) = (unsafe { step(base, self.layout, self.options) }) else { break };
-            (base, offset) = (behind, offset.wrapping_add(further));
+            let Some((after, further)) = (unsafe { step(base, self.layout, self.options) }) else { break };
+            (base, offset) = (after, offset.wrapping_add(further));
         }
         let next = self.numbers.len();
         let value = *self.numbers.entry((base, offset)).or_insert(next);

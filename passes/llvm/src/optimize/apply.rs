@@ -62,11 +62,12 @@ impl<'c> Applier<'_, 'c> {
                 Some(id) if self.fed.instructions[id].1 != Some(op) => self.change(self.fed.instructions[id].0, op),
                 Some(_) => {}
                 None => {
-                    let behind = events[index..].iter().find_map(instruction).map(|behind| behind.as_value_ref());
+                    let following =
+                        events[index..].iter().find_map(instruction).map(|following| following.as_value_ref());
                     let end = unsafe { end(block.as_mut_ptr()) };
                     let near = events[..index].iter().rev().find_map(instruction);
                     let near = near.or_else(|| events[index..].iter().find_map(instruction));
-                    self.fence(op, behind.unwrap_or(end), near);
+                    self.fence(op, following.unwrap_or(end), near);
                 }
             }
         }
@@ -83,7 +84,7 @@ impl<'c> Applier<'_, 'c> {
             if (0..LLVMGetNumSuccessors(end)).all(|number| LLVMGetSuccessor(end, number) == to) {
                 end
             } else if has_one_predecessor(to) {
-                behind_phis(to)
+                skip_phis(to)
             } else {
                 self.split(from, to)
             }
@@ -205,7 +206,7 @@ unsafe fn has_one_predecessor(block: LLVMBasicBlockRef) -> bool {
 }
 
 /// The first instruction of a block after its phis.
-unsafe fn behind_phis(block: LLVMBasicBlockRef) -> LLVMValueRef {
+unsafe fn skip_phis(block: LLVMBasicBlockRef) -> LLVMValueRef {
     unsafe {
         let mut instruction = LLVMGetFirstInstruction(block);
         while LLVMGetInstructionOpcode(instruction) == LLVMOpcode::LLVMPHI {

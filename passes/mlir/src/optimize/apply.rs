@@ -49,9 +49,9 @@ impl<'c: 'a, 'a> Applier<'_, 'c, 'a> {
                 Some(id) if self.fed.ops[id].1 != Some(atomic.op) => self.change(self.fed.ops[id].0, atomic.op),
                 Some(_) => {}
                 None => {
-                    let behind = events[index..].iter().find_map(op).unwrap_or_else(|| with_tail_call(end));
-                    let near = events[..index].iter().rev().find_map(op).unwrap_or(behind);
-                    self.fence(atomic.op, behind, near);
+                    let following = events[index..].iter().find_map(op).unwrap_or_else(|| with_tail_call(end));
+                    let near = events[..index].iter().rev().find_map(op).unwrap_or(following);
+                    self.fence(atomic.op, following, near);
                 }
             }
         }

@@ -145,14 +145,14 @@ impl<'c: 'a, 'a, F: Fn(Op<'c, 'a>) -> Option<Asked<'c, 'a>>> Reader<'c, 'a, '_, 
                 for region in op.regions().filter(|region| region.first_block().is_some()) {
                     entries.push(self.region(region, &mut left)?);
                 }
-                let behind = self.block();
-                entries.push(behind);
+                let after = self.block();
+                entries.push(after);
                 for from in left.into_iter().flatten().chain([current]) {
                     self.blocks[from].next.clone_from(&entries);
                 }
                 // The block ends at the same op as in MLIR.
-                self.ends[behind] = Some(terminator);
-                current = behind;
+                self.ends[after] = Some(terminator);
+                current = after;
             } else if op.regions().next().is_some() {
                 self.event(current, op, EventKind::Unknown(format!("`{}`", ir::name(op))), None);
             } else if let Some(asked) = (self.atomic)(op) {

@@ -23,10 +23,10 @@ pub fn command(args: &CheckArgs, path: &Path, module: &Module, witness: &Witness
     let options = options.into_iter().filter_map(|(name, value)| Some(format!("--{name} {} ", quoted(&value?))));
     let path = quoted(&path.to_string_lossy());
     let flags: String = args.source.flags.iter().map(|flag| format!(" {}", quoted(flag))).collect();
-    let behind = if flags.is_empty() { "" } else { " --" };
+    let after = if flags.is_empty() { "" } else { " --" };
     let like = if witness.mode == Mode::Async { "--like-check " } else { "" };
     let twice = if witness.is_dependent { "--dependent " } else { "" };
-    format!("ptx-atomics run {path} {}{like}{twice}{launch}{behind}{flags}", options.collect::<String>())
+    format!("ptx-atomics run {path} {}{like}{twice}{launch}{after}{flags}", options.collect::<String>())
 }
 
 /// The `--kernel` argument for a kernel: a short unambiguous word if all kernels of the file are known.

@@ -97,10 +97,10 @@ impl Entry {
     }
 
     fn text(&self, entries: &[u8]) -> Option<Vec<u8>> {
-        let behind = entries.get(self.header..self.header.checked_add(self.length)?)?;
-        let compressed = behind.get(..self.compressed);
+        let after = entries.get(self.header..self.header.checked_add(self.length)?)?;
+        let compressed = after.get(..self.compressed);
         let mut text = match self.flags & (LZ4 | ZSTD) {
-            0 => behind.to_vec(),
+            0 => after.to_vec(),
             _ if self.size > MOST => return None,
             LZ4 => lz4_flex::block::decompress(compressed?, self.size).ok()?,
             _ => {

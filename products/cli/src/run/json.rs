@@ -3,7 +3,7 @@
 use ptx_atomics::{check::json::WitnessAccess, ptx::launch::format_size};
 use serde::Serialize;
 
-use super::found::{Failed, PlanFinding, PlanResult};
+use super::result::{Failed, PlanFinding, PlanResult};
 use crate::format;
 
 #[derive(Serialize)]

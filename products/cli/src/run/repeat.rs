@@ -16,7 +16,7 @@ fn render_command(arguments: impl Iterator<Item = String>, seed: u64) -> String 
     let all: Vec<String> = arguments.collect();
     // The arguments after `--` are for a compiler.
     let end = all.iter().position(|argument| argument == "--").unwrap_or(all.len());
-    let (options, behind) = all.split_at(end);
+    let (options, after) = all.split_at(end);
     let mut words = vec!["ptx-atomics".to_owned()];
     let mut options = options.iter();
     while let Some(option) = options.next() {
@@ -27,7 +27,7 @@ fn render_command(arguments: impl Iterator<Item = String>, seed: u64) -> String 
         }
     }
     words.push(format!("--seed {seed}"));
-    words.extend(behind.iter().map(|word| quoted(word)));
+    words.extend(after.iter().map(|word| quoted(word)));
     words.join(" ")
 }
 

@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 use strum::IntoEnumIterator;
 
 use super::{
-    found::{Importance, PlanFinding, PlanResult},
     place::RunPtx,
+    result::{Importance, PlanFinding, PlanResult},
     text,
 };
 use crate::sarif::{Log, physical, whole};

@@ -7,8 +7,8 @@ use ptx_atomics::pass::Diagnostic;
 use ptx_atomics::ptx::InstPlace;
 
 use super::{
-    found::{Importance, PlanFinding, PlanResult},
     place::RunPtx,
+    result::{Importance, PlanFinding, PlanResult},
 };
 use crate::render::{self, Message};
 

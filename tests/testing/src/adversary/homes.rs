@@ -19,17 +19,17 @@ enum Home {
     /// A pointer parameter, of address space 1 or generic.
     Given { generic: bool },
     /// The symbol; on another GPU, a pointer.
-    Global { internal: bool, told: Told },
+    Global { internal: bool, declaration: Declaration },
     /// The symbol in shared memory; in another CTA of the cluster, a pointer.
     Shared { internal: bool },
     /// The element after the first variable.
-    Behind,
+    NextElement,
 }
 
 /// The declaration that lets other GPUs name an internal variable.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Told {
-    Nobody,
+enum Declaration {
+    None,
     Managed,
     Initialized,
     Used,
@@ -79,11 +79,11 @@ impl Homes {
         let all_on_one_gpu = homes.users.iter().take(2).flatten().all(|user| plan.places[*user].gpu == 0);
         let has_room = match homes.homes[0] {
             Home::Given { .. } => true,
-            Home::Global { told: Told::Nobody, .. } => all_on_one_gpu,
+            Home::Global { declaration: Declaration::None, .. } => all_on_one_gpu,
             _ => false,
         };
         if has_room && homes.homes.len() > 1 && random.chance(3) {
-            homes.homes[1] = Home::Behind;
+            homes.homes[1] = Home::NextElement;
             let more = homes.users[1].clone();
             homes.users[0].extend(more);
         }
@@ -110,14 +110,14 @@ impl Homes {
             Home::Given { .. } => true,
             Home::Global { .. } => self.places[thread].gpu != 0,
             Home::Shared { .. } => self.places[thread] != self.places[0],
-            Home::Behind => self.is_remote(thread, 0),
+            Home::NextElement => self.is_remote(thread, 0),
         };
         is_far && self.users[variable].contains(&thread)
     }
 
-    /// The pointer by which a thread names a variable. For `Behind`, a pointer to the first variable.
+    /// The pointer by which a thread names a variable. For `NextElement`, a pointer to the first variable.
     pub fn pointer(&self, thread: usize, variable: usize) -> Pointer {
-        let variable = if self.is_behind(variable) { 0 } else { variable };
+        let variable = if self.is_next_element(variable) { 0 } else { variable };
         let is_remote = self.is_remote(thread, variable);
         let space = match self.homes[variable] {
             Home::Given { generic: true } => 0,
@@ -129,37 +129,41 @@ impl Homes {
     }
 
     /// Whether a variable is the element after the first variable.
-    pub fn is_behind(&self, variable: usize) -> bool {
-        self.homes[variable] == Home::Behind
+    pub fn is_next_element(&self, variable: usize) -> bool {
+        self.homes[variable] == Home::NextElement
     }
 
     /// The variables of the module, and the declarations that let other GPUs name them.
     pub fn variables(&self) -> String {
         let (mut text, mut used, mut annotations) = (String::new(), Vec::new(), Vec::new());
-        let pair = self.homes.contains(&Home::Behind);
+        let pair = self.homes.contains(&Home::NextElement);
         for ((index, home), name) in self.homes.iter().enumerate().zip(NAMES) {
             let linkage = |internal: bool| if internal { "internal " } else { "" };
-            let (internal, told) = match *home {
-                Home::Given { .. } | Home::Behind => continue,
+            let (internal, declaration) = match *home {
+                Home::Given { .. } | Home::NextElement => continue,
                 Home::Shared { internal } => {
                     let _ = writeln!(text, "@{name} = {}addrspace(3) global i32 undef", linkage(internal));
                     continue;
                 }
-                Home::Global { internal, told } => (internal, told),
+                Home::Global { internal, declaration } => (internal, declaration),
             };
             let ty = if pair && index == 0 { "[2 x i32]" } else { "i32" };
-            let initialized = if told == Told::Initialized { "externally_initialized " } else { "" };
+            let initialized = if declaration == Declaration::Initialized { "externally_initialized " } else { "" };
             let linkage = linkage(internal);
             let _ = writeln!(text, "@{name} = {linkage}addrspace(1) {initialized}global {ty} zeroinitializer");
             let generic = format!("ptr addrspacecast (ptr addrspace(1) @{name} to ptr)");
             let mut define = |function: String| text.push_str(&format!("define {function} }}\n"));
-            match told {
-                Told::Nobody | Told::Initialized => {}
-                Told::Managed => annotations.push(format!("!{{ptr addrspace(1) @{name}, !\"managed\", i32 1}}")),
-                Told::Used => used.push(generic),
-                Told::Stored => define(format!("void @tell_{name}(ptr %box) {{ store {generic}, ptr %box ret void")),
-                Told::Passed => define(format!("void @tell_{name}() {{ call void @elsewhere({generic}) ret void")),
-                Told::Returned => define(format!("ptr @tell_{name}() {{ ret {generic}")),
+            match declaration {
+                Declaration::None | Declaration::Initialized => {}
+                Declaration::Managed => annotations.push(format!("!{{ptr addrspace(1) @{name}, !\"managed\", i32 1}}")),
+                Declaration::Used => used.push(generic),
+                Declaration::Stored => {
+                    define(format!("void @tell_{name}(ptr %box) {{ store {generic}, ptr %box ret void"))
+                }
+                Declaration::Passed => {
+                    define(format!("void @tell_{name}() {{ call void @elsewhere({generic}) ret void"))
+                }
+                Declaration::Returned => define(format!("ptr @tell_{name}() {{ ret {generic}")),
             }
         }
         if !used.is_empty() {
@@ -178,7 +182,7 @@ impl Homes {
     /// The threads and their places as a litmus test of kernels. Its condition is about the read values.
     pub fn words(&self, plan: &Plan) -> String {
         let mut lines = Vec::new();
-        let size = if self.homes.contains(&Home::Behind) { "[2]" } else { "" };
+        let size = if self.homes.contains(&Home::NextElement) { "[2]" } else { "" };
         let given = |(home, _): &(&Home, usize)| matches!(home, Home::Given { .. });
         for (_, variable) in self.homes.iter().zip(0..).filter(given) {
             lines.push(format!("u32 {}{}", NAMES[variable], if variable == 0 { size } else { "" }));
@@ -191,7 +195,7 @@ impl Homes {
             let argument = |variable| match self.homes[variable] {
                 _ if !self.is_remote(thread, variable) => "0".to_owned(),
                 Home::Shared { .. } => format!("{}$cta0", NAMES[variable]),
-                Home::Behind => "0".to_owned(),
+                Home::NextElement => "0".to_owned(),
                 _ => NAMES[variable].to_owned(),
             };
             let out = if plan.returns { "0" } else { &outs[thread] };
@@ -222,7 +226,14 @@ fn home(random: &mut Random, plan: &Plan, places: &[ThreadPlace]) -> Home {
         return Home::Given { generic: random.chance(2) };
     }
     let internal = !random.chance(5);
-    let ways = [Told::Managed, Told::Initialized, Told::Used, Told::Stored, Told::Passed, Told::Returned];
-    let is_told = apart == SYS && internal || random.chance(3);
-    Home::Global { internal, told: if is_told { random.pick(&ways) } else { Told::Nobody } }
+    let ways = [
+        Declaration::Managed,
+        Declaration::Initialized,
+        Declaration::Used,
+        Declaration::Stored,
+        Declaration::Passed,
+        Declaration::Returned,
+    ];
+    let is_declared = apart == SYS && internal || random.chance(3);
+    Home::Global { internal, declaration: if is_declared { random.pick(&ways) } else { Declaration::None } }
 }

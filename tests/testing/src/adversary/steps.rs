@@ -84,7 +84,7 @@ impl Writer<'_> {
     /// A pointer to a variable, sometimes in an indirect form.
     fn pointer(&mut self, body: &mut Body, variable: usize) -> Pointer {
         let mut pointer = self.homes.pointer(body.thread, variable);
-        if self.homes.is_behind(variable) {
+        if self.homes.is_next_element(variable) {
             pointer.name = body.value(format!("getelementptr i32, {pointer}, i64 1"));
             return pointer;
         }
@@ -215,7 +215,7 @@ impl Writer<'_> {
     /// Reads of two variables: one in each of two iterations of a loop, both in each iteration until the first value
     /// changes, or without a loop.
     fn both(&mut self, body: &mut Body, variables: [usize; 2], orders: [Order; 2], scope: usize) -> [String; 2] {
-        let pointers = variables.map(|variable| match self.homes.is_behind(variable) {
+        let pointers = variables.map(|variable| match self.homes.is_next_element(variable) {
             true => self.pointer(body, variable),
             false => self.homes.pointer(body.thread, variable),
         });

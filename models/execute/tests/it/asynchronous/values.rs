@@ -252,8 +252,8 @@ mov.b32 %r8, 0x10100010;
     // The CTAs of the pair allocate together, so a CTA that has seen its own allocation has seen both.
     let allocate = "@%q tcgen05.alloc.cta_group::2.sync.aligned.shared::cta.b32 [%r6], 64;\n";
     let (load, lead) = ("ld.shared.b32 %r7, [columns];\n", "setp.eq.u32 %q, %r20, 0;\nand.pred %q, %q, %p;\n");
-    let behind = format!("setp.lt.u32 %q, %r0, 32;\n{allocate}bar.sync 0;\n{load}{lead}@!%q bra multiplied;\n");
-    let late = text.replace(allocate, "").replace(load, "").replacen("@!%q bra multiplied;\n", &behind, 1);
+    let after = format!("setp.lt.u32 %q, %r0, 32;\n{allocate}bar.sync 0;\n{load}{lead}@!%q bra multiplied;\n");
+    let late = text.replace(allocate, "").replace(load, "").replacen("@!%q bra multiplied;\n", &after, 1);
     let verdicts = |text: &str| -> BTreeSet<&str> {
         let of = |seed| {
             let options = RunOptions::default().of_seed(seed);

@@ -61,7 +61,7 @@ impl<'p, 't> Reader<'p, 't> {
     /// Takes the labels at the start, and splits the rest; `None` if the rest is empty.
     pub(super) fn labels(&mut self) -> Result<Option<Written<'t>>, Wrong> {
         let mut rest = self.text;
-        while let Some((name, behind)) = rest.text.split_once(':') {
+        while let Some((name, after)) = rest.text.split_once(':') {
             let name = Word::new(name, rest.at);
             if name.text.is_empty() || !name.text.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '$') {
                 return name.wrong(format!("`{}` is not a label", name.text));
@@ -73,19 +73,19 @@ impl<'p, 't> Reader<'p, 't> {
                 return name.wrong(format!("P{column} has the label `{}` twice", name.text));
             }
             thread.code.push(instruction.into());
-            rest = Word::new(behind, rest.at + rest.text.len() - behind.len());
+            rest = Word::new(after, rest.at + rest.text.len() - after.len());
         }
         if rest.text.is_empty() {
             return Ok(None);
         }
         self.cell.at = rest.at;
-        let (mut first, mut behind) = split(rest);
+        let (mut first, mut after) = split(rest);
         let mut mnemonic = first.text.to_uppercase();
         if mnemonic == "LOCK" {
-            (first, behind) = split(behind);
+            (first, after) = split(after);
             mnemonic = format!("LOCK {}", first.text.to_uppercase());
         }
-        Ok(Some(Written { mnemonic, at: rest, operands: operands(behind) }))
+        Ok(Some(Written { mnemonic, at: rest, operands: operands(after) }))
     }
 
     fn processor(&self) -> Processor {

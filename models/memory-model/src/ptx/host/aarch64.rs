@@ -72,11 +72,11 @@ impl<'x> Thread<'x> {
         let (po, of) = (self.x.po, &self.x.syntactic);
         let within = |relation: Relation| relation.between(self.all, self.all);
         let (address, data, control) = (within(of.address), within(of.data), within(of.control));
-        let behind = address.between(self.all, self.memory()).then(&po.between(self.memory(), self.writes));
+        let later = address.between(self.all, self.memory()).then(&po.between(self.memory(), self.writes));
         Rule::Address.filter_relation(address.between(self.all, self.memory()))
             | Rule::Data.filter_relation(data.between(self.all, self.writes))
             | Rule::Control.filter_relation(control.between(self.all, self.writes))
-            | Rule::BehindAddress.filter_relation(behind)
+            | Rule::AfterAddress.filter_relation(later)
             | Rule::Picked.filter_relation(self.pob())
             | Rule::Forwarded.filter_relation((address | data).then(&self.next_reads))
     }
@@ -102,10 +102,10 @@ impl<'x> Thread<'x> {
         // A `DMB LD` does not order the read of an atomic without a result.
         let discarded = self.reads & self.x.filter(|event| event.reduction);
         let both = self.x.rmw.between(self.acquires, self.releases);
-        let behind = both.pairs().map(|(_, write)| write).collect();
+        let later = both.pairs().map(|(_, write)| write).collect();
         Rule::DmbLoads.filter_relation(self.over(self.reads - discarded, dmb(Orders::Loads), memory))
             | Rule::DmbStores.filter_relation(self.over(self.writes, dmb(Orders::Stores), self.writes))
-            | Rule::AtomicBoth.filter_relation(po.between(behind, memory))
+            | Rule::AtomicBoth.filter_relation(po.between(later, memory))
             | Rule::ReleaseAcquire.filter_relation(po.between(self.releases, self.acquires))
             | Rule::Acquire.filter_relation(po.between(self.acquires | self.acquires_pc, memory))
             | Rule::Release.filter_relation(po.between(memory, self.releases))
@@ -114,11 +114,11 @@ impl<'x> Thread<'x> {
     /// IFB-ordered-before: the accesses after an `ISB` that depends on a read.
     fn ifb(&self) -> Relation {
         let (po, of, isb) = (self.x.po, &self.x.syntactic, self.fences(|of| of == HostFence::Isb));
-        let behind = po.between(isb, self.memory());
+        let later = po.between(isb, self.memory());
         let address = of.address | of.picked_address;
         let through = address.between(self.all, self.memory()).then(&po.between(self.memory(), isb));
-        Rule::Isb.filter_relation((of.control | of.picked).between(self.all, isb).then(&behind))
-            | Rule::IsbAddress.filter_relation(through.then(&behind))
+        Rule::Isb.filter_relation((of.control | of.picked).between(self.all, isb).then(&later))
+            | Rule::IsbAddress.filter_relation(through.then(&later))
     }
 }
 

@@ -26,7 +26,7 @@ pub enum Rule {
     /// AArch64: a read is ordered before a write after a branch that depends on it.
     Control,
     /// AArch64: a read is ordered before the writes after an access whose address depends on it.
-    BehindAddress,
+    AfterAddress,
     /// AArch64: a pick dependency, on a compare and exchange that succeeds, orders a later write.
     Picked,
     /// AArch64: a read is ordered before the reads that return a write whose address or value depends on it.
@@ -119,7 +119,7 @@ mod tests {
             "P0:X0 == 1 /\\ P1:X0 == 1"),
         (Rule::Control, &[("aarch64", "LDR W0,[x]; CBNZ W0,on; on:; MOV W1,#1; STR W1,[y]"), ("aarch64", "LDAR W0,[y]; MOV W1,#1; STR W1,[x]")],
             "P0:X0 == 1 /\\ P1:X0 == 1"),
-        (Rule::BehindAddress, &[("aarch64", "LDR W0,[x]; EOR W1,W0,W0; LDR W2,[z,W1,SXTW]; MOV W3,#1; STR W3,[y]"),
+        (Rule::AfterAddress, &[("aarch64", "LDR W0,[x]; EOR W1,W0,W0; LDR W2,[z,W1,SXTW]; MOV W3,#1; STR W3,[y]"),
             ("aarch64", "LDAR W0,[y]; MOV W1,#1; STR W1,[x]")], "P0:X0 == 1 /\\ P1:X0 == 1"),
         (Rule::Picked, &[("aarch64", "MOV W0,#1; MOV W9,#2; CAS W0,W9,[x]; EOR W1,W0,W0; ADD W1,W1,#1; STR W1,[y]"),
             ("aarch64", "LDAR W0,[y]; STR W0,[x]")], "P0:X0 == 1 /\\ x == 2 /\\ P1:X0 == 1"),

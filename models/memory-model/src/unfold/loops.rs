@@ -11,7 +11,7 @@ use crate::{
     program::{Cmp, Computation, Language, Program, Span, Type},
 };
 
-pub(super) enum Round {
+pub(super) enum Iteration {
     New,
     /// Since an earlier arrival, the path has no effect that later code could notice.
     Idle,
@@ -19,7 +19,7 @@ pub(super) enum Round {
 }
 
 impl<'p, L: Language> Unfold<'p, L> {
-    pub(super) fn enter_loop(&mut self, state: &mut State<'p, L>, pc: usize) -> Result<Round, Limit> {
+    pub(super) fn enter_loop(&mut self, state: &mut State<'p, L>, pc: usize) -> Result<Iteration, Limit> {
         let live = self.live[pc];
         let unchanged = |visit: &&Visit| {
             let same = |(index, (a, b)): (usize, (&Term, &Term))| live >> index & 1 == 0 || a == b;
@@ -71,7 +71,7 @@ impl<'p, L: Language> Unfold<'p, L> {
                 }
             }
             if waits {
-                return Ok(Round::Idle);
+                return Ok(Iteration::Idle);
             }
         }
         if self.traps {
@@ -79,7 +79,7 @@ impl<'p, L: Language> Unfold<'p, L> {
             stopped.ending = Ending::Stopped;
             self.paths.push(stopped);
         }
-        Ok(if self.count(state, pc) { Round::New } else { Round::Beyond })
+        Ok(if self.count(state, pc) { Iteration::New } else { Iteration::Beyond })
     }
 
     /// Whether a read can return, among all values that its memory ever holds, a value for which the branches of the
