@@ -9,7 +9,7 @@ use std::{
 };
 
 use libtest_mimic::{Failed, Trial};
-use testing::{exists, plugin::plugin, ptx_atomics, root, success, tool, trial};
+use testing::{exists, llvm_version, plugin::plugin, ptx_atomics, root, success, tool, trial};
 
 /// Ordinary CUDA: the language's own atomics, libcu++ and cooperative groups.
 const CUDA: &str = r"#include <cuda/atomic>
@@ -260,10 +260,13 @@ fn llc() -> Result<(), Failed> {
     fs::write(&response, "-mcpu=sm_80 -mattr=+ptx78")?;
     let response = format!("@{}", response.display());
     #[rustfmt::skip]
-    let flags: [&[&str]; 9] = [
+    let flags: [&[&str]; 11] = [
         &["-mcpu=sm_90"], &["-mcpu=sm_70", "-mattr=+ptx63", "-O0"], &["--mcpu=sm_90", "-O3", "-filetype=asm"], &[&response],
         &["-march=nvptx64"], &["-mtriple=nvptx64-nvidia-cuda", "-mcpu", "sm_100"], &["--nvptx-prec-sqrtf32=0"],
         &["-nvptx-fma-level=0", "-verify-machineinstrs"], &["-stop-after=finalize-isel", "-mcpu=sm_90"],
+        // The flags of cuda-oxide, for a release and for a debug build.
+        &["-march=nvptx64", "-mcpu=sm_90", "-mattr=+ptx86", "-fp-contract=fast"],
+        &["-march=nvptx64", "-mcpu=sm_80", "-mattr=+ptx78", "-O0", "-fp-contract=fast"],
     ];
     let run = |command: &mut Command, flags: &[&str], input: &str| -> Result<(Option<i32>, String, String), Failed> {
         let input = fs::File::open(root().join("tests/inputs").join(input))?;
@@ -293,6 +296,18 @@ fn llc() -> Result<(), Failed> {
         }
     }
     assert!(differ > 5, "the fences are not lowered: {differ}");
+    // cuda-oxide reads the version of LLVM from the output, and gives the path of the input before that of the output.
+    let version = |program: &Path| {
+        let version = success(Command::new(program).arg("--version").env("PTX_ATOMICS_PLUGIN", plugin()))?;
+        Ok::<_, Failed>(version.contains(&format!("LLVM version {}.", llvm_version())))
+    };
+    assert!(version(&own)? && version(&link)?);
+    let ptx = folder.path().join("kernel.ptx");
+    let mut compile = Command::new(&own);
+    compile.args(["-march=nvptx64", "-mcpu=sm_90", "-mattr=+ptx86", "-fp-contract=fast"]);
+    compile.arg(root().join("tests/inputs/fences.ll")).arg("-o").arg(&ptx).env("PTX_ATOMICS_PLUGIN", plugin());
+    success(&mut compile)?;
+    assert!(fs::read_to_string(&ptx)?.contains("fence.sc."));
     // llc reports flags that it does not know, and the command reports missing programs.
     let (status, _, said) =
         run(ptx_atomics().arg("llc").env("PTX_ATOMICS_PLUGIN", plugin()), &["--nope"], "fences.ll")?;

@@ -3,7 +3,9 @@
 //! without LLVM.
 
 use std::{
-    env, fs, io,
+    env,
+    fmt::Write,
+    fs, io,
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
     process::Command,
@@ -12,7 +14,7 @@ use std::{
 
 use libtest_mimic::{Failed, Trial};
 use serde_json::{Value, json};
-use testing::{ASSEMBLERS, left_to_all, llvm_version, root, success};
+use testing::{ASSEMBLERS, features, left_to_all, llvm_version, root, success};
 
 type Test = fn() -> Result<(), Failed>;
 
@@ -29,6 +31,7 @@ pub fn trials() -> Vec<Trial> {
         ("MLIR", mlir),
         ("an input that ends LLVM is an error", ends_llvm),
         ("a golden suite marks weaker texts", golden),
+        ("the packages build as published dependencies", published),
         ("the documentation builds without LLVM", documentation),
     ];
     // Cargo locks its target folder. A second trial at the same time would only occupy a thread.
@@ -153,7 +156,7 @@ fn check(project: &Project, variables: &[(&str, &str)], expected: &str) -> Resul
 
 fn remarks() -> Result<(), Failed> {
     let dependencies = blocks("LLVM IR", "toml")?.pop().ok_or("no dependencies")?;
-    let main = blocks("What became of each operation", "rust")?.pop().ok_or("no program")?;
+    let main = blocks("A remark for each operation", "rust")?.pop().ok_or("no program")?;
     let output = Project::new("outside-remarks", &dependencies, &main)?.run(&[])?;
     let expected = [
         "wait.ll:6: wait: load atomic i32 addrspace(3) acquire optimized by scope: scope became cta: no other thread can access the location\n",
@@ -341,7 +344,8 @@ fn golden() -> Result<(), Failed> {
 }
 
 /// Each crate can be packaged, and its package has only its sources.
-fn packages() -> Result<(), Failed> {
+/// The packages of all crates that are published.
+fn package_all() -> Result<Vec<PathBuf>, Failed> {
     let metadata = success(&mut cargo(root(), &["metadata", "--no-deps", "--format-version", "1"]))?;
     let metadata: Value = serde_json::from_str(&metadata)?;
     let unpublished = metadata["packages"].as_array().into_iter().flatten().filter(|one| one["publish"] == json!([]));
@@ -352,8 +356,41 @@ fn packages() -> Result<(), Failed> {
     success(cargo(root(), &["package", "--quiet"]).args(all))?;
     let crates =
         fs::read_dir(target().join("package"))?.map(|entry| Ok(entry?.path())).collect::<io::Result<Vec<_>>>()?;
-    let crates: Vec<_> =
-        crates.iter().filter(|path| path.extension().is_some_and(|extension| extension == "crate")).collect();
+    Ok(crates.into_iter().filter(|path| path.extension().is_some_and(|extension| extension == "crate")).collect())
+}
+
+/// The packages, unpacked into one folder where each depends on the versions of the others, compile.
+fn published() -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let (mut members, mut patches) = (Vec::new(), String::new());
+    for path in package_all()? {
+        success(Command::new("tar").arg("-xzf").arg(&path).arg("-C").arg(folder.path()))?;
+        let member = path.file_stem().ok_or("a package has a name")?.to_string_lossy().into_owned();
+        let name = member.rsplit_once('-').ok_or("a package has a version")?.0.to_owned();
+        writeln!(patches, "{name} = {{ path = \"{member}\" }}")?;
+        let manifest = fs::read_to_string(folder.path().join(&member).join("Cargo.toml"))?;
+        assert!(!manifest.contains("path = \"../"), "{member} depends on a folder\n{manifest}");
+        members.push(member);
+    }
+    assert!(members.len() > 10, "{members:?}");
+    let manifest = format!("[workspace]\nresolver = \"3\"\nmembers = {members:?}\n\n[patch.crates-io]\n{patches}");
+    fs::write(folder.path().join("Cargo.toml"), manifest)?;
+    let lock = env::var_os("CARGO_RESOLVER_LOCKFILE_PATH").map_or_else(|| root().join("Cargo.lock"), PathBuf::from);
+    fs::copy(lock, folder.path().join("Cargo.lock"))?;
+    let mut check = cargo(folder.path(), &["check", "--quiet", "--workspace"]);
+    check.args(features());
+    let config = root().join(format!("passes/link/config/{}", llvm_version()));
+    for library in ["MLIR_SYS", "TABLEGEN"] {
+        check.env(format!("{library}_{}0_PREFIX", llvm_version()), &config);
+    }
+    let prefix = format!("LLVM_SYS_{}1_PREFIX", llvm_version());
+    let installed = env::var_os(&prefix).unwrap_or_else(|| format!("/usr/lib/llvm-{}", llvm_version()).into());
+    success(check.env(&prefix, installed))?;
+    Ok(())
+}
+
+fn packages() -> Result<(), Failed> {
+    let crates = package_all()?;
     for path in &crates {
         let files = success(Command::new("tar").arg("-tzf").arg(path))?;
         let known = |file: &&str| {
