@@ -119,6 +119,44 @@ fn an_mbarrier_that_no_thread_initializes() {
     assert_eq!(list_rules(&body("@%p0 mbarrier.init.shared::cta.b64 [tile], 1;")), []);
 }
 
+/// Each mbarrier of a variable needs an initialization, which a loop or several threads may make; `mbarrier.inval` is a
+/// use, too.
+#[test]
+fn mbarriers_of_a_variable() {
+    let init = "mbarrier.init.shared::cta.b64";
+    let uses = "bar.sync 0; mbarrier.arrive.shared::cta.b64 _, [tile+8];
+        again: mbarrier.try_wait.parity.shared::cta.b64 %p1, [tile+8], 0; @!%p1 bra again;";
+    let uninitialized = [(Rule::R10, Class::Wrong)];
+    for (body, expected) in [
+        (format!("@%p0 {init} [tile], 64; @%p0 {init} [tile+16], 64; {uses}"), &uninitialized[..]),
+        (format!("@%p0 {init} [tile], 64; @%p0 {init} [tile+8], 64; {uses}"), &[]),
+        (
+            format!(
+                "@!%p0 bra begin; mov.u32 %r1, tile; mov.u32 %r2, 0;
+                more: {init} [%r1], 64; add.u32 %r1, %r1, 8; add.u32 %r2, %r2, 1;
+                setp.lt.u32 %p2, %r2, 9; @%p2 bra more;
+                begin: {uses}"
+            ),
+            &[],
+        ),
+        (
+            format!(
+                "mov.u32 %r1, tile; shl.b32 %r2, %thread, 3; add.u32 %r1, %r1, %r2; setp.lt.u32 %p2, %thread, 4;
+                @%p2 {init} [%r1], 64; {uses}"
+            ),
+            &[],
+        ),
+        ("@%p0 mbarrier.inval.shared::cta.b64 [tile];".to_owned(), &uninitialized),
+    ] {
+        assert_eq!(shown(&body), expected, "{body}");
+        // The check itself reports no more.
+        let module: Module = format!("{HEAD}{body}\nret;\n}}\n").parse().expect("PTX");
+        let findings = check(&read(&module)[0], Readings::DEFAULT).findings;
+        let rules: Vec<_> = findings.iter().filter_map(|finding| finding.rule).collect();
+        assert_eq!(rules, expected.iter().map(|(rule, _)| *rule).collect::<Vec<_>>(), "{body}");
+    }
+}
+
 /// Memory of an mbarrier is a different mbarrier, or data, only after `mbarrier.inval`.
 #[test]
 fn the_memory_of_an_mbarrier_that_has_not_ended() {
@@ -130,14 +168,10 @@ fn the_memory_of_an_mbarrier_that_has_not_ended() {
         @%p0 cp.async.ca.shared.global [tile], [%from], 16; cp.async.wait_all;";
     let rounds = "mov.u32 %r1, 0; again: @%p0 mbarrier.init.shared::cta.b64 [tile], 1; bar.sync 0; END
         add.u32 %r1, %r1, 1; setp.lt.u32 %p1, %r1, 4; @%p1 bra again;";
-    for body in [again, data, copy, rounds] {
+    for (body, barrier) in [(again, "tile"), (data, "tile+8"), (copy, "tile+8"), (rounds, "tile")] {
         let of = |end: &str| list_rules(&body.replace("END", end));
         assert_eq!(of(""), [(Rule::R10, Class::Wrong)], "{body}");
-        assert_eq!(
-            of("@%p0 mbarrier.inval.shared::cta.b64 [tile+8]; @%p0 mbarrier.inval.shared::cta.b64 [tile];"),
-            [],
-            "{body}"
-        );
+        assert_eq!(of(&format!("@%p0 mbarrier.inval.shared::cta.b64 [{barrier}];")), [], "{body}");
     }
 }
 
