@@ -37,6 +37,9 @@ pub enum Assumption {
     /// All lanes of the mask take part in a warp-wide instruction.
     #[strum(serialize = "all lanes of the mask reach each barrier, vote and shuffle of a warp")]
     Lanes,
+    /// Warps continue from one row of a CTA to the next.
+    #[strum(serialize = "threads of a CTA are numbered row by row, and a warp has 32 consecutive numbers")]
+    Rows,
     /// The CTAs of a cluster still run while other CTAs access their shared memory.
     #[strum(
         serialize = "CTAs of a cluster have begun, and have not ended, while other CTAs access their shared memory"

@@ -18,6 +18,8 @@ pub struct Eval<'f> {
     pub flat: &'f Flat,
     pub sizes: Sizes,
     pub terms: Terms,
+    /// Whether a term has the number of a thread in a CTA of several rows.
+    pub has_rows: bool,
 }
 
 /// The name of the function from a rank to the distance between that CTA's shared memory and the thread's own.
@@ -208,8 +210,10 @@ impl Eval<'_> {
         self.terms.binary(Binary::ShrUnsigned, number, five)
     }
 
-    /// The number of a thread in its CTA, row by row.
+    /// The number of a thread in its CTA, row by row. A warp has the threads of consecutive numbers (section 3.1 of the
+    /// manual), but the manual does not number the threads of several rows.
     fn number(&mut self) -> Term {
+        self.has_rows |= self.sizes.block[1..] != [Some(1); 2];
         let [x, y, z] = SpecialVector::Tid.elements().map(|element| self.special(element));
         let [width, height, _] = SpecialVector::Ntid.elements().map(|element| self.special(element));
         let plane = self.terms.binary(Binary::Mul, z, height);

@@ -156,6 +156,9 @@ fn by(
     let mut prover = Prover::new(flat, sizes, may_alias, limits, (&blocks, &order, &clusters, &counted), proof);
     (prover.means, prover.level) = (means, level);
     prover.run();
+    if prover.questions.eval.has_rows {
+        prover.questions.assumptions.insert(Assumption::Rows);
+    }
     let Questions { assumptions, count: questions, clauses_left, decisions_left, .. } = prover.questions;
     let (clauses, decisions) = (limits.0.clauses - clauses_left, limits.0.all_decisions - decisions_left);
     Proof { assumptions, questions, clauses, decisions, ..prover.proof }

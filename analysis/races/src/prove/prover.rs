@@ -175,7 +175,7 @@ impl<'p> Prover<'p> {
         let mixed = (0..blocks.len()).map(is_mixed).collect();
         let mut terms = Terms::default();
         sizes.limit(&mut terms);
-        let eval = Eval { flat, sizes, terms };
+        let eval = Eval { flat, sizes, terms, has_rows: false };
         let questions = Questions {
             eval,
             may_alias,

@@ -328,6 +328,9 @@ fn lanes_are_numbers_of_threads() {
                 mul.wide.u32 %rd4, %r5, 4;\nadd.s64 %rd6, %rd5, %rd4;\nst.shared.u32 [%rd6], %r1;";
     let of = |block| verdict_of(rows, sized(block, Some([1; 3])));
     assert_eq!([[16, 4, 1], [32, 4, 1]].map(|block| of(block).0), [Outcome::Free, Outcome::Race]);
+    // The manual numbers the threads of a single row.
+    let assumes = |block| report_of(rows, sized(block, Some([1; 3]))).assumptions.contains(&Assumption::Rows);
+    assert_eq!([[32, 1, 1], [16, 4, 1], [16, 1, 2]].map(assumes), [false, true, true]);
 }
 
 /// Variables of two blocks of one function are distinct, even if they have the same name.
