@@ -102,21 +102,27 @@ fn parse_error(input: &Input, head: u32, text: &str) -> Diagnostic {
         (false, Some(_)) => format!("'{}' is not LLVM IR: {reason}", input.name()),
         (false, None) => return Diagnostic::new(format!("'{}' is neither text nor LLVM bitcode", input.name())),
     };
-    let help = location.as_ref().and_then(|at| later(input, at));
+    let help = input.text().map(|_| explain_version(input, location.as_ref()));
     Diagnostic { location, help, ..Diagnostic::new(message) }
 }
 
-/// The prefixes of constants that only a later version of LLVM writes, each with that version.
-const LATER: [(&str, u32); 1] = [("f0x", 23)];
+/// The beginnings of constants that only this version of LLVM and later ones write.
+const LATER: [(u32, &[&str]); 1] = [(23, &["f0x", "+inf", "-inf", "+nan", "-nan", "+qnan", "-qnan", "+snan", "-snan"])];
 
-/// The help for a constant of a later LLVM at a location of the text.
-fn later(input: &Input, at: &Location) -> Option<String> {
-    let line = input.text()?.lines().nth((at.line as usize).checked_sub(1)?)?;
-    let rest = line.get((at.column as usize).checked_sub(1)?..)?;
-    let (form, major) = LATER.into_iter().find(|(form, major)| rest.starts_with(form) && *major > MAJOR)?;
-    Some(format!(
-        "expected the constants of LLVM {MAJOR}, found `{form}…` of LLVM {major}: use a build for LLVM {major}"
-    ))
+/// The help for text that LLVM's parser rejects: it names a constant of a later LLVM at the location, if there is one.
+fn explain_version(input: &Input, at: Option<&Location>) -> String {
+    let constant = at.and_then(|at| {
+        let line = input.text()?.lines().nth((at.line as usize).checked_sub(1)?)?;
+        let rest = line.get((at.column as usize).checked_sub(1)?..)?;
+        let mut later = LATER.into_iter().filter(|(major, _)| *major > MAJOR);
+        later.find_map(|(major, forms)| Some((forms.iter().find(|form| rest.starts_with(**form))?, major)))
+    });
+    match constant {
+        Some((form, major)) => format!(
+            "expected the constants of LLVM {MAJOR}, found `{form}…` of LLVM {major}: use a build for LLVM {major}"
+        ),
+        None => format!("this build reads the text of LLVM {MAJOR} and older: a later LLVM needs a later build"),
+    }
 }
 
 /// Numbers the atomics, so that later passes do not lose their lines.
@@ -228,13 +234,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_constant_of_a_later_llvm_has_a_help() {
-        let help = |text: &str| {
-            let input = Input::new("a.ll", text);
-            parse_error(&input, 0, "a.ll:1:13: error: expected value token").help
+    fn text_of_a_later_llvm_has_a_help() {
+        let help = |constant: &str| {
+            let input = Input::new("a.ll", format!("store float {constant}, ptr %p"));
+            parse_error(&input, 0, "a.ll:1:13: error: expected value token").help.expect("a help")
         };
-        let expected = "expected the constants of LLVM 22, found `f0x…` of LLVM 23: use a build for LLVM 23".to_owned();
-        assert_eq!(help("store float f0xFF7FFFFF, ptr %p"), (MAJOR < 23).then_some(expected));
-        assert_eq!(help("store float 0y1, ptr %p"), None);
+        let text = format!("this build reads the text of LLVM {MAJOR} and older: a later LLVM needs a later build");
+        let of_23 = |form: &str| {
+            format!("expected the constants of LLVM 22, found `{form}…` of LLVM 23: use a build for LLVM 23")
+        };
+        for (constant, form) in [("f0xFF7FFFFF", "f0x"), ("+inf", "+inf"), ("-nan(0x1)", "-nan"), ("+qnan", "+qnan")] {
+            assert_eq!(help(constant), if MAJOR < 23 { of_23(form) } else { text.clone() });
+        }
+        assert_eq!(help("0y1"), text);
     }
 }
