@@ -148,7 +148,7 @@ fn mbarriers_of_a_variable() {
         ),
         ("@%p0 mbarrier.inval.shared::cta.b64 [tile];".to_owned(), &uninitialized),
     ] {
-        assert_eq!(shown(&body), expected, "{body}");
+        assert_eq!(list_rules(&body), expected, "{body}");
         // The check itself reports no more.
         let module: Module = format!("{HEAD}{body}\nret;\n}}\n").parse().expect("PTX");
         let findings = check(&read(&module)[0], Readings::DEFAULT).findings;
