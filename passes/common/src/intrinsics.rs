@@ -1,48 +1,59 @@
-//! The target requirements of LLVM's intrinsics for NVIDIA's asynchronous instructions. LLVM's backend ends the process
-//! on an intrinsic whose instruction the target lacks.
+//! The target requirements of LLVM's intrinsics and instructions. LLVM's backend ends the process on an intrinsic or type
+//! whose instruction the target lacks.
 //!
-//! The rows are measured: every such intrinsic was compiled with the backends of LLVM 22 and 23. For the intrinsics of
-//! LLVM 22, every GPU and PTX version was tried. `tests/selection.rs` repeats the measurement.
+//! The rows are measured: `scripts/selectable` compiles every intrinsic of LLVM 22 and 23 for NVIDIA GPUs, and many other
+//! intrinsics and instructions, for every GPU and PTX version, in child processes. Both versions of LLVM agree about all
+//! intrinsics that both have. `tests/selection.rs` compares the table with LLVM.
 
 use std::ops::RangeInclusive;
+
+mod instructions;
+mod synchronous;
 
 use crate::{
     callee::OF_NVIDIA,
     needs::{Gpus, Needs},
 };
 
-/// A group of intrinsics whose names have a common prefix.
+/// A group of intrinsics or instructions whose names match a pattern.
 #[derive(Debug)]
 pub struct IntrinsicFamily {
-    /// The prefix of their names, after `llvm.nvvm.`.
-    prefix: &'static str,
+    /// The start of their names: after `llvm.nvvm.` for the intrinsics of NVIDIA GPUs, else the whole name. A `*` stands
+    /// for any text, and the part of the pattern after it can be anywhere in the rest of the name.
+    pattern: &'static str,
     /// The calls to which the row applies.
     when: When,
-    /// The instruction, without the modifiers that do not change its requirements.
-    pub ptx: &'static str,
+    /// The instruction in messages, without the modifiers that do not change its requirements.
+    ptx: &'static str,
     /// The requirements of the instruction.
     pub needs: Needs,
+    /// The only major version of LLVM to which the row applies; `None` for all.
+    llvm: Option<u32>,
+    /// Advice if no GPU meets the requirements.
+    pub help: Option<&'static str>,
 }
 
 /// The calls to which a row applies.
-#[derive(Debug)]
+#[derive(Debug, PartialEq)]
 enum When {
     Always,
     /// The calls whose immediate argument has a value in this range. The index counts only the arguments that must be
     /// constants.
     Immediate(usize, RangeInclusive<u64>),
+    /// The calls of intrinsics whose name ends with another address space than these.
+    Outside(&'static [u32]),
 }
 
 /// The GPUs with tensor memory.
 pub const TENSOR_MEMORY: Needs = Needs::on(Gpus::Family(&[100, 101, 103, 107, 110]), 8, 6);
 
-/// All rows. Among the rows that apply to a call, the row with the longest prefix counts; with equal prefixes, the
-/// first row.
+const BLACKWELL: &[u32] = &[100, 101, 103, 107, 110, 120, 121];
+const SM_100: &[u32] = &[100, 103, 107];
+
+/// The rows of asynchronous instructions.
 #[rustfmt::skip]
-const ROWS: &[IntrinsicFamily] = {
-    const BLACKWELL: &[u32] = &[100, 101, 103, 107, 110, 120, 121];
+const ASYNCHRONOUS: &[IntrinsicFamily] = {
     const HOPPER: &[u32] = &[90, 100, 101, 103, 107, 110, 120, 121];
-    const SM_100: &[u32] = &[100, 103, 107];
     const TENSOR: &[u32] = &[100, 101, 103, 107, 110];
     const LARGER_BLOCKS: Needs = Needs::on(Gpus::Family(TENSOR), 8, 8);
     const SPARSE_FP4: Needs = Needs::on(Gpus::Own(TENSOR), 8, 6);
@@ -169,8 +180,13 @@ const ROWS: &[IntrinsicFamily] = {
     ]
 };
 
-const fn row(prefix: &'static str, needs: Needs, ptx: &'static str) -> IntrinsicFamily {
-    IntrinsicFamily { prefix, when: When::Always, ptx, needs }
+const fn row(pattern: &'static str, needs: Needs, ptx: &'static str) -> IntrinsicFamily {
+    IntrinsicFamily { pattern, when: When::Always, ptx, needs, llvm: None, help: None }
+}
+
+/// A row whose pattern names the instruction in messages.
+const fn measured(pattern: &'static str, needs: Needs) -> IntrinsicFamily {
+    row(pattern, needs, pattern)
 }
 
 impl IntrinsicFamily {
@@ -178,24 +194,64 @@ impl IntrinsicFamily {
         Self { when: When::Immediate(immediate, values), ..self }
     }
 
+    const fn outside(self, spaces: &'static [u32]) -> Self {
+        Self { when: When::Outside(spaces), ..self }
+    }
+
+    const fn only_in(self, llvm: u32) -> Self {
+        Self { llvm: Some(llvm), ..self }
+    }
+
+    const fn help(self, help: &'static str) -> Self {
+        Self { help: Some(help), ..self }
+    }
+
+    /// The name of the instruction in messages.
+    pub fn name(&self) -> &'static str {
+        self.ptx.trim_end_matches(['.', ' '])
+    }
+
+    fn matches(&self, name: &str, llvm: u32) -> bool {
+        let (start, part) = self.pattern.split_once('*').unwrap_or((self.pattern, ""));
+        let rest = name.strip_prefix(start);
+        let space = || name.rsplit_once(".p").and_then(|(_, space)| space.parse().ok());
+        self.llvm.is_none_or(|only| only == llvm)
+            && rest.is_some_and(|rest| rest.contains(part))
+            && match self.when {
+                When::Outside(spaces) => space().is_some_and(|space| !spaces.contains(&space)),
+                _ => true,
+            }
+    }
+
     fn is_about(&self, immediates: &[u64]) -> bool {
         match &self.when {
-            When::Always => true,
             When::Immediate(index, values) => immediates.get(*index).is_some_and(|value| values.contains(value)),
+            _ => true,
         }
+    }
+
+    /// Among the rows that apply to a call, the row with the highest precedence counts.
+    fn precedence(&self) -> (bool, bool, usize) {
+        (matches!(self.when, When::Outside(_)), self.pattern.contains('*'), self.pattern.len())
     }
 }
 
-/// The rows that may apply to calls of an intrinsic, given its full name; empty if the intrinsic is unknown.
-pub fn rows(name: &str) -> impl Iterator<Item = &'static IntrinsicFamily> {
-    let name = name.strip_prefix(OF_NVIDIA).unwrap_or_default();
-    ROWS.iter().filter(move |row| name.starts_with(row.prefix))
+/// The rows that may apply to an instruction or to calls of an intrinsic; empty if every target has it. Intrinsics have
+/// their full names. [`instructions`] describes the names of instructions. `llvm` is the major version of LLVM.
+pub fn rows(name: &str, llvm: u32) -> impl Iterator<Item = &'static IntrinsicFamily> {
+    let (name, tables) = match name.strip_prefix(OF_NVIDIA) {
+        Some(name) => (name, [ASYNCHRONOUS, synchronous::ROWS]),
+        None => (name, [instructions::ROWS, &[]]),
+    };
+    tables.into_iter().flatten().filter(move |row| row.matches(name, llvm))
 }
 
 /// The row that counts for a call with these immediates: the values, in order, of the arguments that must be constants.
+/// Rows with an address space precede rows with a `*`, and these precede rows with longer patterns; among equals, the
+/// first row counts.
 pub fn of_call<'r>(rows: &[&'r IntrinsicFamily], immediates: &[u64]) -> Option<&'r IntrinsicFamily> {
     let about = rows.iter().filter(|row| row.is_about(immediates)).rev();
-    about.max_by_key(|row| row.prefix.len()).copied()
+    about.max_by_key(|row| row.precedence()).copied()
 }
 
 #[cfg(test)]
@@ -203,8 +259,8 @@ mod tests {
     use super::*;
 
     fn check(name: &str, immediates: &[u64], expected: Option<&str>) {
-        let rows: Vec<_> = rows(name).collect();
-        assert_eq!(of_call(&rows, immediates).map(|row| row.ptx), expected, "{name} {immediates:?}");
+        let rows: Vec<_> = rows(name, 22).collect();
+        assert_eq!(of_call(&rows, immediates).map(IntrinsicFamily::name), expected, "{name} {immediates:?}");
     }
 
     #[test]
@@ -228,14 +284,26 @@ mod tests {
         check("llvm.nvvm.cp.async.bulk.tensor.g2s.tile.1d", &[1, 1, 0], Some("cp.async.bulk.tensor"));
     }
 
-    /// A row that another row hides is never selected, and a row that no GPU satisfies has no help text.
+    #[test]
+    fn a_star_and_an_address_space_precede_a_prefix() {
+        check("llvm.nvvm.wmma.m16n16k16.load.a.row.f16.p3", &[], Some("wmma.m16n16k16"));
+        check("llvm.nvvm.wmma.m16n16k16.load.a.row.stride.s8.p3", &[], Some("wmma.*.s8"));
+        check("llvm.nvvm.wmma.m8n8k32.load.c.row.s32.p0", &[], Some("wmma.m8n8k*.s32"));
+        check("llvm.nvvm.wmma.m16n16k16.load.a.row.s8.p5", &[], Some("wmma in this state space"));
+        check("fptosi f32", &[], None);
+        check("fptosi to wide i128", &[], Some("fptosi to more than 64 bits"));
+    }
+
+    /// A row that another row hides is never selected.
     #[test]
     fn every_row_counts() {
-        for (index, row) in ROWS.iter().enumerate() {
-            let hidden =
-                ROWS[..index].iter().any(|other| other.prefix == row.prefix && matches!(other.when, When::Always));
-            assert!(!hidden, "{row:?}");
-            assert!(row.needs.lowest().is_some(), "{row:?}");
+        for rows in [ASYNCHRONOUS, synchronous::ROWS, instructions::ROWS] {
+            for (index, row) in rows.iter().enumerate() {
+                let hides = |other: &IntrinsicFamily| other.pattern == row.pattern && other.when == When::Always;
+                assert!(!rows[..index].iter().any(hides), "{row:?}");
+                let is_somewhere = row.needs == Needs::NEVER || row.needs.lowest().is_some();
+                assert!(is_somewhere && (row.help.is_none() || row.needs == Needs::NEVER), "{row:?}");
+            }
         }
     }
 }

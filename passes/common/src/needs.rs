@@ -1,6 +1,6 @@
 //! The target requirements of an instruction, including instructions that only variants of some GPUs have.
 
-use std::{fmt, iter};
+use std::{fmt, iter, ops::RangeInclusive};
 
 use ptx_lowering::{PtxVersion, Sm, Target};
 
@@ -22,7 +22,13 @@ pub enum Gpus {
     Own(&'static [u32]),
     /// The variants `a` and `f` of these numbers: the features that a family of GPUs shares.
     Family(&'static [u32]),
+    /// All variants of the GPUs with these numbers, with PTX versions of this range: an instruction that came to some
+    /// GPUs later than to others, or that PTX removed.
+    Spans(&'static [Span]),
 }
+
+/// Numbers of GPUs, and the PTX versions in which they have an instruction.
+pub type Span = (RangeInclusive<u32>, RangeInclusive<PtxVersion>);
 
 /// A GPU that PTX renamed, with the last PTX version in which the variants of the old name have their features: sm_101
 /// became sm_110.
@@ -32,6 +38,17 @@ impl Needs {
     /// The requirement of a GPU with this number or a higher one, and of a PTX version.
     pub const fn since(sm: u32, major: u8, minor: u8) -> Self {
         Self { gpus: Gpus::From(sm), ptx: PtxVersion(major, minor) }
+    }
+
+    /// The requirement of an instruction that LLVM's NVPTX backend has for no GPU.
+    pub const NEVER: Self = Self::on(Gpus::Spans(&[]), 0, 0);
+
+    /// The requirement of an instruction that LLVM's NVPTX backend has for every GPU.
+    pub const ALWAYS: Self = Self::since(0, 0, 0);
+
+    /// The requirement of a GPU and of a PTX version in one of these spans.
+    pub const fn in_spans(spans: &'static [Span]) -> Self {
+        Self::on(Gpus::Spans(spans), 0, 0)
     }
 
     /// The requirement of one of these GPUs, and of a PTX version.
@@ -49,6 +66,9 @@ impl Needs {
                 Gpus::From(lowest) => number >= lowest,
                 Gpus::Own(numbers) => name.ends_with('a') && is_one(numbers),
                 Gpus::Family(numbers) => name.ends_with(['a', 'f']) && is_one(numbers),
+                Gpus::Spans(spans) => {
+                    spans.iter().any(|(gpus, versions)| gpus.contains(&number) && versions.contains(&target.ptx))
+                }
             }
     }
 
@@ -60,14 +80,25 @@ impl Needs {
 
     /// The oldest GPU that meets the requirements, with the lowest PTX version for which it does.
     pub fn lowest(&self) -> Option<Target> {
-        let targets = Sm::all().filter_map(|sm| Target::new(sm, Some(self.ptx.max(sm.lowest_ptx()))).ok());
-        targets.into_iter().find(|target| self.met_by(target))
+        let first = |sm: Sm| {
+            let versions = PtxVersion::all().filter(move |ptx| *ptx >= sm.lowest_ptx());
+            versions.map(move |ptx| Target { sm, ptx }).find(|target| self.met_by(target))
+        };
+        Sm::all().find_map(first)
     }
 }
 
 /// The last PTX version in which the variants of a GPU have their features.
 fn last(number: u32) -> Option<PtxVersion> {
     (number == RENAMED.0).then_some(RENAMED.1)
+}
+
+/// For example `sm_30 to sm_62 and PTX 3.2`, without the ends of what goes on.
+fn span((gpus, versions): &Span) -> String {
+    let last_gpu = Sm::all().map(Sm::number).max().filter(|last| last > gpus.end()).map(|_| gpus.end());
+    let gpus = format!("sm_{}", gpus.start()) + &last_gpu.map_or(String::new(), |last| format!(" to sm_{last}"));
+    let last_ptx = PtxVersion::all().max().filter(|last| last > versions.end()).map(|_| versions.end());
+    format!("{gpus} and PTX {}", versions.start()) + &last_ptx.map_or(String::new(), |last| format!(" to PTX {last}"))
 }
 
 /// For example `sm_90 and PTX 8.0`, or `one of sm_100a, sm_103a, and PTX 8.6`.
@@ -77,6 +108,8 @@ impl fmt::Display for Needs {
             Gpus::From(lowest) => return write!(f, "sm_{lowest} and PTX {}", self.ptx),
             Gpus::Own(numbers) => (*numbers, &['a']),
             Gpus::Family(numbers) => (*numbers, &['a', 'f']),
+            Gpus::Spans([]) => return f.write_str("an instruction that LLVM's NVPTX backend lacks"),
+            Gpus::Spans(spans) => return f.write_str(&spans.iter().map(span).collect::<Vec<_>>().join(", or ")),
         };
         let one = |(number, variant): (u32, &char)| {
             let until = last(number).map_or(String::new(), |last| format!(" up to PTX {last}"));
@@ -118,6 +151,22 @@ mod tests {
         let own = Needs::on(Gpus::Own(&[100, 103]), 8, 7);
         let others = ["sm_100a ptx86", "sm_100f ptx88", "sm_103 ptx88", "sm_90a ptx90"];
         check(own, "one of sm_100a, sm_103a, and PTX 8.7", &["sm_100a ptx87", "sm_103a ptx94"], &others);
+    }
+
+    #[test]
+    fn spans_of_targets() {
+        const SPANS: &[Span] =
+            &[(30..=62, PtxVersion(3, 2)..=PtxVersion(9, 9)), (70..=u32::MAX, PtxVersion(6, 0)..=PtxVersion(6, 3))];
+        let words = "sm_30 to sm_62 and PTX 3.2, or sm_70 and PTX 6.0 to PTX 6.3";
+        let has = ["sm_30 ptx32", "sm_62 ptx90", "sm_75 ptx63"];
+        check(Needs::in_spans(SPANS), words, &has, &["sm_20 ptx32", "sm_70 ptx64", "sm_90 ptx90"]);
+        let newest = Target::new("sm_121a".parse().expect("a GPU"), None).expect("a target");
+        let message = Needs::NEVER.missing_on(&newest, "frem").expect("a message");
+        assert!(
+            message.starts_with("`frem` requires an instruction that LLVM's NVPTX backend lacks, and"),
+            "{message}"
+        );
+        assert!(Needs::NEVER.lowest().is_none() && Needs::ALWAYS.met_by(&newest));
     }
 
     #[test]

@@ -48,6 +48,7 @@
 #[cfg(feature = "asynchronous")]
 mod asynchronous;
 mod call;
+mod construct;
 mod copies;
 mod cuda;
 mod effects;

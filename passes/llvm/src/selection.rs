@@ -1,14 +1,13 @@
-//! The check for calls of intrinsics whose instruction the target lacks. LLVM's backend ends the process on such a
-//! call.
+//! The check for intrinsics, instructions and types that the target lacks. LLVM's backend ends the process on them.
 //!
 //! Code that does not reach the backend causes no error: functions that other modules define, unreachable blocks,
 //! unused values, and functions that query the target by `__nvvm_reflect`, because LLVM later decides which of their
 //! code remains.
 
-use std::collections::HashMap;
+use std::collections::HashSet;
 
 use inkwell::{
-    llvm_sys::core::*,
+    llvm_sys::{LLVMOpcode, core::*, prelude::*},
     module::{Linkage, Module},
     values::{AsValueRef, FunctionValue, InstructionValue},
 };
@@ -16,62 +15,67 @@ use ptx_atomics_common::{
     Diagnostic, Errors, Input,
     intrinsics::{self, IntrinsicFamily},
 };
+use ptx_atomics_version::MAJOR;
 use ptx_lowering::Target;
 
 use crate::{
     call::effects,
-    instruction::control_flow,
+    construct::names,
+    instruction::{Instruction, control_flow},
     source::Numbering,
-    value::{Value, callee, debug_location, name},
+    value::{Value, callee, debug_location, is_call, name, users},
 };
 
 /// The prefixes of the functions by which code queries the target.
 const REFLECTION: [&str; 2] = ["__nvvm_reflect", "llvm.nvvm.reflect"];
 
-/// Reports the calls of intrinsics that the target lacks. `input` supplies the lines of calls that have numbers.
+/// Reports the calls of intrinsics and the instructions that the target lacks. `input` supplies the lines of calls that
+/// have numbers.
 ///
 /// # Errors
-/// Every such call that would reach the backend.
+/// Every such instruction that would reach the backend.
 pub fn require_selectable(module: &Module<'_>, input: &Input, target: &Target) -> Result<(), Errors> {
-    let lacking = lacking(module, target);
-    if lacking.is_empty() {
-        return Ok(());
-    }
     let numbering = Numbering::new(&module.get_context());
     let mut errors = Errors::new();
     for function in module.get_functions().filter(is_compiled) {
-        for instruction in reachable(function) {
-            let Some(intrinsic) = callee(instruction).filter(|callee| !is_dropped(instruction, *callee)) else {
+        let reachable = reachable(function);
+        let mut lacking =
+            reachable.iter().filter_map(|instruction| Some((*instruction, lacking(*instruction, target)?)));
+        let Some(first) = lacking.next() else { continue };
+        let set: HashSet<_> = reachable.iter().map(|instruction| instruction.as_value_ref()).collect();
+        for (instruction, row) in std::iter::once(first).chain(lacking) {
+            if !is_needed(instruction, &set) {
                 continue;
-            };
-            let row = lacking.get(&intrinsic).and_then(|rows| intrinsics::of_call(rows, &immediates(instruction)));
-            let Some((row, message)) = row.and_then(|row| Some((row, row.needs.missing_on(target, row.ptx)?))) else {
-                continue;
-            };
-            let line = || input.call_location(&name(&intrinsic), numbering.get_of(instruction));
+            }
+            let called = callee(instruction).map(|callee| name(&callee)).unwrap_or_default();
+            let line = || input.call_location(&called, numbering.get_of(instruction));
+            let newer = row.needs.lowest().map(|target| format!("compile for a target that has it, such as {target}"));
             errors.push(Diagnostic {
-                message,
+                message: row.needs.missing_on(target, row.name()).unwrap_or_default(),
                 function: Some(name(&function)),
                 location: debug_location(instruction).or_else(line),
                 operation: Some(Value::from(instruction).text()),
                 notes: Vec::new(),
-                help: row.needs.lowest().map(|target| format!("compile for a target that has it, such as {target}")),
+                help: newer.or_else(|| row.help.map(str::to_owned)),
             });
         }
     }
     errors.or(())
 }
 
-/// Whether the module has intrinsics that some targets lack.
+/// Whether the module has intrinsics or instructions that some targets lack.
 pub fn has_requirements(module: &Module<'_>) -> bool {
-    module.get_functions().any(|function| intrinsics::rows(&name(&function)).next().is_some())
+    let has_rows = |instruction| names(instruction).iter().any(|name| intrinsics::rows(name, MAJOR).next().is_some());
+    module.get_functions().flat_map(crate::value::instructions).any(has_rows)
 }
 
-/// The intrinsics that the target may lack, each with its rows.
-fn lacking<'c>(module: &Module<'c>, target: &Target) -> HashMap<FunctionValue<'c>, Vec<&'static IntrinsicFamily>> {
-    let known =
-        module.get_functions().map(|function| (function, intrinsics::rows(&name(&function)).collect::<Vec<_>>()));
-    known.filter(|(_, rows)| rows.iter().any(|row| !row.needs.met_by(target))).collect()
+/// The row of the table that shows that the target lacks an instruction.
+fn lacking(instruction: InstructionValue<'_>, target: &Target) -> Option<&'static IntrinsicFamily> {
+    names(instruction).iter().find_map(|name| {
+        let rows: Vec<_> = intrinsics::rows(name, MAJOR).collect();
+        let immediates = if rows.is_empty() { Vec::new() } else { immediates(instruction) };
+        intrinsics::of_call(&rows, &immediates).filter(|row| !row.needs.met_by(target))
+    })
 }
 
 /// Whether LLVM generates code for a function, including all of its reachable code.
@@ -96,11 +100,37 @@ fn reachable(function: FunctionValue<'_>) -> Vec<InstructionValue<'_>> {
     reached.flat_map(|((block, _), _)| block.get_instructions()).collect()
 }
 
-/// Whether the backend drops a call: its result is not used, and it has no other effect.
-fn is_dropped(call: InstructionValue<'_>, callee: FunctionValue<'_>) -> bool {
-    // SAFETY: the call is live.
-    let unused = unsafe { LLVMGetFirstUse(call.as_value_ref()).is_null() };
-    unused && effects(call, Some(callee)) == Some(0)
+/// Whether the backend generates code for an instruction: the instruction has an effect, or a reachable instruction
+/// with an effect needs its value.
+fn is_needed(instruction: InstructionValue<'_>, reachable: &HashSet<LLVMValueRef>) -> bool {
+    let (mut seen, mut open) = (HashSet::new(), vec![instruction.as_value_ref()]);
+    while let Some(value) = open.pop() {
+        // SAFETY: the value is an instruction of a live function.
+        if has_effect(unsafe { InstructionValue::new(value) }) {
+            return true;
+        }
+        // SAFETY: users of an instruction are instructions, and they are live.
+        open.extend(unsafe { users(value) }.filter(|user| reachable.contains(user) && seen.insert(*user)));
+    }
+    false
+}
+
+/// Whether the backend keeps an instruction whose value is not used.
+fn has_effect(instruction: InstructionValue<'_>) -> bool {
+    let raw = instruction.as_value_ref();
+    if is_call(instruction) {
+        return effects(instruction, callee(instruction)) != Some(0);
+    }
+    // SAFETY: the instruction is live, and only loads are asked whether they are volatile.
+    match unsafe { LLVMGetInstructionOpcode(raw) } {
+        LLVMOpcode::LLVMLoad => Instruction::atomic(instruction).is_some() || unsafe { LLVMGetVolatile(raw) } != 0,
+        LLVMOpcode::LLVMStore
+        | LLVMOpcode::LLVMFence
+        | LLVMOpcode::LLVMAtomicCmpXchg
+        | LLVMOpcode::LLVMAtomicRMW
+        | LLVMOpcode::LLVMVAArg => true,
+        _ => !unsafe { LLVMIsATerminatorInst(raw) }.is_null(),
+    }
 }
 
 /// The values of a call's arguments that must be constants according to the declaration of the intrinsic.
