@@ -2,14 +2,20 @@
 
 import ctypes
 import os
+import pathlib
+import re
 import signal
 import subprocess
 import tempfile
 
 TRIPLE = b"nvptx64-nvidia-cuda"
-PATIENCE = 20  # seconds
-# LLVM's handler for fatal errors must not return, and Python cannot jump over C frames. As LLVM's own crash recovery,
-# the jump leaks memory, so that a child makes only so many jumps.
+SECONDS = 20
+# The newest PTX version of each version of LLVM.
+NEWEST = {22: (9, 0), 23: (9, 3)}
+# The variants of sm_101 have their features up to this version of PTX only.
+RENAMED = {"sm_101a": (8, 8), "sm_101f": (8, 8)}
+# LLVM's handler of fatal errors must not return, and Python cannot jump over the frames of C. Like LLVM's own recovery
+# from crashes, the jump leaks memory, so that a child makes a limited number of jumps.
 JUMPS = 200
 SHIM = r"""
 #include <setjmp.h>
@@ -38,17 +44,28 @@ const char *attempt(int (*emit)(void *, void *, int, char **, void **), void *ma
 
 
 def shim():
-    folder = tempfile.mkdtemp()
-    source, library = f"{folder}/shim.c", f"{folder}/shim.so"
-    with open(source, "w") as file:
-        file.write(SHIM)
-    subprocess.run(["cc", "-O1", "-shared", "-fPIC", "-o", library, source], check=True)
-    return library
+    with tempfile.TemporaryDirectory() as folder:
+        source, library = f"{folder}/shim.c", f"{folder}/shim.so"
+        pathlib.Path(source).write_text(SHIM)
+        subprocess.run(["cc", "-O1", "-shared", "-fPIC", "-o", library, source], check=True)
+        return ctypes.CDLL(library)
+
+
+def targets(llvm):
+    """For each GPU of `isa/src/target.rs` its PTX versions, oldest first, as far as this version of LLVM has them."""
+    text = (pathlib.Path(__file__).parent.parent / "isa/src/target.rs").read_text()
+    ranges = re.findall(r"\((\d), (\d+)\.\.=(\d+)\)", text[text.index("const VERSIONS") :])
+    versions = [(int(major), minor) for major, first, last in ranges for minor in range(int(first), int(last) + 1)]
+    found = {}
+    for gpu, *oldest in re.findall(r'gpu\("(\w+)", +\d+, (\d+), (\d+)\)', text):
+        newest = min(NEWEST[llvm], RENAMED.get(gpu, NEWEST[llvm]))
+        found[gpu] = [version for version in versions if tuple(map(int, oldest)) <= version <= newest]
+    return {gpu: versions for gpu, versions in found.items() if versions}
 
 
 class Backend:
-    def __init__(self, library, shim_library=None):
-        self.llvm, self.shim = ctypes.CDLL(library), ctypes.CDLL(shim_library or shim())
+    def __init__(self, library):
+        self.llvm, self.shim = ctypes.CDLL(library), shim()
         self.shim.attempt.restype = ctypes.c_char_p
         for part in ["TargetInfo", "Target", "TargetMC", "AsmPrinter"]:
             self.call(f"LLVMInitializeNVPTX{part}", result=None)
@@ -59,7 +76,7 @@ class Backend:
         self.call("LLVMGetVersion", *map(ctypes.byref, version), result=None)
         self.version = version[0].value
         # Children share the state that LLVM sets up on its first use.
-        self.attempt(self.machine("sm_90", "ptx80", 2), self.parse("define void @f() {\n  ret void\n}"))
+        self.attempt(self.machine("sm_90", (8, 0), 2), self.parse("define void @f() {\n  ret void\n}"))
 
     def call(self, name, *values, result=ctypes.c_int):
         function = getattr(self.llvm, name)
@@ -84,11 +101,13 @@ class Backend:
         return module
 
     def machine(self, gpu, ptx, level):
-        return self.pointer("LLVMCreateTargetMachine", self.target, TRIPLE, gpu.encode(), f"+{ptx}".encode(), level, 0, 0)
+        features = "+ptx{}{}".format(*ptx).encode()
+        return self.pointer("LLVMCreateTargetMachine", self.target, TRIPLE, gpu.encode(), features, level, 0, 0)
 
     def attempt(self, machine, module):
         """`ok`, or how LLVM ends the process."""
-        self.call("LLVMSetModuleDataLayout", module, self.pointer("LLVMCreateTargetDataLayout", machine), result=None)
+        layout = self.pointer("LLVMCreateTargetDataLayout", machine)
+        self.call("LLVMSetModuleDataLayout", module, layout, result=None)
         buffer = ctypes.c_void_p()
         outcome = self.shim.attempt(self.llvm.LLVMTargetMachineEmitToMemoryBuffer, machine, module, ctypes.byref(buffer))
         if outcome == b"ok":
@@ -96,7 +115,7 @@ class Backend:
             self.call("LLVMDisposeModule", module, result=None)
         return outcome
 
-    def outcomes(self, texts, gpu, ptx, level=2, jumps=JUMPS):
+    def outcomes(self, texts, gpu, ptx, level=2):
         """For each text `ok`, or how LLVM ends the process. `invalid: ` begins the messages about invalid texts."""
         found = []
         while len(found) < len(texts):
@@ -105,18 +124,17 @@ class Backend:
             if child == 0:
                 os.close(read)
                 os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
-                self.compile(texts[len(found) :], gpu, ptx, level, jumps, write)
+                self.compile(texts[len(found) :], gpu, ptx, level, write)
                 os._exit(0)
             os.close(write)
             with os.fdopen(read, "rb") as pipe:
-                lines = pipe.read().decode(errors="replace").split("\0")
+                found += pipe.read().decode(errors="replace").split("\0")[:-1]
             status = os.waitpid(child, 0)[1]
-            found += lines[:-1]
             if status:
                 found.append(signal.Signals(os.WTERMSIG(status)).name if os.WIFSIGNALED(status) else f"exit {status >> 8}")
         return found
 
-    def compile(self, texts, gpu, ptx, level, jumps, pipe):
+    def compile(self, texts, gpu, ptx, level, pipe):
         llvm = self.llvm
         self.shim.install(
             llvm.LLVMInstallFatalErrorHandler,
@@ -125,16 +143,12 @@ class Backend:
             llvm.LLVMGetDiagInfoSeverity,
             llvm.LLVMGetDiagInfoDescription,
         )
-        machine = self.machine(gpu, ptx, level)
+        machine, jumps = self.machine(gpu, ptx, level), JUMPS
         for text in texts:
-            signal.alarm(PATIENCE)
+            signal.alarm(SECONDS)
             module = self.parse(text)
-            if isinstance(module, str):
-                os.write(pipe, f"invalid: {module}\0".encode())
-                continue
-            outcome = self.attempt(machine, module)
+            outcome = f"invalid: {module}".encode() if isinstance(module, str) else self.attempt(machine, module)
             os.write(pipe, outcome + b"\0")
-            if outcome != b"ok":
-                jumps -= 1
-                if not jumps:
-                    return
+            jumps -= outcome != b"ok"
+            if not jumps:
+                return

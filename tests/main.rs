@@ -27,6 +27,7 @@ mod outside;
 mod page;
 mod plugin;
 mod python;
+mod random_selection;
 mod rewrite;
 mod run;
 mod sass;
@@ -69,6 +70,7 @@ fn main() {
         ("page", page::trials),
         ("plugin", plugin::trials),
         ("python", python::trials),
+        ("random_selection", random_selection::trials),
         ("rewrite", rewrite::trials),
         ("run", run::trials),
         ("sass", sass::trials),

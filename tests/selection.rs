@@ -1,8 +1,8 @@
 //! Intrinsics that LLVM's backend cannot select. On every target, the lowering reports an error with the line of the
 //! call, and all other intrinsics compile.
 //!
-//! The cases are all intrinsics of the installed LLVM that have a row in the table in
-//! `passes/common/src/intrinsics.rs`, with the values of their immediates. LLVM itself is the oracle for both answers.
+//! The cases are all intrinsics of the installed LLVM for NVIDIA GPUs, with the values of their immediates. LLVM itself
+//! is the oracle for both answers. `random_selection` also has other intrinsics, instructions and types.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -25,8 +25,10 @@ use ptx_atomics_common::{callee::OF_NVIDIA, intrinsics};
 use testing::{exists, llvm_version, one_of, ptx_atomics, success, tool, trial};
 
 /// Targets of several generations, including targets that lack some of the newest features.
-const TARGETS: [(&str, &str); 8] = [
+const TARGETS: [(&str, &str); 10] = [
+    ("sm_60", "ptx60"),
     ("sm_80", "ptx71"),
+    ("sm_75", "ptx65"),
     ("sm_90", "ptx78"),
     ("sm_90a", "ptx90"),
     ("sm_100", "ptx90"),
@@ -55,44 +57,68 @@ pub fn trials() -> Vec<Trial> {
     one_of(4, targets).into_iter().chain([measured, reached]).chain(ordered).collect()
 }
 
-/// An intrinsic. An overloaded one is declared for one type.
-struct Intrinsic {
-    name: String,
+/// Intrinsics that are not instructions: LLVM replaces their calls, or has handles in their place.
+const LEFT_OUT: [&str; 3] = ["llvm.nvvm.compiler.", "llvm.nvvm.reflect", "llvm.nvvm.texsurf."];
+/// The starts of the names of intrinsics with two overloaded types. The others have at most one.
+const OF_TWO_TYPES: [&str; 4] = ["llvm.nvvm.atomic.", "llvm.nvvm.internal.", "llvm.nvvm.ldu.", "llvm.nvvm.move.ptr"];
+
+/// An intrinsic. An overloaded one is declared for certain types.
+pub struct Intrinsic {
+    pub name: String,
     /// The name with the suffix for the overloaded types.
-    declared_name: String,
-    returned: String,
-    parameters: Vec<Parameter>,
+    pub declared_name: String,
+    pub returned: String,
+    pub parameters: Vec<Parameter>,
 }
 
-struct Parameter {
-    ty: String,
+pub struct Parameter {
+    pub ty: String,
     /// The values of an argument that must be a constant.
-    immediate: Option<Range<i64>>,
+    pub immediate: Option<Range<i64>>,
 }
 
-/// Every intrinsic that has a row in the table.
-fn known_intrinsics() -> Vec<Intrinsic> {
+/// Every intrinsic, declared for one choice of types.
+fn all_intrinsics() -> Vec<Intrinsic> {
+    declared_intrinsics().into_iter().unique_by(|intrinsic| intrinsic.name.clone()).collect()
+}
+
+/// Every asynchronous intrinsic.
+fn asynchronous_intrinsics() -> Vec<Intrinsic> {
+    all_intrinsics().into_iter().filter(|intrinsic| intrinsics::is_asynchronous(&intrinsic.name)).collect()
+}
+
+/// Every intrinsic, with each choice of types that LLVM accepts.
+pub fn declared_intrinsics() -> Vec<Intrinsic> {
     const KNOWN: &str = "llvm.nvvm.mbarrier.init";
     let context = Context::create();
-    let module = context.create_module("intrinsics");
     // SAFETY: the numbers of a target's intrinsics are consecutive, and the numbers of other targets precede and follow
-    // them. The overloaded intrinsics here have one overloaded type. Types and attributes are read from live
-    // declarations.
+    // them. Types and attributes are read from live declarations.
     unsafe {
         let name = |id: &u32| CStr::from_ptr(LLVMIntrinsicGetName(*id, &mut 0)).to_string_lossy().into_owned();
         let of_nvidia = |id: &u32| name(id).starts_with(OF_NVIDIA);
         let known = LLVMLookupIntrinsicID(KNOWN.as_ptr().cast(), KNOWN.len());
         let ids = (0..known).rev().take_while(of_nvidia).chain((known..).take_while(of_nvidia));
-        let ids = ids.filter(|id| intrinsics::rows(&name(id)).next().is_some()).sorted();
-        let (pointer, integer) =
-            (context.ptr_type(AddressSpace::from(1)).as_type_ref(), context.i32_type().as_type_ref());
-        let declared = |id| {
-            // The overloaded type is the type of the stored value or of the address.
-            let ty = if name(&id).starts_with("llvm.nvvm.st.async") { integer } else { pointer };
-            let mut types = vec![ty; usize::from(LLVMIntrinsicIsOverloaded(id) != 0)];
-            LLVMGetIntrinsicDeclaration(module.as_mut_ptr(), id, types.as_mut_ptr(), types.len())
+        let ids = ids.filter(|id| !LEFT_OUT.iter().any(|start| name(id).starts_with(start))).sorted();
+        let pointers = [3, 1, 0, 5].map(|space| context.ptr_type(AddressSpace::from(space)).as_type_ref());
+        let (half, float) = (context.f16_type().vec_type(2).as_type_ref(), context.f32_type().as_type_ref());
+        let others = [context.i32_type().as_type_ref(), context.i64_type().as_type_ref(), float, half];
+        let types = || pointers.into_iter().chain(others);
+        let declared = |id: u32| {
+            let choices: Vec<_> = match name(&id) {
+                _ if LLVMIntrinsicIsOverloaded(id) == 0 => vec![Vec::new()],
+                name if OF_TWO_TYPES.iter().any(|start| name.starts_with(start)) => {
+                    types().cartesian_product(pointers).map(|(first, second)| vec![first, second]).collect()
+                }
+                _ => types().map(|ty| vec![ty]).collect(),
+            };
+            let described = choices.into_iter().filter_map(|mut types| {
+                let module = context.create_module("intrinsics");
+                let declaration = LLVMGetIntrinsicDeclaration(module.as_mut_ptr(), id, types.as_mut_ptr(), types.len());
+                module.verify().is_ok().then(|| described(name(&id), declaration))
+            });
+            described.collect::<Vec<_>>()
         };
-        ids.map(|id| described(name(&id), declared(id))).collect()
+        ids.flat_map(declared).collect()
     }
 }
 
@@ -157,7 +183,7 @@ impl Intrinsic {
         })
     }
 
-    fn declaration(&self) -> String {
+    pub fn declaration(&self) -> String {
         let types = self.parameters.iter().map(|parameter| &parameter.ty).join(", ");
         format!("declare {} @{}({types})\n", self.returned, self.declared_name)
     }
@@ -240,7 +266,7 @@ fn rejected(calls: &[Call<'_>], path: &Path, sm: &str, ptx: &str) -> Result<BTre
 fn check(sm: &str, ptx: &str) -> Result<(), Failed> {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("calls.ll");
-    let intrinsics = known_intrinsics();
+    let intrinsics = all_intrinsics();
     let calls: Vec<_> = intrinsics.iter().flat_map(Intrinsic::calls).collect();
     let rejected = rejected(&calls, &path, sm, ptx)?;
     let accepted: Vec<_> = (0..calls.len()).filter(|index| !rejected.contains_key(index)).collect();
@@ -279,7 +305,7 @@ const QUIET: [&str; 7] = [
 fn ordered(sm: &str) -> Result<(), Failed> {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("calls.ll");
-    let intrinsics = known_intrinsics();
+    let intrinsics = asynchronous_intrinsics();
     let calls: Vec<_> = intrinsics.iter().filter_map(|intrinsic| intrinsic.calls().next()).collect();
     let rejected = rejected(&calls, &path, sm, "ptx90")?;
     let calls: Vec<_> = calls.into_iter().enumerate().filter(|(index, _)| !rejected.contains_key(index)).collect();
@@ -320,7 +346,7 @@ fn as_measured(path: &Path) -> Result<(), Failed> {
     let mut rows = text.lines().map(|line| line.split(',').collect::<Vec<_>>());
     let head = rows.next().unwrap_or_default();
     let rows: Vec<_> = rows.collect();
-    let intrinsics = known_intrinsics();
+    let intrinsics = asynchronous_intrinsics();
     let plain: Vec<_> = intrinsics.iter().filter_map(|intrinsic| intrinsic.calls().next()).collect();
     let folder = tempfile::tempdir()?;
     let mut compared = 0;

@@ -1,9 +1,10 @@
 //! The target requirements of LLVM's intrinsics and instructions. LLVM's backend ends the process on an intrinsic or type
 //! whose instruction the target lacks.
 //!
-//! The rows are measured: `scripts/selectable` compiles every intrinsic of LLVM 22 and 23 for NVIDIA GPUs, and many other
-//! intrinsics and instructions, for every GPU and PTX version, in child processes. Both versions of LLVM agree about all
-//! intrinsics that both have. `tests/selection.rs` compares the table with LLVM.
+//! The rows are measured: `scripts/selectable` compiles every intrinsic for NVIDIA GPUs for every GPU and PTX version in
+//! child processes. LLVM 22 and 23 agree about all of these intrinsics that both have. The rows of other intrinsics and
+//! of instructions are from about ten thousand pairs of an operation and a type. `tests/selection.rs` and
+//! `tests/random_selection.rs` compare the table with LLVM.
 
 use std::ops::RangeInclusive;
 
@@ -244,6 +245,12 @@ pub fn rows(name: &str, llvm: u32) -> impl Iterator<Item = &'static IntrinsicFam
         None => (name, [instructions::ROWS, &[]]),
     };
     tables.into_iter().flatten().filter(move |row| row.matches(name, llvm))
+}
+
+/// Whether an intrinsic is asynchronous, or orders asynchronous operations.
+pub fn is_asynchronous(name: &str) -> bool {
+    let name = name.strip_prefix(OF_NVIDIA).unwrap_or_default();
+    ASYNCHRONOUS.iter().any(|row| name.starts_with(row.pattern))
 }
 
 /// The row that counts for a call with these immediates: the values, in order, of the arguments that must be constants.

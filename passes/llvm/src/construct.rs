@@ -34,7 +34,11 @@ pub fn names(instruction: InstructionValue<'_>) -> Vec<String> {
                 if own.starts_with(OF_NVIDIA) {
                     return vec![own];
                 }
-                if !is_folded_call(raw, &own) {
+                if own.starts_with("llvm.memmove.p") {
+                    let spaces = [0, 1].map(|index| space(LLVMTypeOf(LLVMGetOperand(raw, index))));
+                    let is_open = LLVMIsAConstantInt(LLVMGetOperand(raw, 2)).is_null();
+                    names.extend((is_open && spaces[0] != spaces[1]).then(|| "memmove between spaces".to_owned()));
+                } else if !is_folded_call(raw, &own) {
                     let mut length = 0;
                     let base = LLVMIntrinsicGetName(LLVMGetIntrinsicID(callee.as_value_ref()), &mut length);
                     let base = text(base, length).unwrap_or_default();
@@ -169,7 +173,10 @@ unsafe fn element(ty: LLVMTypeRef) -> (String, bool) {
             LLVMTypeKind::LLVMPPC_FP128TypeKind => "wide ppcf128",
             LLVMTypeKind::LLVMIntegerTypeKind => {
                 let width = LLVMGetIntTypeWidth(ty);
-                let wide = if width > 128 { "wide i256" } else { "wide i128" };
+                let odd = u64::from(width >> width.trailing_zeros());
+                // LLVM computes the remainder by such a width without a call.
+                let is_even = width.is_power_of_two() || width < 128 && u64::MAX.is_multiple_of(odd);
+                let wide = if is_even { "wide i128" } else { "wide uneven" };
                 let narrow = WIDTHS.iter().find(|known| width <= **known).map(|width| format!("i{width}"));
                 return (narrow.unwrap_or_else(|| wide.to_owned()), false);
             }

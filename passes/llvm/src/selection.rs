@@ -73,7 +73,8 @@ pub fn has_requirements(module: &Module<'_>) -> bool {
 fn lacking(instruction: InstructionValue<'_>, target: &Target) -> Option<&'static IntrinsicFamily> {
     names(instruction).iter().find_map(|name| {
         let rows: Vec<_> = intrinsics::rows(name, MAJOR).collect();
-        let immediates = if rows.is_empty() { Vec::new() } else { immediates(instruction) };
+        let has_immediates = !rows.is_empty() && callee(instruction).is_some();
+        let immediates = if has_immediates { immediates(instruction) } else { Vec::new() };
         intrinsics::of_call(&rows, &immediates).filter(|row| !row.needs.met_by(target))
     })
 }

@@ -3,7 +3,7 @@
 //! The name of an instruction has its opcode, the element type of its first operand, and the words `afn` and `vector` for
 //! an instruction with the flag and on vectors: `frem f32`, `llvm.sin f32 afn vector`. A second name has the element type
 //! of the result: `fptosi to i64`. Integers have the next width of 1, 8, 16, 32 and 64 bits. `wide` precedes types with
-//! more than 64 bits: `wide f128`, `wide i128`, and `wide i256` for integers with more than 128 bits.
+//! more than 64 bits: `wide f128`, `wide i128`, and `wide uneven` for an integer by whose width LLVM cannot divide.
 //!
 //! Missing here are the intrinsics that LLVM's passes replace before its backend, such as the intrinsics of coroutines.
 
@@ -35,6 +35,7 @@ pub(super) const ROWS: &[IntrinsicFamily] = {
         named("call of variable arguments",    since(30, 6, 0), "a call with variable arguments"),
         named("indirectbr",                    NEVER,           "indirectbr").help("use `switch`"),
         named("inline assembly of 128 bits",   since(70, 6, 0), "an operand of 128 bits of inline assembly"),
+        named("memmove between spaces",        NEVER,           "llvm.memmove between address spaces").only_in(23).help("copy through generic addresses"),
         named("scalable vector",               NEVER,           "a scalable vector").help("use a vector of fixed length"),
         named("thread_local",                  NEVER,           "a thread-local variable"),
         named("vaarg to aggregate",            NEVER,           "va_arg of an aggregate"),
@@ -133,6 +134,8 @@ pub(super) const ROWS: &[IntrinsicFamily] = {
         named("llvm.frexp bf16 vector", since(100, 8, 6), "llvm.frexp of a vector"),
         named("llvm.vector.reduce.fadd wide", NEVER, "llvm.vector.reduce.fadd of more than 64 bits"),
         named("llvm.vector.reduce.fmul wide", NEVER, "llvm.vector.reduce.fmul of more than 64 bits"),
+        named("llvm.fshl wide uneven", NEVER, "llvm.fshl of this width").only_in(22),
+        named("llvm.fshr wide uneven", NEVER, "llvm.fshr of this width").only_in(22),
         row("llvm.sdiv.fix", NEVER),
         row("llvm.sdiv.fix i16 vector", since(100, 8, 6)),
         row("llvm.sdiv.fix.sat i16 vector", since(100, 8, 6)),
