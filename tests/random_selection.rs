@@ -100,7 +100,7 @@ fn random() -> Result<(), Failed> {
     let (mut accepted, mut rejected) = (0, 0);
     for seed in 0..MODULES[usize::from(testing::runs_all())] {
         let mut random = Random(seed);
-        let target = random.one(&targets);
+        let target = random.pick(&targets);
         let functions: Vec<_> = (0..FUNCTIONS).map(|index| Function::random(&mut random, &usable, index)).collect();
         let errors = errors(&text(&functions), target).err().unwrap_or_default();
         let place = format!("module {seed} for {target}");
@@ -156,7 +156,7 @@ impl Function {
         for number in 0..1 + random.below(3) {
             match random.below(8) {
                 0..3 => {
-                    let intrinsic = random.one(intrinsics);
+                    let intrinsic = random.pick(intrinsics);
                     function.call(random, intrinsic, number);
                 }
                 3 => function.integers(random, number),
@@ -170,7 +170,7 @@ impl Function {
 
     /// Loads a value of a type.
     fn load(&mut self, random: &mut Random, ty: &str, name: &str) -> String {
-        let pointer = random.one(&["p", "q", "s"]);
+        let pointer = random.pick(&["p", "q", "s"]);
         self.body += &format!("  %{name} = load {ty}, ptr %{pointer}, align 1\n");
         format!("{ty} %{name}")
     }
@@ -195,7 +195,7 @@ impl Function {
         }
         self.declarations.push(format!("declare {returned} @{name}({})", types.join(", ")));
         let is_float = ["half", "bfloat", "float", "double", "fp128"].iter().any(|float| returned.contains(float));
-        let flag = if is_float && !returned.starts_with('{') { random.one(&["", "afn ", "fast "]) } else { "" };
+        let flag = if is_float && !returned.starts_with('{') { random.pick(&["", "afn ", "fast "]) } else { "" };
         let call = format!("call {flag}{returned} @{name}({})", arguments.join(", "));
         self.compute(random, number, returned, &call);
     }
@@ -226,7 +226,7 @@ impl Function {
         let (bool_ty, suffix) = (ty.with("i1"), ty.suffix());
         let ty = ty.text();
         if random.chance(3) {
-            let op = random.one(&[
+            let op = random.pick(&[
                 "add", "sub", "mul", "sdiv", "udiv", "srem", "urem", "shl", "lshr", "ashr", "and", "or", "xor",
                 "icmp slt",
             ]);
@@ -237,12 +237,12 @@ impl Function {
         }
         let overflow = format!("{{ {ty}, {bool_ty} }}");
         let (op, returned, more, count) = match random.below(6) {
-            0 => (random.one(&["bitreverse", "ctpop"]), &ty, "", 1),
-            1 => (random.one(&["ctlz", "cttz", "abs"]), &ty, "i1 false", 1),
-            2 => (random.one(&["smax", "smin", "umax", "umin"]), &ty, "", 2),
-            3 => (random.one(&["sadd.sat", "uadd.sat", "ssub.sat", "usub.sat", "sshl.sat", "ushl.sat"]), &ty, "", 2),
-            4 => (random.one(&["sadd", "uadd", "ssub", "usub", "smul", "umul"]), &overflow, "", 2),
-            _ => (random.one(&["fshl", "fshr"]), &ty, "", 3),
+            0 => (random.pick(&["bitreverse", "ctpop"]), &ty, "", 1),
+            1 => (random.pick(&["ctlz", "cttz", "abs"]), &ty, "i1 false", 1),
+            2 => (random.pick(&["smax", "smin", "umax", "umin"]), &ty, "", 2),
+            3 => (random.pick(&["sadd.sat", "uadd.sat", "ssub.sat", "usub.sat", "sshl.sat", "ushl.sat"]), &ty, "", 2),
+            4 => (random.pick(&["sadd", "uadd", "ssub", "usub", "smul", "umul"]), &overflow, "", 2),
+            _ => (random.pick(&["fshl", "fshr"]), &ty, "", 3),
         };
         let with = if returned == &overflow { ".with.overflow" } else { "" };
         let name = format!("llvm.{op}{with}.{suffix}");
@@ -285,7 +285,7 @@ impl Function {
         let integer_suffix = Shaped { element: "i32", ..ty }.suffix();
         let ty = ty.text();
         if random.chance(2) {
-            let op = random.one(&["fadd", "fsub", "fmul", "fdiv", "frem", "fcmp olt", "fcmp une", "fneg"]);
+            let op = random.pick(&["fadd", "fsub", "fmul", "fdiv", "frem", "fcmp olt", "fcmp une", "fneg"]);
             let left = self.load(random, &ty, &format!("a{number}"));
             let result = if op.starts_with("fcmp") { bool_ty } else { ty.clone() };
             if op == "fneg" {
@@ -298,17 +298,17 @@ impl Function {
         let parts = format!("{{ {ty}, {integer} }}");
         let own = ty.clone();
         let (name, returned, types) = match random.below(8) {
-            0..3 => (format!("{}.{suffix}", random.one(&UNARY)), &ty, vec![own]),
-            3 | 4 => (format!("{}.{suffix}", random.one(&BINARY)), &ty, vec![own.clone(), own]),
-            5 => (format!("{}.{suffix}", random.one(&["fma", "fmuladd"])), &ty, vec![own.clone(), own.clone(), own]),
+            0..3 => (format!("{}.{suffix}", random.pick(&UNARY)), &ty, vec![own]),
+            3 | 4 => (format!("{}.{suffix}", random.pick(&BINARY)), &ty, vec![own.clone(), own]),
+            5 => (format!("{}.{suffix}", random.pick(&["fma", "fmuladd"])), &ty, vec![own.clone(), own.clone(), own]),
             6 => match random.below(4) {
                 0 => (format!("frexp.{suffix}.{integer_suffix}"), &parts, vec![own]),
                 1 => (format!("ldexp.{suffix}.{integer_suffix}"), &ty, vec![own, integer.clone()]),
                 2 => (format!("powi.{suffix}.i32"), &ty, vec![own, "i32".into()]),
-                _ => (format!("{}.{suffix}", random.one(&["modf", "sincos", "sincospi"])), &pair, vec![own]),
+                _ => (format!("{}.{suffix}", random.pick(&["modf", "sincos", "sincospi"])), &pair, vec![own]),
             },
             _ => {
-                let op = random.one(&["lrint", "llrint", "lround", "llround"]);
+                let op = random.pick(&["lrint", "llrint", "lround", "llround"]);
                 (format!("{op}.{integer_suffix}.{suffix}"), &integer, vec![own])
             }
         };
@@ -317,15 +317,15 @@ impl Function {
 
     fn convert(&mut self, random: &mut Random, number: usize) {
         let float = shaped(random, &FLOATS);
-        let integer = Shaped { element: random.one(&INTEGERS), ..float };
-        let other = Shaped { element: random.one(&FLOATS), ..float };
+        let integer = Shaped { element: random.pick(&INTEGERS), ..float };
+        let other = Shaped { element: random.pick(&FLOATS), ..float };
         let width =
             |ty: &Shaped| [16, 16, 32, 64, 128][FLOATS.iter().position(|known| *known == ty.element).unwrap_or(0)];
         let (from, op, to) = match random.below(5) {
-            0 => (float, random.one(&["fptosi", "fptoui"]), integer),
-            1 => (integer, random.one(&["sitofp", "uitofp"]), float),
+            0 => (float, random.pick(&["fptosi", "fptoui"]), integer),
+            1 => (integer, random.pick(&["sitofp", "uitofp"]), float),
             2 => {
-                let op = random.one(&["fptosi", "fptoui"]);
+                let op = random.pick(&["fptosi", "fptoui"]);
                 let name = format!("llvm.{op}.sat.{}.{}", integer.suffix(), float.suffix());
                 return self.intrinsic(random, number, [&name, &integer.text(), ""], &[float.text()]);
             }
@@ -372,7 +372,7 @@ impl Function {
             ["", "i1", "icmp eq ptr %p, %q"],
             ["", "<4 x i8>", "load <4 x i8>, ptr %p"],
         ];
-        let [declaration, ty, instruction] = random.one(&VARIANTS);
+        let [declaration, ty, instruction] = random.pick(&VARIANTS);
         self.declarations.push(declaration.to_owned());
         self.declarations.push("declare void @llvm.trap()".to_owned());
         self.compute(random, number, ty, instruction);
@@ -387,8 +387,8 @@ struct Shaped {
 }
 
 fn shaped(random: &mut Random, elements: &[&'static str]) -> Shaped {
-    let lanes = random.chance(3).then(|| random.one(&[2, 3, 4, 8]));
-    Shaped { element: random.one(elements), lanes }
+    let lanes = random.chance(3).then(|| random.pick(&[2, 3, 4, 8]));
+    Shaped { element: random.pick(elements), lanes }
 }
 
 impl Shaped {

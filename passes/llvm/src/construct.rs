@@ -223,6 +223,6 @@ fn address(value: LLVMValueRef) -> Option<&'static str> {
         if !LLVMIsAGlobalVariable(value).is_null() {
             return (LLVMIsThreadLocal(value) != 0).then_some("thread_local");
         }
-        if LLVMIsAConstantExpr(value).is_null() { None } else { operands(value).find_map(|operand| address(operand)) }
+        if LLVMIsAConstantExpr(value).is_null() { None } else { operands(value).find_map(address) }
     }
 }
