@@ -361,7 +361,7 @@ impl Function {
             [
                 "declare <2 x i32> @llvm.bswap.v2i32(<2 x i32>)",
                 "<2 x i32>",
-                "call <2 x i32> @llvm.bswap.v2i32(<2 x i32> bitcast (i64 ptrtoint (ptr @llvm.trap to i64) to <2 x i32>))",
+                "call <2 x i32> @llvm.bswap.v2i32(<2 x i32> bitcast (i64 ptrtoint (ptr @anchor to i64) to <2 x i32>))",
             ],
             [
                 "declare i32 @llvm.vector.reduce.add.v4i32(<4 x i32>)",
@@ -374,7 +374,7 @@ impl Function {
         ];
         let [declaration, ty, instruction] = random.pick(&VARIANTS);
         self.declarations.push(declaration.to_owned());
-        self.declarations.push("declare void @llvm.trap()".to_owned());
+        self.declarations.push("declare void @anchor()".to_owned());
         self.compute(random, number, ty, instruction);
     }
 }

@@ -15,11 +15,14 @@ use std::{
 
 use itertools::Itertools;
 use libtest_mimic::{Failed, Trial};
-use ptx_atomics::llvm::inkwell::{
-    AddressSpace,
-    context::Context,
-    llvm_sys::{core::*, prelude::LLVMValueRef},
-    types::AsTypeRef,
+use ptx_atomics::llvm::{
+    Input,
+    inkwell::{
+        AddressSpace,
+        context::Context,
+        llvm_sys::{core::*, prelude::LLVMValueRef},
+        types::AsTypeRef,
+    },
 };
 use ptx_atomics_common::{callee::OF_NVIDIA, intrinsics};
 use testing::{exists, llvm_version, one_of, ptx_atomics, success, tool, trial};
@@ -114,7 +117,9 @@ pub fn declared_intrinsics() -> Vec<Intrinsic> {
             let described = choices.into_iter().filter_map(|mut types| {
                 let module = context.create_module("intrinsics");
                 let declaration = LLVMGetIntrinsicDeclaration(module.as_mut_ptr(), id, types.as_mut_ptr(), types.len());
-                module.verify().is_ok().then(|| described(name(&id), declaration))
+                let intrinsic = described(name(&id), declaration);
+                let is_valid = module.verify().is_ok() && intrinsic.is_valid();
+                is_valid.then_some(intrinsic)
             });
             described.collect::<Vec<_>>()
         };
@@ -181,6 +186,12 @@ impl Intrinsic {
             change.into_iter().for_each(|(index, value)| immediates[index] = value);
             Call { intrinsic: self, immediates }
         })
+    }
+
+    /// Whether LLVM accepts the types: its verifier asks for them at a call.
+    fn is_valid(&self) -> bool {
+        let calls: Vec<_> = self.calls().take(1).collect();
+        ptx_atomics::llvm::read(&Context::create(), &Input::new("call.ll", module(&calls).0)).is_ok()
     }
 
     pub fn declaration(&self) -> String {
