@@ -359,7 +359,7 @@ fn package_all() -> Result<Vec<PathBuf>, Failed> {
     Ok(crates.into_iter().filter(|path| path.extension().is_some_and(|extension| extension == "crate")).collect())
 }
 
-/// The packages, unpacked into one folder where each depends on the versions of the others, compile.
+/// The packages, unpacked into one folder where each depends on versions instead of folders, compile.
 fn published() -> Result<(), Failed> {
     let folder = tempfile::tempdir()?;
     let (mut members, mut patches) = (Vec::new(), String::new());

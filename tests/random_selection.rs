@@ -217,7 +217,11 @@ impl Function {
         let call = format!("call {returned} @{name}({})", arguments.join(", "));
         match returned {
             "void" => self.body += &format!("  {call}\n"),
-            _ => self.compute(random, number, returned, &call),
+            // LLVM deletes a call that only reads memory if its result is not used.
+            _ => {
+                self.body += &format!("  %r{number} = {call}\n");
+                self.body += &format!("  store {returned} %r{number}, ptr addrspace(1) %o, align 1\n");
+            }
         }
     }
 

@@ -62,7 +62,7 @@ pub fn trials() -> Vec<Trial> {
 
 /// Intrinsics that are not instructions: LLVM replaces their calls, or has handles in their place.
 const LEFT_OUT: [&str; 3] = ["llvm.nvvm.compiler.", "llvm.nvvm.reflect", "llvm.nvvm.texsurf."];
-/// The starts of the names of intrinsics with two overloaded types. The others have at most one.
+/// The starts of the names of intrinsics with two overloaded types. Every other intrinsic has at most one.
 const OF_TWO_TYPES: [&str; 4] = ["llvm.nvvm.atomic.", "llvm.nvvm.internal.", "llvm.nvvm.ldu.", "llvm.nvvm.move.ptr"];
 
 /// An intrinsic. An overloaded one is declared for certain types.

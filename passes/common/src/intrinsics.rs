@@ -6,50 +6,19 @@
 //! of instructions are from about ten thousand pairs of an operation and a type. `tests/selection.rs` and
 //! `tests/random_selection.rs` compare the table with LLVM.
 
-use std::ops::RangeInclusive;
-
 mod instructions;
+mod row;
 mod synchronous;
 
+pub use self::row::IntrinsicFamily;
+use self::row::{BLACKWELL, SM_100, row};
 use crate::{
     callee::OF_NVIDIA,
     needs::{Gpus, Needs},
 };
 
-/// A group of intrinsics or instructions whose names match a pattern.
-#[derive(Debug)]
-pub struct IntrinsicFamily {
-    /// The start of their names: after `llvm.nvvm.` for the intrinsics of NVIDIA GPUs, else the whole name. A `*` stands
-    /// for any text, and the part of the pattern after it can be anywhere in the rest of the name.
-    pattern: &'static str,
-    /// The calls to which the row applies.
-    when: When,
-    /// The instruction in messages, without the modifiers that do not change its requirements.
-    ptx: &'static str,
-    /// The requirements of the instruction.
-    pub needs: Needs,
-    /// The only major version of LLVM to which the row applies; `None` for all.
-    llvm: Option<u32>,
-    /// Advice if no GPU meets the requirements.
-    pub help: Option<&'static str>,
-}
-
-/// The calls to which a row applies.
-#[derive(Debug, PartialEq)]
-enum When {
-    Always,
-    /// The calls whose immediate argument has a value in this range. The index counts only the arguments that must be
-    /// constants.
-    Immediate(usize, RangeInclusive<u64>),
-    /// The calls of intrinsics whose name ends with another address space than these.
-    Outside(&'static [u32]),
-}
-
 /// The GPUs with tensor memory.
 pub const TENSOR_MEMORY: Needs = Needs::on(Gpus::Family(&[100, 101, 103, 107, 110]), 8, 6);
-
-const BLACKWELL: &[u32] = &[100, 101, 103, 107, 110, 120, 121];
-const SM_100: &[u32] = &[100, 103, 107];
 
 /// The rows of asynchronous instructions.
 #[rustfmt::skip]
@@ -181,62 +150,6 @@ const ASYNCHRONOUS: &[IntrinsicFamily] = {
     ]
 };
 
-const fn row(pattern: &'static str, needs: Needs, ptx: &'static str) -> IntrinsicFamily {
-    IntrinsicFamily { pattern, when: When::Always, ptx, needs, llvm: None, help: None }
-}
-
-/// A row whose pattern names the instruction in messages.
-const fn measured(pattern: &'static str, needs: Needs) -> IntrinsicFamily {
-    row(pattern, needs, pattern)
-}
-
-impl IntrinsicFamily {
-    const fn when(self, immediate: usize, values: RangeInclusive<u64>) -> Self {
-        Self { when: When::Immediate(immediate, values), ..self }
-    }
-
-    const fn outside(self, spaces: &'static [u32]) -> Self {
-        Self { when: When::Outside(spaces), ..self }
-    }
-
-    const fn only_in(self, llvm: u32) -> Self {
-        Self { llvm: Some(llvm), ..self }
-    }
-
-    const fn help(self, help: &'static str) -> Self {
-        Self { help: Some(help), ..self }
-    }
-
-    /// The name of the instruction in messages.
-    pub fn name(&self) -> &'static str {
-        self.ptx.trim_end_matches(['.', ' '])
-    }
-
-    fn matches(&self, name: &str, llvm: u32) -> bool {
-        let (start, part) = self.pattern.split_once('*').unwrap_or((self.pattern, ""));
-        let rest = name.strip_prefix(start);
-        let space = || name.rsplit_once(".p").and_then(|(_, space)| space.parse().ok());
-        self.llvm.is_none_or(|only| only == llvm)
-            && rest.is_some_and(|rest| rest.contains(part))
-            && match self.when {
-                When::Outside(spaces) => space().is_some_and(|space| !spaces.contains(&space)),
-                _ => true,
-            }
-    }
-
-    fn is_about(&self, immediates: &[u64]) -> bool {
-        match &self.when {
-            When::Immediate(index, values) => immediates.get(*index).is_some_and(|value| values.contains(value)),
-            _ => true,
-        }
-    }
-
-    /// Among the rows that apply to a call, the row with the highest precedence counts.
-    fn precedence(&self) -> (bool, bool, usize) {
-        (matches!(self.when, When::Outside(_)), self.pattern.contains('*'), self.pattern.len())
-    }
-}
-
 /// The rows that may apply to an instruction or to calls of an intrinsic; empty if every target has it. Intrinsics have
 /// their full names. [`instructions`] describes the names of instructions. `llvm` is the major version of LLVM.
 pub fn rows(name: &str, llvm: u32) -> impl Iterator<Item = &'static IntrinsicFamily> {
@@ -244,7 +157,12 @@ pub fn rows(name: &str, llvm: u32) -> impl Iterator<Item = &'static IntrinsicFam
         Some(name) => (name, [ASYNCHRONOUS, synchronous::ROWS]),
         None => (name, [instructions::ROWS, &[]]),
     };
-    tables.into_iter().flatten().filter(move |row| row.matches(name, llvm))
+    // A name with the type of the result has its own rows.
+    let is_of_result = name.contains(" to ");
+    tables
+        .into_iter()
+        .flatten()
+        .filter(move |row| row.pattern.contains(" to ") == is_of_result && row.matches(name, llvm))
 }
 
 /// Whether an intrinsic is asynchronous, or orders asynchronous operations.
@@ -263,7 +181,7 @@ pub fn of_call<'r>(rows: &[&'r IntrinsicFamily], immediates: &[u64]) -> Option<&
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{row::When, *};
 
     fn check(name: &str, immediates: &[u64], expected: Option<&str>) {
         let rows: Vec<_> = rows(name, 22).collect();

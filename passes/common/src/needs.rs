@@ -23,7 +23,7 @@ pub enum Gpus {
     /// The variants `a` and `f` of these numbers: the features that a family of GPUs shares.
     Family(&'static [u32]),
     /// All variants of the GPUs with these numbers, with PTX versions of this range: an instruction that came to some
-    /// GPUs later than to others, or that PTX removed.
+    /// some GPUs later, or that PTX removed.
     Spans(&'static [Span]),
 }
 
@@ -93,7 +93,7 @@ fn last(number: u32) -> Option<PtxVersion> {
     (number == RENAMED.0).then_some(RENAMED.1)
 }
 
-/// For example `sm_30 to sm_62 and PTX 3.2`, without the ends of what goes on.
+/// For example `sm_30 to sm_62 and PTX 3.2`, without the end of a range that continues.
 fn span((gpus, versions): &Span) -> String {
     let last_gpu = Sm::all().map(Sm::number).max().filter(|last| last > gpus.end()).map(|_| gpus.end());
     let gpus = format!("sm_{}", gpus.start()) + &last_gpu.map_or(String::new(), |last| format!(" to sm_{last}"));

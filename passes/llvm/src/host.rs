@@ -194,7 +194,7 @@ pub unsafe fn lower_module_raw(
     machine: LLVMTargetMachineRef,
     options: &Options,
 ) -> Result<Lowered, Errors> {
-    // SAFETY: the caller's promises are those of this call.
+    // SAFETY: this call requires the same promises from its caller.
     unsafe { lower_around_raw(module, machine, options, || Ok(())) }
 }
 

@@ -9,7 +9,7 @@
 
 use ptx_lowering::PtxVersion;
 
-use super::{IntrinsicFamily, measured as row, row as named};
+use super::row::{IntrinsicFamily, measured as row, row as named};
 use crate::needs::{Needs, Span};
 
 const LIBDEVICE: &str = "call the function of libdevice, or clang's math function, which becomes that call";
@@ -184,9 +184,6 @@ pub(super) const ROWS: &[IntrinsicFamily] = {
         row("llvm.thread.pointer", NEVER),
         row("llvm.vscale", NEVER),
         row("llvm.write_register", NEVER),
-        row("llvm.memcpy.element.unordered.atomic", NEVER),
-        row("llvm.memmove.element.unordered.atomic", NEVER),
-        row("llvm.memset.element.unordered.atomic", NEVER),
         row("llvm.stackrestore", since(52, 7, 3)),
         row("llvm.stacksave", since(52, 7, 3)),
 

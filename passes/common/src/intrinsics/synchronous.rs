@@ -3,7 +3,7 @@
 
 use ptx_lowering::PtxVersion;
 
-use super::{BLACKWELL, IntrinsicFamily, SM_100, measured as row, row as named};
+use super::row::{BLACKWELL, IntrinsicFamily, SM_100, measured as row, row as named};
 use crate::needs::{Gpus, Needs, Span};
 
 /// The conversions between packed 8-bit floats and packed halves: a later PTX version brought them to `sm_89`.
@@ -15,7 +15,7 @@ const SHFL: Needs = Needs::in_spans(SHFL_SPANS);
 const SHFL_SPANS: &[Span] =
     &[(30..=62, PtxVersion(3, 2)..=NEWEST), (70..=u32::MAX, PtxVersion(6, 0)..=PtxVersion(6, 3))];
 
-/// A version after all others.
+/// A version after every version of PTX.
 const NEWEST: PtxVersion = PtxVersion(u8::MAX, 0);
 
 /// The rows, in the order of their patterns.

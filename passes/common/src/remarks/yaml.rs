@@ -9,7 +9,7 @@ use std::{
 
 use strum::EnumMessage;
 
-use super::{became, on_one_line, optimized};
+use super::text::{became, on_one_line, optimized};
 use crate::message::{Diagnostic, Errors, Location, Outcome, Remark};
 
 /// Appends remarks to a file. Each module of a program appends its remarks in one write.
