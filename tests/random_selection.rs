@@ -175,11 +175,12 @@ impl Function {
         format!("{ty} %{name}")
     }
 
-    /// An instruction with a result, which is rarely unused.
+    /// An instruction with a result, which is rarely unused. The store is volatile: LLVM deletes a store before another to
+    /// the same address, and the instruction with it.
     fn compute(&mut self, random: &mut Random, number: usize, ty: &str, instruction: &str) {
         self.body += &format!("  %r{number} = {instruction}\n");
         if !random.chance(12) {
-            self.body += &format!("  store {ty} %r{number}, ptr addrspace(1) %o, align 1\n");
+            self.body += &format!("  store volatile {ty} %r{number}, ptr addrspace(1) %o, align 1\n");
         }
     }
 
@@ -217,10 +218,10 @@ impl Function {
         let call = format!("call {returned} @{name}({})", arguments.join(", "));
         match returned {
             "void" => self.body += &format!("  {call}\n"),
-            // LLVM deletes a call that only reads memory if its result is not used.
+            // LLVM deletes a call that only reads memory if its result is not used, so each result is.
             _ => {
                 self.body += &format!("  %r{number} = {call}\n");
-                self.body += &format!("  store {returned} %r{number}, ptr addrspace(1) %o, align 1\n");
+                self.body += &format!("  store volatile {returned} %r{number}, ptr addrspace(1) %o, align 1\n");
             }
         }
     }
