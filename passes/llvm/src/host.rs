@@ -112,7 +112,8 @@ fn unknown(error: UnknownTarget) -> Diagnostic {
 ///
 /// # Errors
 /// All errors of the module, or the error of the passes. The module must then not be compiled: if it has atomics, it
-/// contains a line of assembly that every assembler rejects.
+/// contains a line of assembly that every assembler rejects. A module for another target, and a code generator of
+/// another copy of LLVM, are errors too, after which the module is unchanged.
 pub fn lower_around<E: From<Errors>>(
     module: &Module<'_>,
     machine: &TargetMachine,
@@ -131,6 +132,7 @@ pub fn lower_around<E: From<Errors>>(
 /// Reports every error of a module whose passes have not run.
 fn prepare(module: &Module<'_>, options: &Options) -> Result<Lowered, Errors> {
     let unnamed = Input::new("", "");
+    machine::require_no_ifunc(module)?;
     expand(module, options.cuda_atomics)?;
     lower::check(module, &unnamed, options)?;
     #[cfg(feature = "asynchronous")]

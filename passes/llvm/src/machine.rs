@@ -54,7 +54,7 @@ pub fn require_nvptx64(module: &Module<'_>) -> Result<(), Errors> {
 ///
 /// # Errors
 /// A diagnostic for each ifunc.
-fn require_no_ifunc(module: &Module<'_>) -> Result<(), Errors> {
+pub fn require_no_ifunc(module: &Module<'_>) -> Result<(), Errors> {
     let mut errors = Errors::new();
     // SAFETY: the module is live, and so are its values.
     unsafe {

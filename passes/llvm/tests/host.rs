@@ -109,6 +109,38 @@ fn passes_of_the_compiler_run_between_the_steps() {
     assert!(!optimized.contains("call"), "{optimized}");
 }
 
+/// LLVM would infer that `ready` only reads the flag, and read the data once.
+#[test]
+fn passes_keep_the_order_of_the_operations() {
+    let twice = "target triple = \"nvptx64-nvidia-cuda\"
+define i32 @ready(ptr addrspace(1) %flag) noinline {
+  %ready = load atomic i32, ptr addrspace(1) %flag acquire, align 4
+  ret i32 %ready
+}
+define i32 @twice(ptr addrspace(1) %flag, ptr addrspace(1) %data) {
+  %before = load i32, ptr addrspace(1) %data
+  %ready = call i32 @ready(ptr addrspace(1) %flag)
+  %after = load i32, ptr addrspace(1) %data
+  %both = mul i32 %before, %after
+  %sum = add i32 %both, %ready
+  ret i32 %sum
+}";
+    let ptx = compile(twice, "sm_90", Some("default<O3>")).expect("it has a lowering");
+    assert_eq!(ptx.matches("ld.global.b32").count(), 2, "{ptx}");
+}
+
+#[test]
+fn addresses_are_resolved_before_the_lowering() {
+    let generic = "target triple = \"nvptx64-nvidia-cuda\"
+define void @add(ptr addrspace(3) %p) {
+  %q = addrspacecast ptr addrspace(3) %p to ptr
+  %old = atomicrmw add ptr %q, i32 1 syncscope(\"block\") monotonic
+  ret void
+}";
+    let ptx = compile(generic, "sm_90", None).expect("it has a lowering");
+    assert!(ptx.contains(".relaxed.cta.shared.add.u32"), "{ptx}");
+}
+
 #[test]
 fn options_have_the_target_of_the_code_generator() {
     let target = |cpu: &str, features: &str| host::options(&nvptx(cpu, features)).map(|options| options.target);
