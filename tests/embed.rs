@@ -19,7 +19,7 @@ enum Compiler {
     Llc,
     /// libNVVM, by the dialect with opaque pointers.
     LibNvvm,
-    /// libNVVM, by the dialect of LLVM 7, whose pointers have types. There is no `bfloat`, and no pointer to pass.
+    /// libNVVM, by the dialect of LLVM 7, whose pointers have types. It lacks `bfloat`, and takes the address in a register.
     LibNvvm7,
 }
 

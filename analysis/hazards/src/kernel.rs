@@ -445,7 +445,7 @@ pub enum EventKind {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Start {
     /// The operation.
-    pub what: Operation,
+    pub operation: Operation,
     /// Its accesses. A copy's reads of its tensor map are in the tensormap proxy.
     pub accesses: Vec<EventAccess>,
     /// The mbarrier that its completion signals, if the instruction itself names one.

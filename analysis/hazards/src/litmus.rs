@@ -372,7 +372,7 @@ impl<'k> Test<'k> {
     }
 
     fn start(&mut self, thread: usize, start: &'k Start) -> Option<asynchronous::Operation> {
-        let Start { what, accesses, barrier } = start;
+        let Start { operation, accesses, barrier } = start;
         if accesses.iter().any(|access| access.address.is_remote) {
             return None;
         }
@@ -381,7 +381,7 @@ impl<'k> Test<'k> {
             self.variable(space, found.map(|access| &access.address)).into()
         };
         let (reads, writes) = (|access: &EventAccess| access.reads, |access: &EventAccess| access.writes);
-        Some(match what {
+        Some(match operation {
             Operation::TensorLoad => {
                 let t = of(Space::Tensor, &reads, 0);
                 asynchronous::Operation::tensor_load(self.result(thread), t)

@@ -243,13 +243,13 @@ fn proposed(flat: &Flat, proof: &Proof) -> Vec<Obstacle> {
         if !known.insert(pair) {
             continue;
         }
-        let who = if unproved.is_across { "threads of different CTAs" } else { "two threads of a CTA" };
-        let what = match (unproved.same_value, unproved.too_hard) {
+        let threads = if unproved.is_across { "threads of different CTAs" } else { "two threads of a CTA" };
+        let conflict = match (unproved.same_value, unproved.too_hard) {
             (true, _) => "may write the same value to the same place without an order",
             (_, true) => "may access the same place without an order; the question is too hard for the solver",
             _ => "may access the same place without an order",
         };
-        let message = format!("{who} {what}");
+        let message = format!("{threads} {conflict}");
         let kind = Kind::Race { same_value: unproved.same_value, too_hard: unproved.too_hard };
         all.push(Obstacle { class: Class::NotProved, kind, pair, message, witness: None, remedy: None });
     }

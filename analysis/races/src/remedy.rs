@@ -28,11 +28,11 @@ impl Remedy {
     pub fn words(&self, change: impl Fn(&Change) -> String) -> String {
         let changes: Vec<_> = self.changes.iter().map(change).collect();
         let with = if changes.len() == 1 { "with it" } else { "with these" };
-        let what = match self.mends_all {
+        let effect = match self.mends_all {
             true => "the kernel is proved free of races",
             false => "these two accesses are proved ordered",
         };
-        format!("{}: {with}, {what}", changes.join(" and "))
+        format!("{}: {with}, {effect}", changes.join(" and "))
     }
 }
 

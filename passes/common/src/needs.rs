@@ -22,7 +22,7 @@ pub enum Gpus {
     Own(&'static [u32]),
     /// The variants `a` and `f` of these numbers: the features that a family of GPUs shares.
     Family(&'static [u32]),
-    /// All variants of the GPUs with these numbers, with PTX versions of this range: an instruction that came to some
+    /// All variants of the GPUs with these numbers, with PTX versions of this range: an instruction that came to
     /// some GPUs later, or that PTX removed.
     Spans(&'static [Span]),
 }

@@ -217,7 +217,7 @@ fn arrival(kernel: &Kernel, event: &Event) -> Option<Name> {
 
 fn completion(kernel: &Kernel, event: &Event) -> Option<Name> {
     match &event.kind {
-        EventKind::Start(start) => match start.what {
+        EventKind::Start(start) => match start.operation {
             Operation::BulkLoad => start.barrier.as_ref().map(|barrier| name(kernel, barrier)),
             _ => None,
         },

@@ -171,7 +171,7 @@ fn freed(graph: &EventGraph<'_>, barriers: &Barriers, mut add: impl FnMut(Claim,
     let events = || kernel.blocks.iter().flat_map(|block| &block.events);
     let is_of_two = |event: &Event| match &event.kind {
         EventKind::TensorCommit { group, .. } => *group == 2,
-        EventKind::Start(start) => match start.what {
+        EventKind::Start(start) => match start.operation {
             Operation::TensorMatrix { group, .. }
             | Operation::TensorCopy { group, .. }
             | Operation::TensorShift { group } => group == 2,

@@ -96,17 +96,17 @@ fn finding(kernel: &Kernel, why: Why, writes: bool, mut places: Vec<InstPlace>) 
     places.sort_unstable();
     places.dedup();
     let at = places[0];
-    let what = if writes { "the write" } else { "the read" };
+    let access = if writes { "the write" } else { "the read" };
     let message = match why {
         Why::Certain => Text::new(format!(
-            "no griddepcontrol.wait precedes {what}, and an earlier grid may access the same global memory{}",
+            "no griddepcontrol.wait precedes {access}, and an earlier grid may access the same global memory{}",
             message::format_other_count(places.len() - 1)
         )),
         Why::Memory => Cause::Grids.possible(format!(
-            "an earlier grid accesses the same global memory as {what}, which comes before griddepcontrol.wait"
+            "an earlier grid accesses the same global memory as {access}, which comes before griddepcontrol.wait"
         )),
         Why::Launch => Cause::Grids
-            .possible(format!("an earlier grid may run at {what}, which a path without griddepcontrol.wait reaches")),
+            .possible(format!("an earlier grid may run at {access}, which a path without griddepcontrol.wait reaches")),
     };
     let is_wrong = why == Why::Certain;
     let help = format!("insert griddepcontrol.wait before line {at}");

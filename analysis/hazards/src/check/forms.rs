@@ -77,7 +77,7 @@ pub fn findings(flow: &Flow<'_>) -> Vec<Hazard> {
         .flat_map(|&block| (0..kernel.blocks[block].events.len()).map(move |index| (block, index)))
         .collect();
     let assembled = kernel.assembled.iter().cloned();
-    findings.extend(assembled.map(|(at, what)| finding(kernel, at, None, Claim::Note, what.into())));
+    findings.extend(assembled.map(|(at, message)| finding(kernel, at, None, Claim::Note, message.into())));
     let mut useful: FxHashMap<InstPlace, FxHashSet<Space>> = FxHashMap::default();
     for (point, spaces) in &flow.useful {
         useful.entry(event(graph, *point).at).or_default().extend(spaces);
@@ -131,11 +131,11 @@ pub fn findings(flow: &Flow<'_>) -> Vec<Hazard> {
                 findings.push(finding(kernel, event.at, Some(Rule::R4), Claim::Note, message.into()));
             }
             EventKind::TensorWait(wait) if !useful.contains_key(&event.at) => {
-                let (rule, what) = match wait {
+                let (rule, access) = match wait {
                     TensorWait::Load => (Rule::R1, "load"),
                     TensorWait::Store => (Rule::R2, "store"),
                 };
-                let message = format!("no {what} of tensor memory needs this wait");
+                let message = format!("no {access} of tensor memory needs this wait");
                 findings.push(finding(kernel, event.at, Some(rule), Claim::Note, message.into()));
             }
             _ => {}
@@ -149,7 +149,7 @@ pub fn findings(flow: &Flow<'_>) -> Vec<Hazard> {
         }
     }
     let entry = (graph.order.first().copied().unwrap_or(0), 0);
-    let wgmma = |event: &Event| matches!(&event.kind, EventKind::Start(start) if start.what == Operation::Wgmma);
+    let wgmma = |event: &Event| matches!(&event.kind, EventKind::Start(start) if start.operation == Operation::Wgmma);
     let unfenced = from(graph, entry, wgmma, |event| matches!(event.kind, EventKind::MatrixFence));
     findings.extend(unfenced.map(|at| {
         let instruction = "wgmma.fence.sync.aligned";
@@ -179,7 +179,7 @@ fn event<'k>(graph: &EventGraph<'k>, (block, index): Point) -> &'k Event {
 
 fn group(event: &Event) -> Option<u8> {
     let EventKind::Start(start) = &event.kind else { return None };
-    match start.what {
+    match start.operation {
         Operation::TensorMatrix { group, .. }
         | Operation::TensorCopy { group, .. }
         | Operation::TensorShift { group } => Some(group),

@@ -61,23 +61,25 @@ fn memory(token: &Token<'_>) -> &'static str {
 /// The missing synchronization, in one sentence.
 pub fn message(first: &Token<'_>, lack: Lack, found: &SecondAccess<'_>) -> Text {
     let (a, at, b) = (name(first), first.at, second(&found.second));
-    let what = memory(first);
+    let memory = memory(first);
     let said = match lack {
         Lack::Wait if first.kind == TokenKind::Allocated => "the kernel ends before it frees tensor memory".into(),
         Lack::Wait if found.second.point.1 == usize::MAX => {
-            Text::new(a).at(at).then(format!(" may still read {what} when the CTA ends, and its memory with it"))
+            Text::new(a).at(at).then(format!(" may still read {memory} when the CTA ends, and its memory with it"))
         }
-        Lack::Wait => Text::new(a).at(at).then(format!(" may be in flight when {b} accesses the same {what}")),
-        Lack::Sharing => Text::new(format!("{b} is not ordered after {a}")).at(at).then(format!(" of the same {what}")),
+        Lack::Wait => Text::new(a).at(at).then(format!(" may be in flight when {b} accesses the same {memory}")),
+        Lack::Sharing => {
+            Text::new(format!("{b} is not ordered after {a}")).at(at).then(format!(" of the same {memory}"))
+        }
         Lack::Fence if first.kind == TokenKind::Initialized => {
             Text::new(format!("no fence.mbarrier_init stands between {a}")).at(at).then(" and its asynchronous use")
         }
         Lack::Fence if first.access.space == Space::Register => Text::new(format!("no wgmma.fence stands between {a}"))
             .at(at)
             .then(format!(" and {b} of the same registers")),
-        Lack::Fence => {
-            Text::new(format!("no proxy fence stands between {a}")).at(at).then(format!(" and {b} of the same {what}"))
-        }
+        Lack::Fence => Text::new(format!("no proxy fence stands between {a}"))
+            .at(at)
+            .then(format!(" and {b} of the same {memory}")),
         Lack::After => Text::new(format!(
             "no tcgen05.fence::after_thread_sync stands before {b}, after the instruction that orders it after {a}"
         ))

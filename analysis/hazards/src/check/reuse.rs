@@ -74,7 +74,7 @@ fn is_use(
     let accesses = match (&event.kind, use_of) {
         (EventKind::Initialize { barrier: other, .. }, Use::Again) => return barrier == other,
         (EventKind::Access(access) | EventKind::Atomic { access, .. }, Use::Data) => std::slice::from_ref(access),
-        (EventKind::Start(start), Use::Data) if start.what == Operation::Copy => &start.accesses[..],
+        (EventKind::Start(start), Use::Data) if start.operation == Operation::Copy => &start.accesses[..],
         _ => return false,
     };
     let is_of_threads =

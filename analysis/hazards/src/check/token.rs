@@ -117,7 +117,7 @@ impl<'k> Token<'k> {
     /// The operation that it belongs to.
     pub fn operation(&self) -> Option<&'k Operation> {
         match self.kind {
-            TokenKind::Started(start) => Some(&start.what),
+            TokenKind::Started(start) => Some(&start.operation),
             _ => None,
         }
     }

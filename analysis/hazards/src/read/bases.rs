@@ -119,8 +119,8 @@ impl Bases {
     pub fn parts_of(&self, terms: &Terms, sum: &Sum<Atom>) -> AddressParts {
         let mut parts = AddressParts { base: None, alone: None, offset: Sum::number(sum.constant), is_remote: false };
         for (atom, factor) in &sum.terms {
-            let what = terms.definition(*atom);
-            if matches!(what, AtomExpression::Remote(_)) && *factor == 1 {
+            let expression = terms.definition(*atom);
+            if matches!(expression, AtomExpression::Remote(_)) && *factor == 1 {
                 parts.is_remote = true;
                 continue;
             }
@@ -129,8 +129,10 @@ impl Bases {
                 && let Origin::Base(base) = self.0[atom.0 as usize]
             {
                 parts.base = Some(base);
-                if matches!(what, AtomExpression::Symbol(_) | AtomExpression::Allocation(_) | AtomExpression::Param(..))
-                {
+                if matches!(
+                    expression,
+                    AtomExpression::Symbol(_) | AtomExpression::Allocation(_) | AtomExpression::Param(..)
+                ) {
                     parts.alone = Some(*atom);
                     continue;
                 }

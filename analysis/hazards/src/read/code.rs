@@ -42,12 +42,12 @@ pub fn has_unknown_order(action: &Action) -> bool {
 pub fn assembled(step: &Step, target: &str) -> Option<(InstPlace, String)> {
     let Action::Asynchronous(form, _) = &step.action else { return None };
     let sm: Sm = target.split(',').next()?.trim().parse().ok()?;
-    let what = match form.assembled_for(sm) {
+    let replacement = match form.assembled_for(sm) {
         Assembled::AsWritten => return None,
         Assembled::Trap => "a trap",
         Assembled::Synchronous => "a membar and an operation that is not asynchronous",
     };
-    Some((step.at, format!("ptxas 13.5 replaces `{}` by {what} for {sm}", form.family())))
+    Some((step.at, format!("ptxas 13.5 replaces `{}` by {replacement} for {sm}", form.family())))
 }
 
 /// The reason why an instruction is not understood; it completes "not checked:".

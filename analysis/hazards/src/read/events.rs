@@ -572,8 +572,8 @@ impl<'w> Maker<'w> {
             };
             // Values that the block computes in each iteration have no previous value.
             let is_anew = |(atom, _): &(Atom, i64)| {
-                let (what, facts) = &terms.atoms[atom.0 as usize];
-                facts.block == Some(to) && !matches!(what, AtomExpression::Phi(block, _) if *block == to)
+                let (expression, facts) = &terms.atoms[atom.0 as usize];
+                facts.block == Some(to) && !matches!(expression, AtomExpression::Phi(block, _) if *block == to)
             };
             if sum.terms.iter().any(is_anew) {
                 continue;

@@ -57,8 +57,8 @@ impl Display for Kernel {
             };
             writeln!(f, "p{number} = {test}{}", describe_variation(predicate.varies, predicate.block))?;
         }
-        for (at, what) in &self.unread {
-            writeln!(f, "not read: line {}: {what}", at.line)?;
+        for (at, reason) in &self.unread {
+            writeln!(f, "not read: line {}: {reason}", at.line)?;
         }
         Ok(())
     }
@@ -136,7 +136,7 @@ impl Kernel {
             EventKind::Access(access) | EventKind::Global(access) => self.access(access),
             EventKind::GridWait => "wait for grids".into(),
             EventKind::Start(start) => {
-                let what = match &start.what {
+                let operation = match &start.operation {
                     Operation::TensorLoad => "tensor load".into(),
                     Operation::TensorStore => "tensor store".into(),
                     Operation::TensorMatrix { group, shape } => {
@@ -154,7 +154,7 @@ impl Kernel {
                 };
                 let accesses: Vec<_> = start.accesses.iter().map(|access| self.access(access)).collect();
                 let barrier = start.barrier.as_ref().map(|barrier| format!(", signals {}", self.address(barrier)));
-                format!("start {what}: {}{}", accesses.join(", "), barrier.unwrap_or_default())
+                format!("start {operation}: {}{}", accesses.join(", "), barrier.unwrap_or_default())
             }
             EventKind::TensorWait(direction) => format!("tensor wait {direction:?}").to_lowercase(),
             EventKind::TensorCommit { group, of, barrier } => {
@@ -207,7 +207,7 @@ impl Kernel {
             EventKind::Atomic { access, semantics: own, scope } => {
                 format!("atomic {}.{scope} {}", semantics(*own), self.access(access))
             }
-            EventKind::Unknown(what) => format!("unknown: {what}"),
+            EventKind::Unknown(reason) => format!("unknown: {reason}"),
         }
     }
 }

@@ -34,13 +34,17 @@ pub fn ranges(terms: &Terms, phi_inputs: &PhiInputs, code: &Flat) -> FxHashMap<(
     for iteration in 0..ITERATIONS[2] {
         let mut changed = false;
         for index in 0..terms.atoms.len() {
-            let (what, _) = &terms.atoms[index];
+            let (expression, _) = &terms.atoms[index];
             let old = finder.ranges[index];
             let mut now = join(old, finder.atom(index));
-            if matches!(what, AtomExpression::Phi(..)) && old.is_some() && now != old && iteration >= ITERATIONS[0] {
+            if matches!(expression, AtomExpression::Phi(..))
+                && old.is_some()
+                && now != old
+                && iteration >= ITERATIONS[0]
+            {
                 now = now.map(|now| widened(old.unwrap_or(now), now, (iteration < ITERATIONS[1]).then_some(&compared)));
             }
-            if let (AtomExpression::Phi(_, register), Some((low @ FEW.., high))) = (what, now) {
+            if let (AtomExpression::Phi(_, register), Some((low @ FEW.., high))) = (expression, now) {
                 // A 32-bit counter that begins at a small number is assumed not to overflow.
                 let most = if code.registers.get(*register).is_some_and(|register| register.bits == 32) {
                     i64::from(i32::MAX).max(low)
@@ -53,7 +57,7 @@ pub fn ranges(terms: &Terms, phi_inputs: &PhiInputs, code: &Flat) -> FxHashMap<(
         }
         if !changed {
             finder.narrow();
-            let met = |(index, (what, _)): (usize, &(AtomExpression, _))| match what {
+            let met = |(index, (expression, _)): (usize, &(AtomExpression, _))| match expression {
                 AtomExpression::Phi(block, register) => Some(((*block, *register), finder.ranges[index]?)),
                 _ => None,
             };
@@ -117,9 +121,9 @@ impl Finder<'_> {
     }
 
     fn atom(&self, index: usize) -> Option<Range> {
-        let (what, facts) = &self.terms.atoms[index];
+        let (expression, facts) = &self.terms.atoms[index];
         let own = (facts.low, facts.high);
-        match what {
+        match expression {
             AtomExpression::Phi(block, register) => {
                 let met = self.phi_inputs.get(&(*block, *register)).map_or(&[][..], |met| met);
                 let one = |(content, when): &(Content, Literal)| match content {

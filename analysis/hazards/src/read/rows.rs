@@ -33,7 +33,7 @@ pub fn most(kernel: &Kernel, mut each: impl FnMut(usize) -> Option<Arc<[i64]>>) 
     for block in reached_by_all(kernel) {
         let is_access = |event: &Event| match &event.kind {
             EventKind::Access(_) | EventKind::Global(_) => true,
-            EventKind::Start(start) => start.what == Operation::Copy,
+            EventKind::Start(start) => start.operation == Operation::Copy,
             _ => false,
         };
         for run in kernel.blocks[block].events.split(|event| !is_access(event)) {

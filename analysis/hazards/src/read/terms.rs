@@ -215,19 +215,19 @@ impl Terms {
 
     // Constructors.
 
-    pub fn atom(&mut self, what: AtomExpression, facts: Facts) -> Value {
-        self.varying(what, facts, Varies::Thread)
+    pub fn atom(&mut self, expression: AtomExpression, facts: Facts) -> Value {
+        self.varying(expression, facts, Varies::Thread)
     }
 
     /// An atom. `varies` tells which threads may have different values of it, unless that follows from its parts.
-    pub fn varying(&mut self, what: AtomExpression, facts: Facts, varies: Varies) -> Value {
-        let atom = match self.atom_numbers.get(&what) {
+    pub fn varying(&mut self, expression: AtomExpression, facts: Facts, varies: Varies) -> Value {
+        let atom = match self.atom_numbers.get(&expression) {
             Some(atom) => *atom,
             None => {
                 let atom = Atom(self.atoms.len() as u32);
-                self.atoms_vary.push(self.derived(&what).unwrap_or(varies));
-                self.atoms.push((what.clone(), facts));
-                self.atom_numbers.insert(what, atom);
+                self.atoms_vary.push(self.derived(&expression).unwrap_or(varies));
+                self.atoms.push((expression.clone(), facts));
+                self.atom_numbers.insert(expression, atom);
                 atom
             }
         };

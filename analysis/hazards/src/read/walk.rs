@@ -371,10 +371,10 @@ impl Walker<'_> {
         let Some(first) = set.next() else {
             let facts = self.met_facts(&[], own.is_in_loop.then_some(block), known);
             let varies = known.map_or(Varies::Thread, |known| known.varies);
-            let what = AtomExpression::Phi(block, register);
+            let expression = AtomExpression::Phi(block, register);
             return match is_complete {
                 true => Content::Unset,
-                false => Content::Value(self.terms.varying(what, facts, varies)),
+                false => Content::Value(self.terms.varying(expression, facts, varies)),
             };
         };
         let is_one = set.all(|content| content == first);
@@ -449,8 +449,8 @@ impl Walker<'_> {
             Content::Unset if self.graph.given_up[register] => {
                 let block = self.at.0;
                 let block = self.graph.blocks[block].is_in_loop.then_some(block);
-                let what = AtomExpression::Result(usize::MAX - register, self.here(), None);
-                Content::Value(self.terms.varying(what, Facts { block, ..Facts::UNKNOWN }, Varies::Thread))
+                let expression = AtomExpression::Result(usize::MAX - register, self.here(), None);
+                Content::Value(self.terms.varying(expression, Facts { block, ..Facts::UNKNOWN }, Varies::Thread))
             }
             Content::Unset => Content::Value(self.terms.atom(AtomExpression::Unset(register), Facts::UNKNOWN)),
             content => content,
@@ -660,10 +660,10 @@ impl Walker<'_> {
                     Content::Literal(self.terms.varying_predicate(says, block_of, Varies::Thread))
                 }
                 _ => {
-                    let what = AtomExpression::Result(self.here(), number, loaded_from);
+                    let expression = AtomExpression::Result(self.here(), number, loaded_from);
                     let facts = self.loaded(&op.action, op.writes.len());
                     let facts = Facts { block: block_of, ..facts };
-                    Content::Value(self.terms.varying(what, facts, Varies::Thread))
+                    Content::Value(self.terms.varying(expression, facts, Varies::Thread))
                 }
             };
             self.assign(register, content, guard);

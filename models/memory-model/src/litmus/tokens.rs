@@ -23,8 +23,8 @@ impl<'t> Tokens<'t> {
                 let length = comment(quoted).ok_or_else(|| Error::at(text, token.text.start, UNCLOSED))?;
                 token = Token { kind: TokenKind::String, text: Text { text: &rest[..length + 2], ..token.text } };
             }
-            if let TokenKind::Unclosed(what) = token.kind {
-                return Err(Error::at(text, token.text.start, format!("{what} does not end")));
+            if let TokenKind::Unclosed(opened) = token.kind {
+                return Err(Error::at(text, token.text.start, format!("{opened} does not end")));
             }
             at = token.text.span().end;
             tokens.push(token);
@@ -98,13 +98,13 @@ impl<'t> Tokens<'t> {
         }
     }
 
-    pub(crate) fn word(&mut self, what: &str) -> Result<Text<'t>, Error> {
+    pub(crate) fn word(&mut self, expected: &str) -> Result<Text<'t>, Error> {
         match self.peek() {
             Token { kind: TokenKind::Name, text } => {
                 self.take();
                 Ok(text)
             }
-            other => self.error(format!("expected {what}, found {}", render_token(other))),
+            other => self.error(format!("expected {expected}, found {}", render_token(other))),
         }
     }
 

@@ -161,7 +161,7 @@ impl Maker<'_> {
         let barrier = (tracking == Tracking::Mbarrier)
             .then(|| self.address(of.operand(Role::Barrier), Space::Shared, is_cluster));
         let group = of.group();
-        let what = match started {
+        let operation = match started {
             Started::Mma => {
                 let descriptor = of.operand(Role::Descriptor);
                 let shape = descriptor.map(|value| self.sum(self.terms().sum(value)));
@@ -182,7 +182,7 @@ impl Maker<'_> {
                 None => Operation::BulkStore,
             },
         };
-        EventKind::Start(Start { what, accesses, barrier })
+        EventKind::Start(Start { operation, accesses, barrier })
     }
 
     fn barrier(&mut self, of: &AsynchronousInstruction<'_>) -> Address {

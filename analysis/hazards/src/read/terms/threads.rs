@@ -27,9 +27,9 @@ impl Terms {
         }
     }
 
-    pub(super) fn derived(&self, what: &AtomExpression) -> Option<Varies> {
+    pub(super) fn derived(&self, expression: &AtomExpression) -> Option<Varies> {
         let all = |values: &[Value]| values.iter().map(|value| self.varies(*value)).max().unwrap_or(Varies::No);
-        Some(match what {
+        Some(match expression {
             AtomExpression::Symbol(_)
             | AtomExpression::Allocation(_)
             | AtomExpression::Param(..)
@@ -96,12 +96,12 @@ impl Terms {
         while changed {
             changed = false;
             for index in 0..self.atoms.len() {
-                let what = &self.atoms[index].0;
-                let now = match what {
+                let expression = &self.atoms[index].0;
+                let now = match expression {
                     AtomExpression::Phi(block, register) => {
                         phi_inputs.get(&(*block, *register)).map(|met| self.merge_variation(met))
                     }
-                    what => self.derived(what),
+                    expression => self.derived(expression),
                 };
                 if let Some(now) = now {
                     changed |= std::mem::replace(&mut self.atoms_vary[index], now) != now;
