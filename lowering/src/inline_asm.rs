@@ -23,7 +23,7 @@ use crate::{
 ///     Access, AddressOperand, AtomicOp, InlineAsm, Operation, Ordering, Policy, RmwOp, SyncScope, Target, Type, lower, ptx,
 /// };
 ///
-/// let operation = Operation::Rmw(RmwOp::Add, Access::new(ptx::Space::Global, Type::F32));
+/// let operation = Operation::Rmw(RmwOp::FAdd, Access::new(ptx::Space::Global, Type::F32));
 /// let scope = SyncScope::Threads(ptx::Scope::Gpu);
 /// let op = AtomicOp { operation, ordering: Ordering::AcqRel, scope };
 /// let target = Target::new("sm_90".parse()?, None)?;
