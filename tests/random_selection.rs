@@ -17,12 +17,16 @@ use ptx_atomics::{
 };
 use testing::{exists, ptx_atomics, random::Random, success, tool, trial};
 
-use crate::selection::{Intrinsic, declared_intrinsics};
+use crate::selection::{ASSEMBLER_ONLY, Intrinsic, declared_intrinsics};
 
 /// The number of modules for `scripts/test`, and for `scripts/test --all`.
 const MODULES: [u64; 2] = [12, 400];
 /// The number of functions of a module.
 const FUNCTIONS: usize = 24;
+
+/// Parts of functions for which LLVM writes PTX that is wrong: a direct access to a thread-local variable gives all
+/// threads one variable, and no ptxas accepts the instructions before sm_90.
+const MISCOMPILED: [&str; 2] = ["@local", ASSEMBLER_ONLY];
 
 const INTEGERS: [&str; 9] = ["i1", "i8", "i16", "i17", "i32", "i64", "i65", "i128", "i256"];
 const FLOATS: [&str; 5] = ["half", "bfloat", "float", "double", "fp128"];
@@ -115,7 +119,9 @@ fn random() -> Result<(), Failed> {
         let (sm, ptx) = (target.sm.name(), format!("+{}", target.ptx.feature()));
         let lowered = success(ptx_atomics().args(["lower", "--mcpu", sm, "--mattr", &ptx, "-o", "-"]).arg(&path));
         lowered.map_err(|error| format!("{place}: {}\n{}", error.message().unwrap_or_default(), text(&rest)))?;
-        for function in lacking.iter().take(4) {
+        let is_wrong = |function: &&Function| MISCOMPILED.iter().any(|part| function.body.contains(part));
+        let checked = lacking.iter().filter(|function| !is_wrong(function));
+        for function in checked.take(4) {
             fs::write(&path, text(std::slice::from_ref(function)))?;
             let mut llc = Command::new(tool("llc"));
             llc.arg(format!("-mcpu={sm}")).arg(format!("-mattr={ptx}")).arg("-mtriple=nvptx64-nvidia-cuda").arg(&path);
@@ -168,10 +174,10 @@ impl Function {
         function
     }
 
-    /// Loads a value of a type.
+    /// Loads a value of a type. Two volatile loads have different values for LLVM.
     fn load(&mut self, random: &mut Random, ty: &str, name: &str) -> String {
         let pointer = random.pick(&["p", "q", "s"]);
-        self.body += &format!("  %{name} = load {ty}, ptr %{pointer}, align 1\n");
+        self.body += &format!("  %{name} = load volatile {ty}, ptr %{pointer}, align 1\n");
         format!("{ty} %{name}")
     }
 

@@ -42,7 +42,7 @@ const TARGETS: [(&str, &str); 10] = [
 ];
 
 /// LLVM selects these intrinsics on every GPU, and no ptxas accepts their instructions before sm_90.
-const ASSEMBLER_ONLY: &str = "llvm.nvvm.cp.async.bulk.tensor.reduce.";
+pub const ASSEMBLER_ONLY: &str = "llvm.nvvm.cp.async.bulk.tensor.reduce.";
 
 pub fn trials() -> Vec<Trial> {
     let llc = (!exists(tool("llc"))).then_some(tool("llc"));

@@ -6,7 +6,7 @@ use inkwell::{
 };
 use ptx_atomics_common::callee::OF_NVIDIA;
 
-use crate::value::{callee, is_call, name, text};
+use crate::value::{callee, is_call, name, text, users};
 
 /// The widths of integers in names.
 const WIDTHS: [u32; 5] = [1, 8, 16, 32, 64];
@@ -43,9 +43,12 @@ pub fn names(instruction: InstructionValue<'_>) -> Vec<String> {
                     let base = LLVMIntrinsicGetName(LLVMGetIntrinsicID(callee.as_value_ref()), &mut length);
                     let base = text(base, length).unwrap_or_default();
                     names.extend(typed(raw, base.trim_end_matches('.')));
+                    if base.starts_with("llvm.frexp") && users(raw).all(|user| takes_second(user)) {
+                        names.extend(typed(raw, "llvm.frexp.exponent"));
+                    }
                 }
             } else {
-                names.extend(other_call(raw));
+                names.extend(wide_assembly(raw));
             }
         } else if let Some(operation) = operation(raw, opcode) {
             names.extend(operation);
@@ -95,7 +98,7 @@ unsafe fn operation(raw: LLVMValueRef, opcode: LLVMOpcode) -> Option<Vec<String>
             }
             _ => return is_scalable(LLVMTypeOf(raw)).then(|| vec!["scalable vector".into()]),
         };
-        let is_folded = operands(raw).all(|operand| LLVMIsConstant(operand) != 0);
+        let is_folded = operands(raw).all(is_number);
         (!is_folded || name == "vaarg").then(|| typed(raw, name))
     }
 }
@@ -109,14 +112,13 @@ unsafe fn access(pointer: LLVMTypeRef, value: LLVMTypeRef) -> Option<Vec<String>
         .then(|| vec![if is_scalable { "scalable vector" } else { "access of no space" }.to_owned()])
 }
 
-/// The names of a call of a function that is not an intrinsic, or of inline assembly.
-unsafe fn other_call(raw: LLVMValueRef) -> Option<String> {
+/// The name of a call of inline assembly with an operand of 128 bits.
+unsafe fn wide_assembly(raw: LLVMValueRef) -> Option<String> {
     // SAFETY: the instruction is a call.
     unsafe {
         let assembly = LLVMIsAInlineAsm(LLVMGetCalledValue(raw));
         if assembly.is_null() {
-            let is_variadic = LLVMIsFunctionVarArg(LLVMGetCalledFunctionType(raw)) != 0;
-            return is_variadic.then(|| "call of variable arguments".to_owned());
+            return None;
         }
         let mut length = 0;
         let constraints = LLVMGetInlineAsmConstraintString(assembly, &mut length);
@@ -126,11 +128,17 @@ unsafe fn other_call(raw: LLVMValueRef) -> Option<String> {
     }
 }
 
+/// Whether an instruction takes the second part of a pair.
+unsafe fn takes_second(instruction: LLVMValueRef) -> bool {
+    // SAFETY: the instruction is live, and has indices if it takes a part.
+    unsafe { !LLVMIsAExtractValueInst(instruction).is_null() && *LLVMGetIndices(instruction) == 1 }
+}
+
 /// Whether LLVM replaces a call by other instructions because of its constant arguments.
 unsafe fn is_folded_call(raw: LLVMValueRef, name: &str) -> bool {
     // SAFETY: the instruction is a call, and `llvm.powi` and `llvm.pow` have two arguments.
     unsafe {
-        let constant = |index: u32| LLVMIsConstant(LLVMGetOperand(raw, index)) != 0;
+        let constant = |index: u32| is_number(LLVMGetOperand(raw, index));
         let count = LLVMGetNumArgOperands(raw);
         let is_root = || {
             let mut loses = 0;
@@ -211,6 +219,18 @@ unsafe fn space(ty: LLVMTypeRef) -> u32 {
 unsafe fn operands(raw: LLVMValueRef) -> impl Iterator<Item = LLVMValueRef> {
     // SAFETY: the instruction is live, and the index is below the number of its operands.
     unsafe { (0..LLVMGetNumOperands(raw) as u32).map(move |index| LLVMGetOperand(raw, index)) }
+}
+
+/// Whether LLVM knows each bit of a value when it compiles: the value is a constant without an address.
+fn is_number(value: LLVMValueRef) -> bool {
+    // SAFETY: the value is live, and only constants are asked for operands.
+    unsafe {
+        LLVMIsConstant(value) != 0
+            && LLVMIsAConstantExpr(value).is_null()
+            && LLVMIsAGlobalValue(value).is_null()
+            && LLVMIsABlockAddress(value).is_null()
+            && operands(value).all(is_number)
+    }
 }
 
 /// The kind of the first address in a constant that the backend cannot compute.

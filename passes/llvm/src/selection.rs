@@ -120,7 +120,10 @@ fn is_needed(instruction: InstructionValue<'_>, reachable: &HashSet<LLVMValueRef
 fn has_effect(instruction: InstructionValue<'_>) -> bool {
     let raw = instruction.as_value_ref();
     if is_call(instruction) {
-        return effects(instruction, callee(instruction)) != Some(0);
+        let callee = callee(instruction);
+        // LLVM deletes a saved stack pointer that nothing restores.
+        let is_deleted = callee.is_some_and(|callee| name(&callee).starts_with("llvm.stacksave"));
+        return !is_deleted && effects(instruction, callee) != Some(0);
     }
     // SAFETY: the instruction is live, and only loads are asked whether they are volatile.
     match unsafe { LLVMGetInstructionOpcode(raw) } {

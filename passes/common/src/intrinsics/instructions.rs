@@ -32,11 +32,11 @@ pub(super) const ROWS: &[IntrinsicFamily] = {
         named("access of no space",            NEVER,           "an access in an address space that PTX lacks").only_in(23),
         named("addrspacecast of no space",     NEVER,           "addrspacecast of an address space that PTX lacks"),
         named("blockaddress",                  NEVER,           "the address of a basic block"),
-        named("call of variable arguments",    since(30, 6, 0), "a call with variable arguments"),
         named("indirectbr",                    NEVER,           "indirectbr").help("use `switch`"),
         named("inline assembly of 128 bits",   since(70, 6, 0), "an operand of 128 bits of inline assembly"),
         named("memmove between spaces",        NEVER,           "llvm.memmove between address spaces").only_in(23).help("copy through generic addresses"),
         named("scalable vector",               NEVER,           "a scalable vector").help("use a vector of fixed length"),
+        // LLVM selects a direct access, and then gives all threads one variable.
         named("thread_local",                  NEVER,           "a thread-local variable"),
         named("vaarg to aggregate",            NEVER,           "va_arg of an aggregate"),
 
@@ -130,8 +130,8 @@ pub(super) const ROWS: &[IntrinsicFamily] = {
         named("llvm.canonicalize f16 vector", NEVER, "llvm.canonicalize of a vector"),
         named("llvm.canonicalize f32 vector", BEFORE_PAIRS, "llvm.canonicalize of a vector"),
         named("llvm.bswap i32 vector", BEFORE_PAIRS, "llvm.bswap of a vector"),
-        named("llvm.frexp f16 vector", since(100, 8, 6), "llvm.frexp of a vector"),
-        named("llvm.frexp bf16 vector", since(100, 8, 6), "llvm.frexp of a vector"),
+        named("llvm.frexp.exponent f16 vector", since(100, 8, 6), "llvm.frexp of a vector without its fractions"),
+        named("llvm.frexp.exponent bf16 vector", since(100, 8, 6), "llvm.frexp of a vector without its fractions"),
         named("llvm.vector.reduce.fadd wide", NEVER, "llvm.vector.reduce.fadd of more than 64 bits"),
         named("llvm.vector.reduce.fmul wide", NEVER, "llvm.vector.reduce.fmul of more than 64 bits"),
         named("llvm.fshl wide uneven", NEVER, "llvm.fshl of this width").only_in(22),
