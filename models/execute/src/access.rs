@@ -340,31 +340,38 @@ impl Machine<'_> {
         if self.options.presence && start.is_none() {
             self.check_presence(cta, thread, place, record.info.step());
         }
-        let mut races = std::mem::take(&mut self.races);
+        let mut conflicts = std::mem::take(&mut self.conflicts);
         let cluster = self.cluster;
         let is_operation = start.is_some();
+        let is_same = same == Some(true) && record.info.strong().is_none();
         let key = match place {
             Region::Global(piece, at) => {
                 let clock = unseen.as_ref().or(start).unwrap_or(&cta.order[thread as usize].clock);
-                let access = shadow::CheckedAccess { clock, record, memory: Fenced::Global, is_operation, cluster };
-                self.global.pieces[piece].shadow.touch(at, bytes, access, &mut races);
-                (crate::memory::Global::address(piece), at)
+                let access = shadow::CheckedAccess { clock, record, memory: Fenced::Global, is_operation, cluster, is_same };
+                self.global.pieces[piece].shadow.touch(at, bytes, access, &mut conflicts);
+                (crate::memory::Global::address(piece), at, 0)
             }
             Region::Shared(rank, at) => {
-                let Some(owner) = self.rank(cta, rank) else { return };
+                let Some(owner) = self.rank(cta, rank) else { return self.conflicts = conflicts };
                 let Cta { order, shadow: own, .. } = cta;
                 let clock = unseen.as_ref().or(start).unwrap_or(&order[thread as usize].clock);
-                let access = shadow::CheckedAccess { clock, record, memory: Fenced::Shared, is_operation, cluster };
+                let access = shadow::CheckedAccess { clock, record, memory: Fenced::Shared, is_operation, cluster, is_same };
                 if owner == cta.index {
-                    own.touch(at, bytes, access, &mut races);
+                    own.touch(at, bytes, access, &mut conflicts);
                 } else if let Some(Some(other)) = self.ctas.get_mut(owner as usize) {
-                    other.shadow.touch(at, bytes, access, &mut races);
+                    other.shadow.touch(at, bytes, access, &mut conflicts);
                 }
-                (shared_key(owner, 0), at)
+                (shared_key(owner, 0), at, owner)
             }
-            _ => return,
+            _ => return self.conflicts = conflicts,
         };
-        for (earlier, cell) in races.drain(..) {
+        if self.watches() {
+            self.follow(record, place, key.2, bytes);
+        }
+        if !conflicts.contended.is_empty() || conflicts.may_race {
+            self.contend(record, &mut conflicts, place, key.2, bytes);
+        }
+        for (earlier, cell) in conflicts.races.drain(..) {
             let first = cell.max(key.1);
             if !is_unordered && earlier.info.writes() && earlier.info.strong().is_some() {
                 let clock = start.unwrap_or(&cta.order[thread as usize].clock);
@@ -398,7 +405,7 @@ impl Machine<'_> {
             let lacks_fence = clock.has_seen(earlier.agent, earlier.epoch);
             self.race(cta, thread, record, earlier, name, same, lacks_fence);
         }
-        self.races = races;
+        self.conflicts = conflicts;
     }
 
     /// Reports an access of shared memory of another CTA that has ended, or whose start no event orders before the

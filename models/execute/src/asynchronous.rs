@@ -10,7 +10,7 @@ mod fence;
 mod mbarrier;
 mod memory;
 mod multiply;
-mod reduce;
+pub mod reduce;
 mod store;
 mod tcgen05;
 mod tensor_map;

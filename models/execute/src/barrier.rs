@@ -6,7 +6,7 @@ use crate::{
     barriers::Barrier,
     code::{self, Pc, Reg},
     machine::{Cta, Machine},
-    report::{FaultKind, Remedy},
+    report::{Condition, FaultKind, Remedy},
     warp::{Lanes, Wait, Warp, each},
 };
 
@@ -62,11 +62,24 @@ impl Machine<'_> {
         barrier.predicates += lanes.count_ones();
         barrier.aligned |= of.aligned;
         barrier.arrived.push((w, lanes, pc));
+        barrier.is_partial |= self.program.arrives_early || threads.is_some_and(|threads| threads != cta.threads);
         if self.options.races {
+            let last = cta.barriers.1.get(&id);
+            let mut early = None;
             for lane in each(lanes) {
-                let order = &mut cta.order[(warp.first + lane as u32) as usize];
+                let thread = warp.first + lane as u32;
+                let order = &mut cta.order[thread as usize];
+                if last.is_some_and(|last| !order.clock.has_seen_all(last)) {
+                    early = Some(thread);
+                }
+                if barrier.is_partial {
+                    barrier.arrivals.raise(order.clock.agent, order.clock.own);
+                }
                 barrier.past.join(&order.clock);
                 order.clock.advance();
+            }
+            if let Some(thread) = early {
+                self.depend_at(cta, Condition::Participants, thread, pc);
             }
         }
         let wait = if of.waits { Wait::Barrier(id) } else { Wait::Ready };
@@ -93,6 +106,10 @@ impl Machine<'_> {
         }
         let Some(barrier) = cta.barriers.0.remove(&id) else { return };
         self.check_divergence(cta, &barrier, id, arrived);
+        match barrier.is_partial {
+            true => drop(cta.barriers.1.insert(id, barrier.arrivals.clone())),
+            false => drop(cta.barriers.1.remove(&id)),
+        }
         let past = barrier.past.past();
         let mut current = current;
         for other in 0..cta.warps.len() {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use ptx_isa::Reduction;
 
 use crate::{
-    clock::JoinedPasts,
+    clock::{JoinedPasts, View},
     code::{Pc, Reg},
     warp::Lanes,
 };
@@ -22,6 +22,10 @@ pub struct Barrier {
     pub holds: u32,
     pub results: Vec<(usize, Lanes, u32, Reg, Reduction)>,
     pub predicates: u32,
+    /// The threads that have arrived, with their epochs; without the barriers at which all threads of the CTA wait.
+    pub arrivals: View,
+    /// Whether only some threads of the CTA take part, or some do not wait.
+    pub is_partial: bool,
     /// Whether the threads that wait must wait with all lanes of their warp.
     pub aligned: bool,
 }
@@ -59,9 +63,9 @@ impl Barrier {
     }
 }
 
-/// The barriers of a CTA, by their numbers.
+/// The barriers of a CTA, by their numbers, and the arrivals of the last generation of each.
 #[derive(Debug, Default)]
-pub struct Barriers(pub BTreeMap<u32, Barrier>);
+pub struct Barriers(pub BTreeMap<u32, Barrier>, pub BTreeMap<u32, View>);
 
 impl Barriers {
     /// The number of threads that have arrived at a barrier.

@@ -164,6 +164,30 @@ impl View {
         }
     }
 
+    /// Whether no epoch has been seen.
+    pub fn is_empty(&self) -> bool {
+        self.near.is_none() && self.far.is_empty()
+    }
+
+    /// Whether every epoch of a view has been seen, except the epochs of one agent up to `own`.
+    fn includes(&self, other: &Self, (agent, own): (Agent, Epoch)) -> bool {
+        let lists = other.near.iter().chain(other.far.iter());
+        lists.into_iter().all(|(cta, epochs)| {
+            let seen = match &self.near {
+                Some((near, seen)) if near == cta => Some(seen),
+                _ => self.far(*cta),
+            };
+            if seen.is_some_and(|seen| Rc::ptr_eq(seen, epochs)) {
+                return true;
+            }
+            let seen: &[Epoch] = seen.map_or(&[], |seen| seen);
+            let is_own = |index: usize| cta_of(agent) == *cta && index_of(agent) == index;
+            (0..epochs.len()).all(|index| {
+                epochs[index] <= at(seen, index) || is_own(index) && epochs[index] <= own
+            })
+        })
+    }
+
     /// The view of the chains of operations alone. The indices of chains follow the indices of the CTA's threads.
     fn chains(&self, threads: usize) -> Self {
         let of = |epochs: &Epochs| -> Epochs {
@@ -294,6 +318,20 @@ impl Clock {
     /// Whether an epoch of an agent happens before this clock.
     pub fn has_seen(&self, agent: Agent, epoch: Epoch) -> bool {
         if agent == self.agent { self.own >= epoch } else { self.past.seen.last_epoch(agent) >= epoch }
+    }
+
+    /// Whether every epoch of a view happens before this clock.
+    pub fn has_seen_all(&self, view: &View) -> bool {
+        self.past.seen.includes(view, (self.agent, self.own))
+    }
+
+    /// Whether, in addition, a proxy fence has followed every epoch of a view.
+    pub fn has_fenced_all(&self, of: Fenced, view: &View) -> bool {
+        let own = (self.agent, self.fenced_own[of as usize]);
+        match &self.past.fenced {
+            Some(fences) => fences[of as usize].includes(view, own),
+            None => View::default().includes(view, own),
+        }
     }
 
     /// Whether any epoch of a CTA has been seen.

@@ -15,6 +15,7 @@ use crate::{
         tensor::Copy,
     },
     memory::{Region, region},
+    schedules::Phases,
     shadow::{Info, Record},
     sync::Message,
     tensor_memory::Tensor,
@@ -37,6 +38,8 @@ pub struct Mbarrier {
     /// The same for `tcgen05` operations, which relaxed arrivals and waits also order.
     pub order: Past,
     pub done_order: Rc<Past>,
+    /// The arrivals and waits of the phases.
+    pub phases: Phases,
 }
 
 /// A range of bytes that is contiguous in the source and in the destination.
@@ -165,6 +168,15 @@ impl Groups {
     }
 }
 
+/// A wait for an mbarrier whose answer was no although it may be yes.
+#[derive(Clone)]
+pub struct Refused {
+    pub key: Key,
+    pub parity: Option<u64>,
+    pub pc: Pc,
+    pub clock: Clock,
+}
+
 /// The asynchronous state of a CTA.
 #[derive(Default)]
 pub struct Async {
@@ -176,6 +188,9 @@ pub struct Async {
     pub given_up: Vec<Lanes>,
     /// By thread, its last wait for an mbarrier, if the thread continued before the end of the phase.
     pub tried: FxHashMap<u32, Pc>,
+    /// By thread, the wait whose answer was no although it may be yes: the mbarrier, the parity, the instruction, and
+    /// the clock.
+    pub refused: FxHashMap<u32, Refused>,
     /// By thread, the groups of `cp.async` and of bulk operations.
     pub copies: FxHashMap<u32, Groups>,
     pub bulk: FxHashMap<u32, Groups>,

@@ -24,6 +24,7 @@ mod memory;
 mod outside;
 mod random;
 mod report;
+mod schedules;
 mod shadow;
 mod sync;
 mod tensor_memory;
@@ -36,6 +37,6 @@ pub use self::{
     lacks::Lack,
     launch::{Argument, Buffer, Contents, GROWS, Launch, LaunchError, Progress, RunOptions, Schedule},
     matrix::map::TensorMap,
-    report::{AccessType, Detail, Fault, FaultKind, Missing, Note, Peer, Race, Remedy, Report, Site, SiteKind},
+    report::{AccessType, Condition, Dependence, Detail, Fault, FaultKind, Missing, Note, Pattern, Peer, Race, Remedy, Report, Schedules, Site, SiteKind},
 };
 pub use ptx_isa::SourceLine;

@@ -18,7 +18,8 @@ use crate::{
     memory::Global,
     random::Random,
     report::{AccessType, Detail, Fault, FaultKind, Missing, Race, Remedy, Report, Site},
-    shadow::{Races, Record, STEP_BITS, Shadow},
+    schedules::Watch,
+    shadow::{Conflicts, Record, STEP_BITS, Shadow},
     sync::{FenceSc, Locations, Pending},
     warp::{Group, Lanes, Thread, Wait, Warp, each},
 };
@@ -128,7 +129,9 @@ pub struct Machine<'r> {
     /// The time of the last change of `version`.
     pub changed: u64,
     pub in_flight: InFlight,
-    pub races: Races,
+    pub conflicts: Conflicts,
+    /// The conditions under which the run speaks for every schedule.
+    pub watch: Watch,
     /// By agent that is a chain of asynchronous operations, the thread that started the operations.
     pub owners: FxHashMap<Agent, u32>,
     /// The CTAs that `clusterlaunchcontrol` has taken.
@@ -211,7 +214,8 @@ impl<'r> Machine<'r> {
             version: 0,
             changed: 0,
             in_flight: InFlight::default(),
-            races: Races::new(),
+            conflicts: Conflicts::default(),
+            watch: Watch::default(),
             owners,
             cancelled: 0,
             allocation_count: 0,
@@ -280,6 +284,7 @@ impl<'r> Machine<'r> {
         if is_cut {
             self.findings.note(0, &format!("the run was cut after {} instructions of warps", self.time));
         }
+        let schedules = self.schedules(is_cut);
         let report = Report {
             findings: self.findings.found,
             printed: self.printed,
@@ -288,6 +293,7 @@ impl<'r> Machine<'r> {
             time: self.time,
             work,
             repeated: self.findings.repeated,
+            schedules,
         };
         let Self { earlier: mut grids, grid, seen, locations, history, fence_sc, owners, time, learned, .. } = self;
         grids.push(grid);
@@ -349,7 +355,7 @@ impl<'r> Machine<'r> {
             warps: (0..threads).step_by(32).map(warp).collect(),
             shared: vec![0; shared],
             unwritten: vec![true; shared],
-            shadow: Shadow::new(Self::bound(self.launch.threads())),
+            shadow: Shadow::of_shared(Self::bound(self.launch.threads())),
             locations: Locations::new(Self::bound(self.launch.threads()) > 4),
             order: (0..threads).map(thread).collect(),
             barriers: Barriers::default(),

@@ -2,6 +2,7 @@
 
 use std::fmt::{self, Display, Formatter};
 
+pub use crate::schedules::{Condition, Dependence, Pattern, Schedules};
 use ptx_isa::{Dim3, Family, InstPlace, Scope, SourceLine};
 
 /// The result of a launch.
@@ -22,6 +23,8 @@ pub struct Report {
     pub work: u64,
     /// The number of findings that repeat a listed finding.
     pub repeated: u64,
+    /// Whether the report is about every schedule of the launch, or about this one.
+    pub schedules: Schedules,
 }
 
 /// An instruction that the machine executes differently from a GPU.

@@ -4,10 +4,15 @@
 //! be kept (several threads read, bytes are written separately, strong accesses mix with weak accesses), the cell has a
 //! list. An access is forgotten only if a later access races with every access that would race with it, so that no race
 //! is lost; see [`Record::is_covered_by`]. Large launches, and small launches that access much memory, have short lists
-//! and forget more. Races may be lost there, but no race is invented.
+//! and forget more. Races may be lost there, but no race is invented. A crowd remembers the threads of forgotten
+//! accesses, so that a later access that may race with one of them is known: see [`crowd`].
+
+mod crowd;
 
 use ptx_isa::Scope;
+use rustc_hash::FxHashMap;
 
+use self::crowd::Crowd;
 use crate::clock::{Agent, Clock, Epoch, Fenced, cta_of};
 
 /// The number of bytes of a cell.
@@ -205,7 +210,15 @@ pub struct Shadow {
     bound: usize,
     /// Whether every race is found, even in rare cases, as long as lists are not full.
     is_exact: bool,
+    /// The forgotten accesses, by groups of cells.
+    crowds: FxHashMap<u64, Box<Crowd>>,
+    group: u64,
 }
+
+/// The number of cells whose forgotten accesses are remembered together. Shared memory is small, and neighboring
+/// variables there have different threads.
+const GROUP: u64 = 32;
+const GROUP_OF_SHARED: u64 = 1;
 
 /// The number of accesses of a short list.
 const SHORT: usize = 4;
@@ -251,12 +264,12 @@ impl Lists {
         how: (usize, bool),
         index: u64,
         access: CheckedAccess<'_>,
-        races: &mut Races,
+        conflicts: &mut Conflicts,
     ) -> Option<u32> {
         let (new, (_, is_exact)) = (access.record, how);
         if number & LONG != 0 {
             let list = self.long(number);
-            let left = sift(list, how, index, access, races);
+            let left = sift(list, how, index, access, conflicts);
             list.truncate(left);
             list.push(new);
             return None;
@@ -264,11 +277,12 @@ impl Lists {
         let list = self.short(number);
         let is_full = !is_exact && !list[SHORT - 1].is_none();
         if is_full && !new.info.writes() && is_represented(list, access) {
-            race_with_writes(list, index, access, races);
+            race_with_writes(list, index, access, conflicts);
+            conflicts.forgotten.push(new);
             return None;
         }
         let length = length(list);
-        let left = sift(&mut list[..length], how, index, access, races);
+        let left = sift(&mut list[..length], how, index, access, conflicts);
         if let Some(end) = list.get_mut(left) {
             *end = new;
             list[left + 1..].fill(Record::NONE);
@@ -324,8 +338,18 @@ fn length(list: &Short) -> usize {
     list.iter().filter(|record| !record.is_none()).count()
 }
 
-/// The accesses that race with an access, each with the address of the cell.
-pub type Races = Vec<(Record, u64)>;
+/// The accesses that conflict with an access and are not ordered before it.
+#[derive(Debug, Default)]
+pub struct Conflicts {
+    /// The accesses that race with it, each with the address of the cell.
+    pub races: Vec<(Record, u64)>,
+    /// The accesses that are morally strong with it: another schedule may perform them in the other order.
+    pub contended: Vec<Record>,
+    /// Whether it may race with a forgotten access.
+    pub may_race: bool,
+    /// The accesses of the current cell that are forgotten.
+    forgotten: Vec<Record>,
+}
 
 /// An access to check.
 #[derive(Clone, Copy, Debug)]
@@ -340,6 +364,33 @@ pub struct CheckedAccess<'c> {
     pub is_operation: bool,
     /// The number of CTAs in a cluster.
     pub cluster: ClusterSize,
+    /// Whether it writes the value that is already there.
+    pub is_same: bool,
+}
+
+impl Conflicts {
+    /// Compares an access with an earlier one of the same bytes. Returns whether they race.
+    fn compare(&mut self, old: Record, index: u64, access: CheckedAccess<'_>) -> bool {
+        let new = access.record;
+        let conflicts = new.info.writes() || old.info.writes();
+        if !conflicts || old.is_before(access) {
+            return false;
+        }
+        let races = !old.is_morally_strong_with(new, access.cluster);
+        match races {
+            true => self.races.push((old, index * CELL)),
+            false => self.contended.push(old),
+        }
+        races
+    }
+
+    /// Forgets an access because of a later one, unless every access that races with it races with the later one, too.
+    fn forget(&mut self, old: Record, access: CheckedAccess<'_>) {
+        let is_covered = old.is_before(access) && !access.is_operation && old.is_covered_by(access.record, true);
+        if !old.is_none() && !is_covered {
+            self.forgotten.push(old);
+        }
+    }
 }
 
 impl CheckedAccess<'_> {
@@ -358,7 +409,12 @@ impl Shadow {
     /// A shadow without accesses, whose lists hold at most `bound` accesses.
     pub fn new(bound: usize) -> Self {
         let lists = Lists::default();
-        Self { pages: Vec::new(), lists, bound, is_exact: bound > SHORT }
+        Self { pages: Vec::new(), lists, bound, is_exact: bound > SHORT, crowds: FxHashMap::default(), group: GROUP }
+    }
+
+    /// A shadow of shared memory.
+    pub fn of_shared(bound: usize) -> Self {
+        Self { group: GROUP_OF_SHARED, ..Self::new(bound) }
     }
 
     /// Sets the maximum number of accesses of a list.
@@ -367,8 +423,8 @@ impl Shadow {
     }
 
     /// Records an access of `bytes` bytes from offset `at`, and adds the earlier accesses that conflict with it and are
-    /// unordered to `races`.
-    pub fn touch(&mut self, at: u64, bytes: u64, access: CheckedAccess<'_>, races: &mut Races) {
+    /// unordered to `conflicts`.
+    pub fn touch(&mut self, at: u64, bytes: u64, access: CheckedAccess<'_>, conflicts: &mut Conflicts) {
         let (first, end) = (at / CELL, (at + bytes).div_ceil(CELL));
         let pages = (end as usize).div_ceil(PAGE);
         if self.pages.len() < pages {
@@ -379,18 +435,33 @@ impl Shadow {
             let high = (at + bytes - index * CELL).min(CELL);
             let mask = (1u32 << high) - (1 << low);
             let record = Record { info: access.record.info.with_mask(mask), ..access.record };
-            self.touch_cell(index, CheckedAccess { record, ..access }, races);
+            self.touch_cell(index, CheckedAccess { record, ..access }, conflicts);
+            if !self.crowds.is_empty() || !conflicts.forgotten.is_empty() {
+                self.touch_crowd(index, access, conflicts);
+            }
         }
     }
 
-    fn touch_cell(&mut self, index: u64, access: CheckedAccess<'_>, races: &mut Races) {
+    /// Checks an access against the forgotten accesses near a cell, and adds the accesses that it lets the cell forget.
+    fn touch_crowd(&mut self, index: u64, access: CheckedAccess<'_>, conflicts: &mut Conflicts) {
+        let group = index / self.group;
+        if let Some(crowd) = self.crowds.get(&group) {
+            crowd.check(access, conflicts);
+        }
+        if !conflicts.forgotten.is_empty() {
+            let crowd = self.crowds.entry(group).or_default();
+            conflicts.forgotten.drain(..).for_each(|record| crowd.add(record));
+        }
+    }
+
+    fn touch_cell(&mut self, index: u64, access: CheckedAccess<'_>, conflicts: &mut Conflicts) {
         let page = self.pages[index as usize / PAGE].get_or_insert_with(page);
         let cell = &mut page[index as usize % PAGE];
         let (new, is_exact) = (access.record, self.is_exact);
         let how = (self.bound, is_exact);
         if cell.write.agent == LIST {
             let number = cell.write.epoch;
-            if let Some(number) = self.lists.touch(number, how, index, access, races) {
+            if let Some(number) = self.lists.touch(number, how, index, access, conflicts) {
                 cell.write.epoch = number;
                 self.set_bound_by_lists();
             } else if let Some(placed) = self.lists.in_place(number) {
@@ -406,6 +477,10 @@ impl Shadow {
             let replaces = |old: &Record| same(old) && access.replaces(*old, is_exact);
             let goes = |old: &Record| old.is_none() || same(old) && after(old) && access.covers(*old, is_exact);
             if (goes(write) || replaces(write)) && goes(read) {
+                if !write.is_none() && !after(write) {
+                    conflicts.contended.push(*write);
+                }
+                [*write, *read].into_iter().for_each(|old| conflicts.forget(old, access));
                 (*write, *read) = (new, Record::NONE);
                 return;
             }
@@ -413,6 +488,9 @@ impl Shadow {
             && (read.is_none()
                 || same(read) && (after(read) && access.covers(*read, is_exact) || read.is_repeated_by(new, is_exact)))
         {
+            if !read.is_repeated_by(new, is_exact) {
+                conflicts.forget(*read, access);
+            }
             *read = new;
             return;
         }
@@ -421,7 +499,7 @@ impl Shadow {
             list.swap(0, 1);
         }
         let length = length(&list);
-        let left = sift(&mut list[..length], how, index, access, races);
+        let left = sift(&mut list[..length], how, index, access, conflicts);
         list[left] = new;
         list[left + 1..].fill(Record::NONE);
         match in_place(&list[..=left]) {
@@ -466,13 +544,12 @@ fn is_represented(list: &[Record], access: CheckedAccess<'_>) -> bool {
 }
 
 /// Adds the writes of a list that are unordered with a read to `races`.
-fn race_with_writes(list: &[Record], index: u64, access: CheckedAccess<'_>, races: &mut Races) {
-    let new = access.record;
-    let conflicts = |old: &&Record| {
-        let overlaps = old.info.writes() && old.info.mask() & new.info.mask() != 0;
-        overlaps && !old.is_before(access) && !old.is_morally_strong_with(new, access.cluster)
-    };
-    races.extend(list.iter().filter(conflicts).map(|old| (*old, index * CELL)));
+fn race_with_writes(list: &[Record], index: u64, access: CheckedAccess<'_>, conflicts: &mut Conflicts) {
+    let mask = access.record.info.mask();
+    let overlaps = |old: &&Record| old.info.writes() && old.info.mask() & mask != 0;
+    for old in list.iter().filter(overlaps) {
+        conflicts.compare(*old, index, access);
+    }
 }
 
 /// Removes the accesses that a new access makes redundant from a list, and one more access if the list is full. Returns
@@ -482,7 +559,7 @@ fn sift(
     (bound, is_exact): (usize, bool),
     index: u64,
     access: CheckedAccess<'_>,
-    races: &mut Races,
+    conflicts: &mut Conflicts,
 ) -> usize {
     let new = access.record;
     let mask = new.info.mask();
@@ -492,12 +569,8 @@ fn sift(
         let mut old = list[at];
         let overlap = old.info.mask() & mask;
         if overlap != 0 {
-            let conflicts = new.info.writes() || old.info.writes();
             let is_before = old.is_before(access);
-            let races_with = conflicts && !is_before && !old.is_morally_strong_with(new, access.cluster);
-            if races_with {
-                races.push((old, index * CELL));
-            }
+            let races_with = conflicts.compare(old, index, access);
             // An access that raced is reported once.
             let is_known = !is_exact && races_with && new.info.writes();
             let is_read_after_write = old.info.writes() && !new.info.writes();
@@ -505,7 +578,11 @@ fn sift(
             let is_continued = !is_exact || !new.info.is_atomic() || last == Some(old);
             let replaces = is_continued && access.replaces(old, is_exact);
             let is_covered = is_continued && is_before && access.covers(old, is_exact);
-            if !is_read_after_write && (is_known || replaces || is_covered || old.is_repeated_by(new, is_exact)) {
+            let is_repeated = old.is_repeated_by(new, is_exact);
+            if !is_read_after_write && (is_known || replaces || is_covered || is_repeated) {
+                if !is_repeated {
+                    conflicts.forget(old, access);
+                }
                 old.info = old.info.with_mask(old.info.mask() & !mask);
             }
         }
@@ -524,6 +601,7 @@ fn sift(
             )
         };
         let victim = (0..left).max_by_key(|place| near(&list[*place])).unwrap_or(0);
+        conflicts.forgotten.push(list[victim]);
         list.copy_within(victim + 1..left, victim);
         left -= 1;
     }

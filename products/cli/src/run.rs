@@ -14,7 +14,7 @@ use std::{
 };
 
 use indicatif::ParallelProgressIterator;
-use ptx_atomics::execute::RunOptions;
+use ptx_atomics::execute::{Condition, Dependence, RunOptions};
 use ptx_atomics::execute::described::{argument, assumed, comment, element, expect, npy, plan, result, runs, simulate};
 pub use ptx_atomics::execute::described::{comment::quoted, sizes};
 use ptx_atomics::hazards::Budget;
@@ -54,6 +54,9 @@ pub fn run(args: &RunArgs) -> ExitCode {
             text::print(&found, &ptx);
             found.chosen().iter().for_each(|chosen| render::say(&format!("note: {chosen}")));
             render::say(&found.summary(args.races != RaceMode::Off));
+            let is_news = |why: &&Dependence| why.condition != Condition::Race && found.errors.is_empty();
+            let dependence = found.dependence().filter(is_news);
+            dependence.iter().for_each(|why| render::say(&format!("note: schedules may differ: {why}")));
             let seed = found.failing_seed().filter(|_| found.seeds > 1);
             seed.iter().for_each(|seed| render::say(&format!("repeat it: {}", repeat::command(*seed))));
             shown += &found.printed;
@@ -92,10 +95,12 @@ fn execute(args: &RunArgs, module: &Module, plan: Plan) -> PlanResult {
     let watch = move |progress| told.set_message(progress::of_launch(&title, progress));
     let simulation = Simulation { module, plan: &plan, options, schedule: args.schedule, watch: &watch };
     let one = |seed: u64| simulation.run(seed, if seed == args.seed { &first } else { &others });
-    let outcomes: Vec<Outcome> = match &seeds[..] {
-        [seed] => vec![one(*seed)],
-        _ => seeds.into_par_iter().progress_with(bar.clone()).map(one).collect(),
-    };
+    let mut outcomes: Vec<Outcome> = vec![one(args.seed)];
+    // A determinate execution speaks for all seeds.
+    if !outcomes[0].schedules().is_determinate() {
+        let others: Vec<u64> = seeds.into_iter().skip(1).collect();
+        outcomes.extend(others.into_par_iter().progress_with(bar.clone()).map(one).collect::<Vec<_>>());
+    }
     bar.finish_and_clear();
     PlanResult::new(
         plan,

@@ -4,16 +4,17 @@ use std::rc::Rc;
 
 use ptx_isa::{Family, ModifierKind, Role, Scope, Space};
 
-use crate::in_flight::{Begun, Chain, Key, Mbarrier, record};
+use crate::in_flight::{Begun, Chain, Key, Mbarrier, Refused, record};
 use crate::{
     access::{Lane, shared_key},
-    clock::{Agent, Epoch, Past},
-    code::Operation,
+    clock::{Agent, Clock, Epoch, Past},
+    code::{Operation, flow::Answer},
     launch::Schedule,
     learned::MbarrierEvent,
     machine::{Cta, Machine},
     memory::Region,
-    report::FaultKind,
+    report::{Condition, FaultKind},
+    schedules::Phases,
     shadow::Info,
     sync::Message,
     warp::{Wait, Warp, each},
@@ -111,6 +112,7 @@ impl Machine<'_> {
             }
             MbarrierExpectTx => {
                 self.touch_barrier(cta, at, place, false);
+                self.expect_in_phase(cta, at, key);
                 self.expect(cta, at, key, arrival.bytes as i64);
             }
             MbarrierCompleteTx => {
@@ -159,6 +161,7 @@ impl Machine<'_> {
             done: Rc::default(),
             order: Past::default(),
             done_order: Rc::default(),
+            phases: Phases::default(),
         };
         self.in_flight.barriers.insert(key, barrier);
         self.in_flight.wake(key.0, Wait::Mbarrier);
@@ -213,6 +216,8 @@ impl Machine<'_> {
         let state = barrier.phase << 32 | barrier.pending;
         let order = &mut cta.order[at.thread as usize];
         let agent = order.clock.agent;
+        let is_early =
+            if races { barrier.phases.arrive(&order.clock, (agent, order.clock.own)) } else { None };
         // Without race detection no order is recorded.
         if races && of.releases {
             barrier.message.release(agent, of.scope, &order.clock.past(), cluster);
@@ -238,8 +243,19 @@ impl Machine<'_> {
             let message = format!("{count} arrivals come to the mbarrier `{name}`, whose phase lacks {missing}");
             self.find(cta, FaultKind::BarrierCount, at.thread, at.pc, None, Some(name), message, None);
         }
+        if let Some(condition) = is_early {
+            self.depend_at(cta, condition, at.thread, at.pc);
+        }
         self.settle(key);
         state
+    }
+
+    /// Records that a thread expects more bytes or arrivals in the current phase.
+    fn expect_in_phase(&mut self, cta: &Cta, at: Lane, key: Key) {
+        let clock = &cta.order[at.thread as usize].clock;
+        if let Some(barrier) = self.in_flight.barriers.get_mut(&key).filter(|_| self.options.races) {
+            barrier.phases.expect(clock, at.pc);
+        }
     }
 
     /// Ends the phase of an mbarrier if no arrival and no byte is missing.
@@ -252,6 +268,9 @@ impl Machine<'_> {
         barrier.pending = barrier.count;
         barrier.done = Rc::new(std::mem::take(&mut barrier.message));
         barrier.done_order = Rc::new(std::mem::take(&mut barrier.order));
+        if let Some((condition, agent, pc)) = barrier.phases.settle() {
+            self.depend(condition, (agent, pc), None);
+        }
         self.in_flight.wake(key.0, Wait::Mbarrier);
         if self.is_trial {
             self.learned.record_event(MbarrierEvent::Settles(key));
@@ -272,10 +291,20 @@ impl Machine<'_> {
         let family = of.form.family();
         let blocks = matches!(family, Family::MbarrierTryWait | Family::MbarrierTryWaitParity);
         let Some(barrier) = self.in_flight.barriers.get(&key) else { return true };
-        let is_over = match self.operand(cta, warp, at, of, Role::Parity) {
-            Some(parity) => barrier.phase & 1 != parity & 1,
+        let parity = self.operand(cta, warp, at, of, Role::Parity).map(|parity| parity & 1);
+        let is_over = match parity {
+            Some(parity) => barrier.phase & 1 != parity,
             None => barrier.phase > self.number(cta, warp, at, of, Role::State) >> 32,
         };
+        if let Some(Answer::Skips(_)) = self.program.flow.answers.get(&at.pc)
+            && self.watches()
+        {
+            // The answer may be no in every schedule, and the thread then waits by another instruction.
+            let clock = cta.order[at.thread as usize].clock.clone();
+            cta.asynchronous.refused.insert(at.thread, Refused { key, parity, pc: at.pc, clock });
+            Self::give_result(warp, at, of, Role::Done, 0);
+            return true;
+        }
         if !is_over {
             Self::give_result(warp, at, of, Role::Done, 0);
             // The time limit of a wait may expire at once, for all lanes.
@@ -287,10 +316,11 @@ impl Machine<'_> {
             }
             return goes_on;
         }
+        let (done, order) = (Rc::clone(&barrier.done), Rc::clone(&barrier.done_order));
         cta.asynchronous.tried.remove(&at.thread);
+        self.observe(cta, at, key, parity);
         // The wait itself does not order the thread after the initialization of the mbarrier.
         let (scope, is_relaxed) = synchronizes(of, self.options.lenient);
-        let (done, order) = (Rc::clone(&barrier.done), Rc::clone(&barrier.done_order));
         self.touch_barrier(cta, at, place, false);
         if self.options.races {
             let own = &mut cta.order[at.thread as usize];
@@ -307,6 +337,31 @@ impl Machine<'_> {
         true
     }
 
+    /// Checks that a wait observes the same phase in every schedule, before it orders the thread after the phase.
+    fn observe(&mut self, cta: &mut Cta, at: Lane, key: Key, parity: Option<u64>) {
+        let refused = cta.asynchronous.refused.remove(&at.thread);
+        if !self.watches() {
+            return;
+        }
+        let clock = &cta.order[at.thread as usize].clock;
+        let Some(barrier) = self.in_flight.barriers.get_mut(&key) else { return };
+        let follows = parity.is_none() || barrier.phases.follows(refused.as_ref().map_or(clock, |wait| &wait.clock));
+        barrier.phases.observe(clock, at.pc);
+        let agent = clock.agent;
+        if !follows {
+            self.depend(Condition::EarlyWait, (agent, at.pc), None);
+        }
+        if let Some(wait) = refused {
+            let is_next = match self.program.flow.answers.get(&wait.pc) {
+                Some(Answer::Skips(waits)) => waits.contains(&at.pc),
+                _ => false,
+            };
+            if !is_next || (wait.key, wait.parity) != (key, parity) {
+                self.depend(Condition::OtherWait, (agent, wait.pc), Some(at.pc));
+            }
+        }
+    }
+
     /// Arrives when all `cp.async` of the thread are complete. Without `.noinc` the arrival also increases the pending
     /// count.
     fn arrive_after_copies(&mut self, cta: &mut Cta, at: Lane, key: Key, is_counted: bool) {
@@ -316,14 +371,23 @@ impl Machine<'_> {
             && !is_counted
         {
             barrier.pending += 1;
+            self.expect_in_phase(cta, at, key);
         }
         let mut past = Past::default();
         past.see(agent, epoch);
-        self.arrive_of_operation(cta, at, key, &past);
+        let start = cta.order[at.thread as usize].clock.clone();
+        self.arrive_of_operation(cta, at, key, &past, (&start, (agent, epoch)));
     }
 
     /// Executes an arrival by completed operations.
-    pub fn arrive_of_operation(&mut self, cta: &Cta, at: Lane, key: Key, past: &Past) {
+    pub fn arrive_of_operation(
+        &mut self,
+        cta: &Cta,
+        at: Lane,
+        key: Key,
+        past: &Past,
+        (start, event): (&Clock, (Agent, Epoch)),
+    ) {
         let (cluster, races) = (self.cluster, self.options.races);
         let agent = cta.order[at.thread as usize].clock.agent;
         let Some(barrier) = self.in_flight.barriers.get_mut(&key) else {
@@ -333,7 +397,11 @@ impl Machine<'_> {
         if races {
             barrier.message.release(agent, Scope::Cluster, past, cluster);
             barrier.order.join(past);
+            if let Some(condition) = barrier.phases.arrive(start, event) {
+                self.depend_at(cta, condition, at.thread, at.pc);
+            }
         }
+        let Some(barrier) = self.in_flight.barriers.get_mut(&key) else { return };
         if barrier.pending == 0 {
             let name = self.name_of_shared(key.1);
             let message = format!("one more arrival comes to the mbarrier `{name}`, whose phase lacks none");
@@ -357,6 +425,9 @@ impl Machine<'_> {
             past.see(agent, epoch);
             barrier.message.release(op.start.agent, Scope::Cluster, &past, cluster);
             barrier.order.join(&past);
+            if let Some(condition) = barrier.phases.complete(&op.start, (agent, epoch)) {
+                self.depend_at(cta, condition, at.thread, at.pc);
+            }
         }
         self.expect(cta, at, key, -i64::try_from(bytes).unwrap_or(i64::MAX));
         self.settle(key);

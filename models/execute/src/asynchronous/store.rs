@@ -135,6 +135,13 @@ impl Machine<'_> {
         let own = Move { parts: parts.clone(), barriers, ..Move::default() };
         self.touch_cancel(cta, op, &own);
         parts.iter().for_each(|part| self.write_of(cta, op.pc, part.to, &block));
+        for part in &parts {
+            if let Region::Shared(rank, _) = part.to
+                && let Some(owner) = self.rank(cta, rank)
+            {
+                self.vary(part.to, owner, part.bytes);
+            }
+        }
         let chain = places.first().map(|(_, key)| Chain::Barrier(*key));
         let Some(chain) = chain else { return };
         let agent = self.agent(cta, chain, op.thread);

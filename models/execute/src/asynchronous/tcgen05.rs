@@ -444,7 +444,7 @@ impl Machine<'_> {
             past = past.chains(cta.threads);
         }
         past.see(agent, epoch);
-        keys.iter().for_each(|key| self.arrive_of_operation(cta, at, *key, &past));
+        keys.iter().for_each(|key| self.arrive_of_operation(cta, at, *key, &past, (&op.start, (agent, epoch))));
     }
 
     pub fn finish_tensor(&mut self, cta: &mut Cta, work: &Work) {

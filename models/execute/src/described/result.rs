@@ -9,7 +9,7 @@ use super::{
     plan::Plan,
     simulate::{Held, Outcome},
 };
-use crate::{Fault, FaultKind, LaunchError, Note, Report};
+use crate::{Dependence, Fault, FaultKind, LaunchError, Note, Report, Schedules};
 
 /// The results of a plan.
 pub struct PlanResult {
@@ -23,6 +23,8 @@ pub struct PlanResult {
     pub steps: u64,
     /// The number of seeds that were run.
     pub seeds: usize,
+    /// Whether the first seed speaks for every schedule.
+    pub schedules: Schedules,
     /// The output of the kernels with the first seed.
     pub printed: String,
     /// The final contents of memory with the first seed.
@@ -84,6 +86,7 @@ impl PlanResult {
             failed: Vec::new(),
             steps: 0,
             seeds: outcomes.len(),
+            schedules: outcomes.first().map(Outcome::schedules).unwrap_or_default(),
             printed: String::new(),
             memory: Held::default(),
         };
@@ -179,8 +182,11 @@ impl PlanResult {
         let others = |level| self.findings.iter().filter(|shown| other(shown, level)).count();
         let end = if self.status() == 2 { "not run to its end, " } else { "" };
         let steps = format!("{} by threads", counted(self.steps as usize, "instruction"));
+        let is_determinate = self.schedules.is_determinate();
+        let has_hang = self.findings.iter().any(|shown| shown.finding.kind == FaultKind::Hang);
         let races = match self.races() {
             _ if !races => "races not checked".to_owned(),
+            0 if is_determinate && !has_hang => "no race and no deadlock".to_owned(),
             0 => "no race".to_owned(),
             count => counted(count, "race"),
         };
@@ -190,8 +196,21 @@ impl PlanResult {
             (self.failed.len(), "failed condition"),
         ];
         let rest = rest.iter().filter(|(count, _)| *count > 0).map(|(count, what)| counted(*count, what));
-        let all = [format!("{end}{steps}"), races].into_iter().chain(rest).chain([counted(self.seeds, "seed")]);
-        format!("{}: {}", self.plan.title(), all.collect::<Vec<_>>().join(", "))
+        let (runs, launches) = match self.plan.launches.len() {
+            _ if !is_determinate => (Some(counted(self.seeds, "seed")), ""),
+            0 | 1 => (None, " in any schedule of this launch"),
+            _ => (None, " in any schedule of these launches"),
+        };
+        let all = [format!("{end}{steps}"), races].into_iter().chain(rest).chain(runs);
+        format!("{}: {}{launches}", self.plan.title(), all.collect::<Vec<_>>().join(", "))
+    }
+
+    /// The reason why schedules that were not run may have other results.
+    pub fn dependence(&self) -> Option<&Dependence> {
+        match &self.schedules {
+            Schedules::Dependent(dependence) => Some(dependence),
+            Schedules::Determinate | Schedules::Unknown => None,
+        }
     }
 
     /// The contents of a buffer or a variable in one line, with at most `most` elements.

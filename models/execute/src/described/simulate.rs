@@ -15,7 +15,7 @@ use super::{
     plan::{Allocation, MapIn, Passed, Plan, Planned, variables},
 };
 use crate::{
-    Argument, Buffer, Contents, Device, GROWS, Launch, LaunchError, Progress, Report, RunOptions, Schedule, TensorMap,
+    Argument, Buffer, Contents, Device, GROWS, Launch, LaunchError, Progress, Report, RunOptions, Schedule, Schedules, TensorMap,
     random::Random,
 };
 
@@ -42,6 +42,17 @@ pub struct Outcome {
     pub failed: Vec<(String, String)>,
     /// The final contents of the memory named by the caller.
     pub memory: Held,
+}
+
+impl Outcome {
+    /// Whether the execution speaks for every schedule of its launches: all of them do.
+    pub fn schedules(&self) -> Schedules {
+        let all = self.reports.iter().map(|report| &report.schedules);
+        all.into_iter().find(|schedules| !schedules.is_determinate()).cloned().unwrap_or(match self.reports.is_empty() {
+            true => Schedules::Unknown,
+            false => Schedules::Determinate,
+        })
+    }
 }
 
 /// Contents of memory by name.

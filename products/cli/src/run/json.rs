@@ -15,6 +15,9 @@ struct Run<'a> {
     /// The parts of the launch that the command chose.
     chosen: Vec<String>,
     seeds: usize,
+    /// Whether the answer is about every schedule of the launches, and the reason if it is not.
+    determinate: bool,
+    dependence: Option<String>,
     instructions: u64,
     /// The exit status.
     status: u8,
@@ -84,6 +87,8 @@ fn run<'a>(found: &'a PlanResult, file: &'a str) -> Run<'a> {
         launches: launches.collect(),
         chosen: found.plan.chosen(),
         seeds: found.seeds,
+        determinate: found.schedules.is_determinate(),
+        dependence: found.dependence().map(ToString::to_string),
         instructions: found.steps,
         status: found.status(),
         findings: found.findings.iter().map(finding).collect(),
