@@ -340,6 +340,8 @@ impl Machine<'_> {
         if self.options.presence && start.is_none() {
             self.check_presence(cta, thread, place, record.info.step());
         }
+        let warp = thread as usize / 32;
+        cta.asynchronous.works[warp] |= cta.asynchronous.waits[warp];
         let mut conflicts = std::mem::take(&mut self.conflicts);
         let cluster = self.cluster;
         let is_operation = start.is_some();

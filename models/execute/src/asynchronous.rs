@@ -47,7 +47,9 @@ impl Machine<'_> {
         match op.effect {
             Effect::Move(ref of) => self.finish_move(cta, &op, of),
             Effect::Tensor(ref of) => self.finish_tensor(cta, of),
-            Effect::Commit(ref keys, agent, epoch) => self.finish_commit(cta, &op, keys, agent, epoch),
+            Effect::Commit(ref keys, agent, epoch, ref issued) => {
+                self.finish_commit(cta, &op, keys, (agent, epoch), issued);
+            }
             Effect::Cancel(ref places) => self.finish_cancel(cta, &op, places),
         }
     }
@@ -110,6 +112,7 @@ impl Machine<'_> {
     pub fn end_of_cta(&mut self, cta: &mut Cta) {
         self.check_bulk_reads(cta);
         self.check_leaks(cta);
+        self.report_laps(cta);
         self.finish_those(cta, |_| true);
         if self.cluster == 1 {
             self.in_flight.barriers.retain(|(owner, _), _| *owner != cta.index);

@@ -69,7 +69,7 @@ impl Machine<'_> {
             for lane in each(lanes) {
                 let thread = warp.first + lane as u32;
                 let order = &mut cta.order[thread as usize];
-                if last.is_some_and(|last| !order.clock.has_seen_all(last)) {
+                if last.is_some_and(|last| !order.clock.follows_all(last)) {
                     early = Some(thread);
                 }
                 if barrier.is_partial {

@@ -169,8 +169,8 @@ impl View {
         self.near.is_none() && self.far.is_empty()
     }
 
-    /// Whether every epoch of a view has been seen, except the epochs of one agent up to `own`.
-    fn includes(&self, other: &Self, (agent, own): (Agent, Epoch)) -> bool {
+    /// Whether every epoch of a view has been seen, except the epochs for which `is_known` holds.
+    fn includes(&self, other: &Self, is_known: impl Fn(Agent, Epoch) -> bool) -> bool {
         let lists = other.near.iter().chain(other.far.iter());
         lists.into_iter().all(|(cta, epochs)| {
             let seen = match &self.near {
@@ -181,9 +181,9 @@ impl View {
                 return true;
             }
             let seen: &[Epoch] = seen.map_or(&[], |seen| seen);
-            let is_own = |index: usize| cta_of(agent) == *cta && index_of(agent) == index;
             (0..epochs.len()).all(|index| {
-                epochs[index] <= at(seen, index) || is_own(index) && epochs[index] <= own
+                let epoch = epochs[index];
+                epoch <= at(seen, index) || is_known(cta << INDEX_BITS | index as Agent, epoch)
             })
         })
     }
@@ -218,10 +218,14 @@ pub enum Fenced {
     Shared,
     /// Only the release half, of shared memory.
     Released,
+    /// Not a fence: events that come earlier in every schedule, although nothing orders their accesses. The completion
+    /// of an asynchronous operation comes after all events before its start.
+    Issued,
 }
 
 /// For each kind of fence, the view at the last such fence that has been seen.
-type Fences = [View; 3];
+type Fences = [View; KINDS];
+const KINDS: usize = 4;
 
 /// The agents' epochs that have been seen, and the epochs that a fence between the generic and the async proxy has
 /// followed since.
@@ -238,7 +242,7 @@ impl Past {
     pub fn of_ended(ctas: Range<u32>) -> Self {
         let all: Epochs = Rc::new(vec![Epoch::MAX; 1 << INDEX_BITS]);
         let view = View { near: None, far: Rc::new(ctas.map(|cta| (cta, Rc::clone(&all))).collect()) };
-        let fenced = [(); 3].map(|()| view.clone());
+        let fenced = [(); KINDS].map(|()| view.clone());
         Self { seen: view, fenced: Some(Rc::new(fenced)) }
     }
 
@@ -253,6 +257,16 @@ impl Past {
     /// Adds an operation of a chain to the past.
     pub fn see(&mut self, agent: Agent, epoch: Epoch) {
         self.seen.raise(agent, epoch);
+    }
+
+    /// Adds the events before a clock, which come earlier in every schedule.
+    pub fn issue(&mut self, clock: &Clock) {
+        let view = &mut self.fences()[Fenced::Issued as usize];
+        view.join(&clock.past.seen);
+        if let Some(fences) = &clock.past.fenced {
+            view.join(&fences[Fenced::Issued as usize]);
+        }
+        view.raise(clock.agent, clock.own);
     }
 
     /// Joins both views and both sets of fences.
@@ -277,8 +291,8 @@ impl Past {
     }
 
     /// Adds the epochs of an agent that its own fences have followed.
-    fn raise_fenced(&mut self, agent: Agent, epochs: [Epoch; 3]) {
-        if epochs != [0; 3] {
+    fn raise_fenced(&mut self, agent: Agent, epochs: [Epoch; KINDS]) {
+        if epochs != [0; KINDS] {
             self.fences().iter_mut().zip(epochs).for_each(|(view, epoch)| view.raise(agent, epoch));
         }
     }
@@ -299,7 +313,7 @@ pub struct Clock {
     pub agent: Agent,
     /// The agent's own epoch, which `past` may lack.
     pub own: Epoch,
-    fenced_own: [Epoch; 3],
+    fenced_own: [Epoch; KINDS],
     past: Past,
 }
 
@@ -307,12 +321,12 @@ impl Clock {
     /// The clock of an agent that has seen nothing. Its view of its own CTA is near.
     pub fn new(agent: Agent) -> Self {
         let near = View { near: Some((cta_of(agent), Epochs::default())), far: Rc::default() };
-        Self { agent, own: 1, fenced_own: [0; 3], past: Past { seen: near, fenced: None } }
+        Self { agent, own: 1, fenced_own: [0; KINDS], past: Past { seen: near, fenced: None } }
     }
 
     /// A clock that follows a past and belongs to no agent.
     pub fn from_past(past: Past) -> Self {
-        Self { agent: Agent::MAX, own: 0, fenced_own: [0; 3], past }
+        Self { agent: Agent::MAX, own: 0, fenced_own: [0; KINDS], past }
     }
 
     /// Whether an epoch of an agent happens before this clock.
@@ -322,16 +336,26 @@ impl Clock {
 
     /// Whether every epoch of a view happens before this clock.
     pub fn has_seen_all(&self, view: &View) -> bool {
-        self.past.seen.includes(view, (self.agent, self.own))
+        self.past.seen.includes(view, |agent, epoch| agent == self.agent && epoch <= self.own)
     }
 
     /// Whether, in addition, a proxy fence has followed every epoch of a view.
     pub fn has_fenced_all(&self, of: Fenced, view: &View) -> bool {
-        let own = (self.agent, self.fenced_own[of as usize]);
+        let is_known = |agent, epoch| agent == self.agent && epoch <= self.fenced_own[of as usize];
         match &self.past.fenced {
-            Some(fences) => fences[of as usize].includes(view, own),
-            None => View::default().includes(view, own),
+            Some(fences) => fences[of as usize].includes(view, is_known),
+            None => View::default().includes(view, is_known),
         }
+    }
+
+    /// Whether an epoch of an agent comes before this clock in every schedule.
+    pub fn follows(&self, agent: Agent, epoch: Epoch) -> bool {
+        self.has_seen(agent, epoch) || self.past.fenced(Fenced::Issued, agent) >= epoch
+    }
+
+    /// Whether every epoch of a view comes before this clock in every schedule.
+    pub fn follows_all(&self, view: &View) -> bool {
+        self.past.seen.includes(view, |agent, epoch| self.follows(agent, epoch))
     }
 
     /// Whether any epoch of a CTA has been seen.
@@ -360,10 +384,10 @@ impl Clock {
 
     /// Records the second half of the fence, for all first halves that have been seen.
     pub fn acquire_proxy(&mut self) {
-        let [_, own, released] = &mut self.fenced_own;
+        let [_, own, released, _] = &mut self.fenced_own;
         *own = (*own).max(*released);
         if self.past.fenced.is_some() {
-            let [_, shared, released] = self.past.fences();
+            let [_, shared, released, _] = self.past.fences();
             shared.join(released);
         }
     }

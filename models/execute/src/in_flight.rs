@@ -188,6 +188,9 @@ pub struct Async {
     pub given_up: Vec<Lanes>,
     /// By thread, its last wait for an mbarrier, if the thread continued before the end of the phase.
     pub tried: FxHashMap<u32, Pc>,
+    /// By warp, whether it has waited for an mbarrier, and whether it has accessed memory after that.
+    pub waits: Vec<bool>,
+    pub works: Vec<bool>,
     /// By thread, the wait whose answer was no although it may be yes: the mbarrier, the parity, the instruction, and
     /// the clock.
     pub refused: FxHashMap<u32, Refused>,
@@ -211,7 +214,7 @@ impl Async {
         let warps = threads.div_ceil(32) as usize;
         let count = if multiplies { warps } else { 0 };
         let multiplies = (0..count).map(|_| Multiplies::default()).collect();
-        Self { next: threads, given_up: vec![0; warps], multiplies, ..Self::default() }
+        Self { next: threads, given_up: vec![0; warps], waits: vec![false; warps], works: vec![false; warps], multiplies, ..Self::default() }
     }
 
     /// The next number of a chain.
@@ -262,8 +265,9 @@ pub enum Effect {
     Move(Box<Move>),
     /// A product of the tensor cores, or a copy to or shift of tensor memory.
     Tensor(Box<Work>),
-    /// A commit: all operations that the thread started before it are complete, and these mbarriers get an arrival.
-    Commit(Vec<Key>, Agent, Epoch),
+    /// A commit: all operations that the thread started before it are complete, and these mbarriers get an arrival. The
+    /// clock is the clock of the thread at the commit.
+    Commit(Vec<Key>, Agent, Epoch, Box<Clock>),
     /// An attempt to cancel a CTA that has not begun, and the places that receive the answer.
     Cancel(Vec<(Region, Key)>),
 }

@@ -68,6 +68,8 @@ pub enum FaultKind {
     Unfinished,
     /// An access of the shared memory of a CTA that may not have begun, or has ended.
     Absent,
+    /// The next phase of an mbarrier can end before a thread has observed the end of the phase for which it waits.
+    Lapped,
     /// The kernel stopped itself: `trap`, a failed assertion, a panic.
     Trap,
     /// A thread executed more instructions than the limit.

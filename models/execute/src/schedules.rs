@@ -8,7 +8,7 @@
 use std::fmt::{self, Display, Formatter};
 
 use ptx_isa::{AtomOp, Family, arithmetic::Rmw};
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::{
     access::shared_key,
@@ -28,8 +28,12 @@ pub enum Schedules {
     /// The machine did not look for races, and knows nothing about other schedules.
     #[default]
     Unknown,
-    /// Every schedule of this launch has the same happens-before order, and ends as this one does.
-    Determinate,
+    /// Every schedule of this launch has the same happens-before order, and ends as this one does. With a lag, only
+    /// schedules in which the warp of the lag is not late by a whole phase end.
+    Determinate {
+        /// A wait of a warp that does nothing but wait, whose next phase can end before it.
+        lag: Option<Box<Dependence>>,
+    },
     /// Another schedule may differ.
     Dependent(Box<Dependence>),
 }
@@ -100,7 +104,7 @@ pub enum Pattern {
 impl Schedules {
     /// Whether the report is about every schedule.
     pub fn is_determinate(&self) -> bool {
-        *self == Self::Determinate
+        matches!(self, Self::Determinate { .. })
     }
 }
 
@@ -167,12 +171,46 @@ pub struct Watch {
     /// The first condition that failed.
     failed: Option<Dependence>,
     /// Cells of memory whose contents depend on the schedule, by their keys.
-    cells: FxHashSet<u64>,
+    cells: CellSet,
     /// Pairs of instructions whose unordered accesses are known to steer nothing.
     harmless: FxHashSet<(Pc, Pc)>,
     /// Loads of such cells whose results are followed, and the instructions that write these results to memory.
     loads: FxHashSet<Pc>,
     carriers: FxHashSet<Pc>,
+    /// The waits that can be lapped, each once for a warp: the CTA, the warp, the thread and the instruction.
+    lapped: Vec<(u32, u32, u32, Pc)>,
+    lag: Option<Dependence>,
+}
+
+/// A set of cells, whose neighbors are often in the set, too.
+#[derive(Debug, Default)]
+struct CellSet(FxHashMap<u64, [u64; 4]>);
+
+impl CellSet {
+    fn place(cell: u64) -> (u64, usize, u64) {
+        (cell >> 8, (cell >> 6 & 3) as usize, 1 << (cell & 63))
+    }
+
+    fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    fn contains(&self, cell: u64) -> bool {
+        let (key, word, bit) = Self::place(cell);
+        self.0.get(&key).is_some_and(|words| words[word] & bit != 0)
+    }
+
+    fn set(&mut self, cell: u64, is_in: bool) {
+        let (key, word, bit) = Self::place(cell);
+        match is_in {
+            true => self.0.entry(key).or_default()[word] |= bit,
+            false => {
+                if let Some(words) = self.0.get_mut(&key) {
+                    words[word] &= !bit;
+                }
+            }
+        }
+    }
 }
 
 /// The arrivals of the phases of an mbarrier, or of the generations of a barrier.
@@ -191,18 +229,22 @@ pub struct Phases {
 impl Phases {
     /// Records an arrival. Returns the condition that fails.
     pub fn arrive(&mut self, clock: &Clock, (agent, epoch): (Agent, Epoch)) -> Option<Condition> {
-        let is_early = !clock.has_seen_all(&self.last);
+        let is_early = !clock.follows_all(&self.last);
         self.current.raise(agent, epoch);
         for list in [&mut self.waits, &mut self.expected] {
-            list.retain(|(agent, epoch, _)| !clock.has_seen(*agent, *epoch));
+            list.retain(|(agent, epoch, _)| !clock.follows(*agent, *epoch));
         }
         is_early.then_some(Condition::EarlyArrival)
     }
 
     /// Records the bytes of an operation that began at a clock.
     pub fn complete(&mut self, start: &Clock, (agent, epoch): (Agent, Epoch)) -> Option<Condition> {
-        let is_early = !start.has_seen_all(&self.last);
+        let is_early = !start.follows_all(&self.last);
         self.current.raise(agent, epoch);
+        // The operation began after these waits and expectations, so that its bytes come after them.
+        for list in [&mut self.waits, &mut self.expected] {
+            list.retain(|(agent, epoch, _)| !start.follows(*agent, *epoch));
+        }
         is_early.then_some(Condition::EarlyArrival)
     }
 
@@ -213,7 +255,7 @@ impl Phases {
 
     /// Whether a clock follows the phase before the last phase.
     pub fn follows(&self, clock: &Clock) -> bool {
-        clock.has_seen_all(&self.before)
+        clock.follows_all(&self.before)
     }
 
     /// Records that a wait has observed the end of the last phase.
@@ -222,15 +264,13 @@ impl Phases {
         self.waits.push((clock.agent, clock.own, pc));
     }
 
-    /// Ends the phase. Returns the condition that fails, with its thread and instruction.
-    pub fn settle(&mut self) -> Option<(Condition, Agent, Pc)> {
-        let lapped = self.waits.first().map(|(agent, _, pc)| (Condition::Lapped, *agent, *pc));
-        let late = self.expected.first().map(|(agent, _, pc)| (Condition::LateExpectation, *agent, *pc));
-        self.waits.clear();
-        self.expected.clear();
+    /// Ends the phase. Returns the conditions that fail, each with its thread and instruction.
+    pub fn settle(&mut self) -> Vec<(Condition, Agent, Pc)> {
+        let lapped = self.waits.drain(..).map(|(agent, _, pc)| (Condition::Lapped, agent, pc));
+        let late = self.expected.drain(..).map(|(agent, _, pc)| (Condition::LateExpectation, agent, pc));
         self.before = std::mem::take(&mut self.last);
         self.last = std::mem::take(&mut self.current);
-        lapped.or(late)
+        lapped.chain(late).collect()
     }
 }
 
@@ -280,7 +320,7 @@ impl Machine<'_> {
             let failed = Dependence { condition: Condition::Unfinished, site: None, other: None };
             return Schedules::Dependent(Box::new(failed));
         }
-        Schedules::Determinate
+        Schedules::Determinate { lag: self.watch.lag.take().map(Box::new) }
     }
 
     fn site_at(&self, pc: Pc, agent: Agent) -> Site {
@@ -296,6 +336,40 @@ impl Machine<'_> {
         let other = other.map(|pc| self.site_at(pc, agent));
         let site = Some(self.site_at(pc, agent));
         self.watch.failed = Some(Dependence { condition, site, other });
+    }
+
+    /// Records the conditions that fail at the end of a phase of an mbarrier.
+    pub fn depend_all(&mut self, failed: Vec<(Condition, Agent, Pc)>) {
+        if failed.is_empty() || !self.options.races || self.is_trial {
+            return;
+        }
+        for (condition, agent, pc) in failed {
+            let (cta, thread) = (cta_of(agent), self.thread_id(agent).thread);
+            let lap = (cta, thread / 32, thread, pc);
+            let is_known = self.watch.lapped.iter().any(|own| (own.0, own.1, own.3) == (lap.0, lap.1, lap.3));
+            match condition {
+                Condition::Lapped if is_known => {}
+                Condition::Lapped => self.watch.lapped.push(lap),
+                _ => self.depend(condition, (agent, pc), None),
+            }
+        }
+    }
+
+    /// Reports the waits of a CTA that can be lapped. A warp that only waits misses nothing in a lap; many kernels have
+    /// such warps.
+    pub fn report_laps(&mut self, cta: &Cta) {
+        for (_, warp, thread, pc) in self.watch.lapped.extract_if(.., |lap| lap.0 == cta.index).collect::<Vec<_>>() {
+            let agent = cta.order[thread as usize].clock.agent;
+            if cta.asynchronous.works.get(warp as usize) != Some(&true) {
+                let site = Some(self.site_at(pc, agent));
+                self.watch.lag.get_or_insert(Dependence { condition: Condition::Lapped, site, other: None });
+                continue;
+            }
+            self.depend(Condition::Lapped, (agent, pc), None);
+            let message = "the next phase of the mbarrier can end before the thread observes the end of the phase for which it waits";
+            let help = "let an arrival of the next phase come after the wait: the thread arrives at the mbarrier for which the producer waits";
+            self.find(cta, FaultKind::Lapped, thread, pc, None, None, message.to_owned(), Some(help.into()));
+        }
     }
 
     /// Records that a condition fails at an instruction of a thread.
@@ -323,9 +397,7 @@ impl Machine<'_> {
             let is_commutative = commute(self.rmw(pair.0), self.rmw(pair.1));
             if record.info.writes() && old.info.writes() && !is_commutative {
                 let bytes = bytes.max(old.info.bytes());
-                self.each_cell(place, owner, bytes, |watch, cell| {
-                    watch.cells.insert(cell);
-                });
+                self.each_cell(place, owner, bytes, |watch, cell| watch.cells.set(cell, true));
             }
             if !self.watch.harmless.insert(pair) {
                 continue;
@@ -385,9 +457,7 @@ impl Machine<'_> {
     /// Records that bytes have contents that depend on the schedule.
     pub fn vary(&mut self, place: Region, owner: u32, bytes: u64) {
         if self.watches() {
-            self.each_cell(place, owner, bytes, |watch, cell| {
-                watch.cells.insert(cell);
-            });
+            self.each_cell(place, owner, bytes, |watch, cell| watch.cells.set(cell, true));
         }
     }
 
@@ -408,15 +478,13 @@ impl Machine<'_> {
         let is_update = access.is_some_and(|access| access.rmw.is_some());
         let mut is_met = false;
         if reads {
-            self.each_cell(place, owner, bytes, |watch, cell| is_met |= watch.cells.contains(&cell));
+            self.each_cell(place, owner, bytes, |watch, cell| is_met |= watch.cells.contains(cell));
         }
         if is_met {
             self.follow_load(record, access.is_some());
         }
         if record.info.writes() && !is_update {
-            self.each_cell(place, owner, bytes, |watch, cell| {
-                if is_carrier { watch.cells.insert(cell) } else { watch.cells.remove(&cell) };
-            });
+            self.each_cell(place, owner, bytes, |watch, cell| watch.cells.set(cell, is_carrier));
         } else if record.info.writes() && is_carrier {
             self.vary(place, owner, bytes);
         }

@@ -215,10 +215,20 @@ pub struct Shadow {
     group: u64,
 }
 
-/// The number of cells whose forgotten accesses are remembered together. Shared memory is small, and neighboring
-/// variables there have different threads.
-const GROUP: u64 = 32;
+/// Whether a group of cells may have forgotten accesses of a cell: a cell with a list may have forgotten reads, and a cell
+/// with a strong access may have forgotten strong accesses.
+#[derive(Clone, Copy)]
+struct CellState {
+    is_list: bool,
+    is_strong: bool,
+}
+
+/// The number of cells whose forgotten reads and strong writes are remembered together. Shared memory is small, and
+/// neighboring variables there have different threads.
+const GROUP: u64 = 1 << 14;
 const GROUP_OF_SHARED: u64 = 1;
+/// The bit of the number of a crowd of a single cell, which has the other forgotten accesses.
+const FINE: u64 = 1 << 63;
 
 /// The number of accesses of a short list.
 const SHORT: usize = 4;
@@ -435,22 +445,41 @@ impl Shadow {
             let high = (at + bytes - index * CELL).min(CELL);
             let mask = (1u32 << high) - (1 << low);
             let record = Record { info: access.record.info.with_mask(mask), ..access.record };
-            self.touch_cell(index, CheckedAccess { record, ..access }, conflicts);
+            let access = CheckedAccess { record, ..access };
+            let before = self.cell_state(index);
+            self.touch_cell(index, access, conflicts);
             if !self.crowds.is_empty() || !conflicts.forgotten.is_empty() {
-                self.touch_crowd(index, access, conflicts);
+                self.touch_crowds(index, before, access, conflicts);
             }
         }
     }
 
-    /// Checks an access against the forgotten accesses near a cell, and adds the accesses that it lets the cell forget.
-    fn touch_crowd(&mut self, index: u64, access: CheckedAccess<'_>, conflicts: &mut Conflicts) {
-        let group = index / self.group;
-        if let Some(crowd) = self.crowds.get(&group) {
-            crowd.check(access, conflicts);
+    /// The kinds of forgotten accesses that a group of cells may have of a cell.
+    fn cell_state(&self, index: u64) -> CellState {
+        let cell = self.pages[index as usize / PAGE].as_ref().map_or(EMPTY, |page| page[index as usize % PAGE]);
+        let is_list = cell.write.agent == LIST;
+        let is_strong = [cell.write, cell.read].iter().any(|record| record.info.strength() > 0);
+        CellState { is_list, is_strong }
+    }
+
+    /// Checks an access against the forgotten accesses of a cell, and adds the accesses that the cell forgets now.
+    fn touch_crowds(&mut self, index: u64, before: CellState, access: CheckedAccess<'_>, conflicts: &mut Conflicts) {
+        let CellState { is_list, is_strong } = before;
+        let coarse = (is_list || is_strong).then_some(index / self.group);
+        for key in [Some(index | FINE), coarse].into_iter().flatten() {
+            if let Some(crowd) = self.crowds.get(&key) {
+                crowd.check(access, conflicts);
+            }
         }
-        if !conflicts.forgotten.is_empty() {
-            let crowd = self.crowds.entry(group).or_default();
-            conflicts.forgotten.drain(..).for_each(|record| crowd.add(record));
+        if conflicts.forgotten.is_empty() {
+            return;
+        }
+        let is_list = is_list || self.cell_state(index).is_list;
+        for record in conflicts.forgotten.drain(..) {
+            let is_strong = record.info.strength() > 0 && access.record.info.strength() > 0;
+            let is_coarse = is_strong || is_list && !record.info.writes();
+            let key = if is_coarse { index / self.group } else { index | FINE };
+            self.crowds.entry(key).or_default().add(record);
         }
     }
 

@@ -187,7 +187,10 @@ impl Machine<'_> {
         if self.options.races {
             let clock = &cta.order[at.thread as usize].clock;
             let access = record(clock.agent, clock.own, Info::new(at.pc, 8, None, ends));
+            let warp = at.thread as usize / 32;
+            let works = cta.asynchronous.works[warp];
             self.touch(cta, at.thread, place, 8, access, None, None, false);
+            cta.asynchronous.works[warp] = works;
         }
     }
 
@@ -268,9 +271,8 @@ impl Machine<'_> {
         barrier.pending = barrier.count;
         barrier.done = Rc::new(std::mem::take(&mut barrier.message));
         barrier.done_order = Rc::new(std::mem::take(&mut barrier.order));
-        if let Some((condition, agent, pc)) = barrier.phases.settle() {
-            self.depend(condition, (agent, pc), None);
-        }
+        let failed = barrier.phases.settle();
+        self.depend_all(failed);
         self.in_flight.wake(key.0, Wait::Mbarrier);
         if self.is_trial {
             self.learned.record_event(MbarrierEvent::Settles(key));
@@ -348,6 +350,7 @@ impl Machine<'_> {
         let follows = parity.is_none() || barrier.phases.follows(refused.as_ref().map_or(clock, |wait| &wait.clock));
         barrier.phases.observe(clock, at.pc);
         let agent = clock.agent;
+        cta.asynchronous.waits[at.thread as usize / 32] = true;
         if !follows {
             self.depend(Condition::EarlyWait, (agent, at.pc), None);
         }
@@ -375,6 +378,7 @@ impl Machine<'_> {
         }
         let mut past = Past::default();
         past.see(agent, epoch);
+        past.issue(&cta.order[at.thread as usize].clock);
         let start = cta.order[at.thread as usize].clock.clone();
         self.arrive_of_operation(cta, at, key, &past, (&start, (agent, epoch)));
     }
@@ -423,6 +427,7 @@ impl Machine<'_> {
         if races {
             let mut past = op.start.past().chains(cta.threads);
             past.see(agent, epoch);
+            past.issue(&op.start);
             barrier.message.release(op.start.agent, Scope::Cluster, &past, cluster);
             barrier.order.join(&past);
             if let Some(condition) = barrier.phases.complete(&op.start, (agent, epoch)) {

@@ -433,18 +433,20 @@ impl Machine<'_> {
         let start = cta.asynchronous.tracked.get(&at.thread).cloned();
         let start = start.unwrap_or_else(|| cta.order[at.thread as usize].clock.clone());
         let line = Some(Line::Tensor(cta.index / self.cluster));
-        let effect = Effect::Commit(keys, agent, epoch);
+        let effect = Effect::Commit(keys, agent, epoch, Box::new(own));
         self.in_flight.queue.push_back(Begun { cta: cta.index, thread: at.thread, pc: at.pc, start, line, effect });
     }
 
-    pub fn finish_commit(&mut self, cta: &mut Cta, op: &Begun, keys: &[Key], agent: Agent, epoch: Epoch) {
+    pub fn finish_commit(&mut self, cta: &mut Cta, op: &Begun, keys: &[Key], event: (Agent, Epoch), issued: &Clock) {
+        let (agent, epoch) = event;
         let at = Lane { lane: 0, thread: op.thread, pc: op.pc, base: 0 };
         let mut past = op.start.past();
         if !self.options.lenient {
             past = past.chains(cta.threads);
         }
         past.see(agent, epoch);
-        keys.iter().for_each(|key| self.arrive_of_operation(cta, at, *key, &past, (&op.start, (agent, epoch))));
+        past.issue(issued);
+        keys.iter().for_each(|key| self.arrive_of_operation(cta, at, *key, &past, (issued, event)));
     }
 
     pub fn finish_tensor(&mut self, cta: &mut Cta, work: &Work) {

@@ -342,9 +342,10 @@ impl Uses {
                 self.inputs = nodes(parts);
                 self.results = (0..*words).map(|word| register(d + word)).collect();
             }
-            Op::Unpack(results, source, _) => {
+            Op::Unpack(results, source, bits) => {
                 self.has_effect = false;
-                self.inputs = wide(source);
+                let is_wide = *bits as usize * results.len() > 64;
+                self.inputs = if is_wide { wide(source) } else { nodes(std::slice::from_ref(source)) };
                 self.results = results.iter().flatten().copied().map(register).collect();
             }
             Op::Move128(d, source) => {

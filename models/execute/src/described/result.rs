@@ -186,7 +186,7 @@ impl PlanResult {
         let has_hang = self.findings.iter().any(|shown| shown.finding.kind == FaultKind::Hang);
         let races = match self.races() {
             _ if !races => "races not checked".to_owned(),
-            0 if is_determinate && !has_hang => "no race and no deadlock".to_owned(),
+            0 if is_determinate && !has_hang && self.lag().is_none() => "no race and no deadlock".to_owned(),
             0 => "no race".to_owned(),
             count => counted(count, "race"),
         };
@@ -209,7 +209,15 @@ impl PlanResult {
     pub fn dependence(&self) -> Option<&Dependence> {
         match &self.schedules {
             Schedules::Dependent(dependence) => Some(dependence),
-            Schedules::Determinate | Schedules::Unknown => None,
+            Schedules::Determinate { .. } | Schedules::Unknown => None,
+        }
+    }
+
+    /// The wait that a late warp misses, if every other schedule is alike.
+    pub fn lag(&self) -> Option<&Dependence> {
+        match &self.schedules {
+            Schedules::Determinate { lag } => lag.as_deref(),
+            Schedules::Dependent(_) | Schedules::Unknown => None,
         }
     }
 

@@ -45,13 +45,12 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// Whether the execution speaks for every schedule of its launches: all of them do.
+    /// Whether the execution speaks for every schedule of its launches: all of them do. A lag of any launch counts.
     pub fn schedules(&self) -> Schedules {
-        let all = self.reports.iter().map(|report| &report.schedules);
-        all.into_iter().find(|schedules| !schedules.is_determinate()).cloned().unwrap_or(match self.reports.is_empty() {
-            true => Schedules::Unknown,
-            false => Schedules::Determinate,
-        })
+        let all = || self.reports.iter().map(|report| &report.schedules);
+        let lag = |schedules: &&Schedules| matches!(schedules, Schedules::Determinate { lag: Some(_) });
+        let first = all().find(|schedules| !schedules.is_determinate()).or_else(|| all().find(lag)).or(all().next());
+        first.cloned().unwrap_or_default()
     }
 }
 

@@ -18,6 +18,8 @@ struct Run<'a> {
     /// Whether the answer is about every schedule of the launches, and the reason if it is not.
     determinate: bool,
     dependence: Option<String>,
+    /// The wait that a warp misses if it is late by a whole phase, and that it then repeats forever.
+    lag: Option<String>,
     instructions: u64,
     /// The exit status.
     status: u8,
@@ -89,6 +91,7 @@ fn run<'a>(found: &'a PlanResult, file: &'a str) -> Run<'a> {
         seeds: found.seeds,
         determinate: found.schedules.is_determinate(),
         dependence: found.dependence().map(ToString::to_string),
+        lag: found.lag().map(ToString::to_string),
         instructions: found.steps,
         status: found.status(),
         findings: found.findings.iter().map(finding).collect(),
