@@ -367,7 +367,7 @@ impl Machine<'_> {
             }
             _ => return self.conflicts = conflicts,
         };
-        if self.watches() {
+        if self.follows() && self.watches() {
             self.follow(record, place, key.2, bytes);
         }
         if !conflicts.contended.is_empty() || conflicts.may_race {

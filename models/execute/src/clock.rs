@@ -181,6 +181,11 @@ impl View {
                 return true;
             }
             let seen: &[Epoch] = seen.map_or(&[], |seen| seen);
+            // One pass without branches suffices in most cases.
+            let is_later = epochs.iter().zip(seen).fold(false, |later, (epoch, seen)| later | (epoch > seen));
+            if !is_later && epochs.len() <= seen.len() {
+                return true;
+            }
             (0..epochs.len()).all(|index| {
                 let epoch = epochs[index];
                 epoch <= at(seen, index) || is_known(cta << INDEX_BITS | index as Agent, epoch)

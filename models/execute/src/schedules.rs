@@ -172,8 +172,8 @@ pub struct Watch {
     failed: Option<Dependence>,
     /// Cells of memory whose contents depend on the schedule, by their keys.
     cells: CellSet,
-    /// Pairs of instructions whose unordered accesses are known to steer nothing.
-    harmless: FxHashSet<(Pc, Pc)>,
+    /// Pairs of instructions whose unordered accesses steer nothing, and whether they commute.
+    harmless: FxHashMap<(Pc, Pc), bool>,
     /// Loads of such cells whose results are followed, and the instructions that write these results to memory.
     loads: FxHashSet<Pc>,
     carriers: FxHashSet<Pc>,
@@ -394,14 +394,16 @@ impl Machine<'_> {
                 break;
             }
             let pair = (old.info.step(), record.info.step());
-            let is_commutative = commute(self.rmw(pair.0), self.rmw(pair.1));
-            if record.info.writes() && old.info.writes() && !is_commutative {
+            let known = self.watch.harmless.get(&pair).copied();
+            let commute = known.unwrap_or_else(|| commute(self.rmw(pair.0), self.rmw(pair.1)));
+            if !commute && record.info.writes() && old.info.writes() {
                 let bytes = bytes.max(old.info.bytes());
                 self.each_cell(place, owner, bytes, |watch, cell| watch.cells.set(cell, true));
             }
-            if !self.watch.harmless.insert(pair) {
+            if known.is_some() {
                 continue;
             }
+            self.watch.harmless.insert(pair, commute);
             for (access, other) in [(record, old), (old, record)] {
                 let pc = access.info.step();
                 // A load without writes by others returns one value; so does an operation without results.
@@ -459,6 +461,11 @@ impl Machine<'_> {
         if self.watches() {
             self.each_cell(place, owner, bytes, |watch, cell| watch.cells.set(cell, true));
         }
+    }
+
+    /// Whether any access of memory may have a value that depends on the schedule.
+    pub fn follows(&self) -> bool {
+        !self.watch.cells.is_empty() || !self.watch.carriers.is_empty() || self.program.flow.has_carriers()
     }
 
     /// Follows values that depend on the schedule through an access of memory.

@@ -10,9 +10,8 @@
 mod crowd;
 
 use ptx_isa::Scope;
-use rustc_hash::FxHashMap;
 
-use self::crowd::Crowd;
+use self::crowd::Crowds;
 use crate::clock::{Agent, Clock, Epoch, Fenced, cta_of};
 
 /// The number of bytes of a cell.
@@ -210,25 +209,8 @@ pub struct Shadow {
     bound: usize,
     /// Whether every race is found, even in rare cases, as long as lists are not full.
     is_exact: bool,
-    /// The forgotten accesses, by groups of cells.
-    crowds: FxHashMap<u64, Box<Crowd>>,
-    group: u64,
+    crowds: Crowds,
 }
-
-/// Whether a group of cells may have forgotten accesses of a cell: a cell with a list may have forgotten reads, and a cell
-/// with a strong access may have forgotten strong accesses.
-#[derive(Clone, Copy)]
-struct CellState {
-    is_list: bool,
-    is_strong: bool,
-}
-
-/// The number of cells whose forgotten reads and strong writes are remembered together. Shared memory is small, and
-/// neighboring variables there have different threads.
-const GROUP: u64 = 1 << 14;
-const GROUP_OF_SHARED: u64 = 1;
-/// The bit of the number of a crowd of a single cell, which has the other forgotten accesses.
-const FINE: u64 = 1 << 63;
 
 /// The number of accesses of a short list.
 const SHORT: usize = 4;
@@ -380,6 +362,7 @@ pub struct CheckedAccess<'c> {
 
 impl Conflicts {
     /// Compares an access with an earlier one of the same bytes. Returns whether they race.
+    #[inline(always)]
     fn compare(&mut self, old: Record, index: u64, access: CheckedAccess<'_>) -> bool {
         let new = access.record;
         let conflicts = new.info.writes() || old.info.writes();
@@ -395,6 +378,7 @@ impl Conflicts {
     }
 
     /// Forgets an access because of a later one, unless every access that races with it races with the later one, too.
+    #[inline(always)]
     fn forget(&mut self, old: Record, access: CheckedAccess<'_>) {
         let is_covered = old.is_before(access) && !access.is_operation && old.is_covered_by(access.record, true);
         if !old.is_none() && !is_covered {
@@ -419,12 +403,12 @@ impl Shadow {
     /// A shadow without accesses, whose lists hold at most `bound` accesses.
     pub fn new(bound: usize) -> Self {
         let lists = Lists::default();
-        Self { pages: Vec::new(), lists, bound, is_exact: bound > SHORT, crowds: FxHashMap::default(), group: GROUP }
+        Self { pages: Vec::new(), lists, bound, is_exact: bound > SHORT, crowds: Crowds::of_groups() }
     }
 
     /// A shadow of shared memory.
     pub fn of_shared(bound: usize) -> Self {
-        Self { group: GROUP_OF_SHARED, ..Self::new(bound) }
+        Self { crowds: Crowds::of_cells(), ..Self::new(bound) }
     }
 
     /// Sets the maximum number of accesses of a list.
@@ -446,40 +430,37 @@ impl Shadow {
             let mask = (1u32 << high) - (1 << low);
             let record = Record { info: access.record.info.with_mask(mask), ..access.record };
             let access = CheckedAccess { record, ..access };
-            let before = self.cell_state(index);
+            // A read races with no read.
+            if self.crowds.has_writes || record.info.writes() && !self.crowds.is_empty() {
+                self.check_crowds(index, access, conflicts);
+            }
             self.touch_cell(index, access, conflicts);
-            if !self.crowds.is_empty() || !conflicts.forgotten.is_empty() {
-                self.touch_crowds(index, before, access, conflicts);
+            if !conflicts.forgotten.is_empty() {
+                self.add_to_crowds(index, access, conflicts);
             }
         }
     }
 
-    /// The kinds of forgotten accesses that a group of cells may have of a cell.
-    fn cell_state(&self, index: u64) -> CellState {
-        let cell = self.pages[index as usize / PAGE].as_ref().map_or(EMPTY, |page| page[index as usize % PAGE]);
-        let is_list = cell.write.agent == LIST;
+    /// The cell with an index.
+    fn cell(&self, index: u64) -> Cell {
+        self.pages[index as usize / PAGE].as_ref().map_or(EMPTY, |page| page[index as usize % PAGE])
+    }
+
+    /// Checks an access against the forgotten accesses of a cell. A group of cells has forgotten accesses of a cell only
+    /// if the cell has a list, whose reads were forgotten, or a strong access, which replaced strong accesses.
+    fn check_crowds(&self, index: u64, access: CheckedAccess<'_>, conflicts: &mut Conflicts) {
+        let cell = self.cell(index);
         let is_strong = [cell.write, cell.read].iter().any(|record| record.info.strength() > 0);
-        CellState { is_list, is_strong }
+        let is_of_group = cell.write.agent == LIST || is_strong;
+        self.crowds.check(index, is_of_group, access, conflicts);
     }
 
-    /// Checks an access against the forgotten accesses of a cell, and adds the accesses that the cell forgets now.
-    fn touch_crowds(&mut self, index: u64, before: CellState, access: CheckedAccess<'_>, conflicts: &mut Conflicts) {
-        let CellState { is_list, is_strong } = before;
-        let coarse = (is_list || is_strong).then_some(index / self.group);
-        for key in [Some(index | FINE), coarse].into_iter().flatten() {
-            if let Some(crowd) = self.crowds.get(&key) {
-                crowd.check(access, conflicts);
-            }
-        }
-        if conflicts.forgotten.is_empty() {
-            return;
-        }
-        let is_list = is_list || self.cell_state(index).is_list;
+    /// Adds the accesses that a cell has forgotten because of an access.
+    fn add_to_crowds(&mut self, index: u64, access: CheckedAccess<'_>, conflicts: &mut Conflicts) {
+        let is_list = self.cell(index).write.agent == LIST;
         for record in conflicts.forgotten.drain(..) {
             let is_strong = record.info.strength() > 0 && access.record.info.strength() > 0;
-            let is_coarse = is_strong || is_list && !record.info.writes();
-            let key = if is_coarse { index / self.group } else { index | FINE };
-            self.crowds.entry(key).or_default().add(record);
+            self.crowds.add(index, is_strong || is_list && !record.info.writes(), record);
         }
     }
 

@@ -248,6 +248,11 @@ impl Flow {
         stores
     }
 
+    /// Whether any instruction is a carrier.
+    pub fn has_carriers(&self) -> bool {
+        !self.carriers.is_empty()
+    }
+
     /// Whether an instruction writes a result of a strong access or of a varying instruction to memory.
     pub fn is_carrier(&self, pc: Pc) -> bool {
         self.carriers.binary_search(&pc).is_ok()

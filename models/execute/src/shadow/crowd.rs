@@ -5,12 +5,74 @@
 //! schedule may perform it before them. A crowd knows neither the cell nor the order of the accesses, so it may name a
 //! race that does not exist, and never misses one.
 
+use rustc_hash::FxHashMap;
+
 use super::{CheckedAccess, Conflicts, Record};
 use crate::clock::{View, cta_of};
 
-/// The forgotten accesses of a group of cells.
+/// The forgotten accesses of a memory.
 #[derive(Debug, Default)]
-pub(super) struct Crowd {
+pub(super) struct Crowds {
+    /// By cell.
+    cells: Vec<Option<Box<Crowd>>>,
+    /// By cell, in a large memory, and by group of cells: many threads access the same large inputs.
+    few: FxHashMap<u64, Box<Crowd>>,
+    groups: FxHashMap<u64, Box<Crowd>>,
+    is_grouped: bool,
+    /// Whether any crowd has writes.
+    pub has_writes: bool,
+}
+
+/// The number of cells of a group.
+const GROUP: u64 = 1 << 14;
+
+impl Crowds {
+    /// Crowds of cells and of groups of cells, for large memories.
+    pub(super) fn of_groups() -> Self {
+        Self { is_grouped: true, ..Self::default() }
+    }
+
+    /// Crowds of cells, for small memories: neighboring variables there have different threads.
+    pub(super) fn of_cells() -> Self {
+        Self::default()
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.cells.is_empty() && self.few.is_empty() && self.groups.is_empty()
+    }
+
+    /// Adds a forgotten access of a cell, to its group if there are groups.
+    pub(super) fn add(&mut self, index: u64, is_of_group: bool, record: Record) {
+        self.has_writes |= record.info.writes();
+        let crowd = match (self.is_grouped, is_of_group) {
+            (true, true) => self.groups.entry(index / GROUP).or_default(),
+            (true, false) => self.few.entry(index).or_default(),
+            (false, _) => {
+                let index = index as usize;
+                if self.cells.len() <= index {
+                    self.cells.resize_with(index + 1, || None);
+                }
+                self.cells[index].get_or_insert_default()
+            }
+        };
+        crowd.add(record);
+    }
+
+    /// Compares an access of a cell with the forgotten accesses of the cell, and with those of its group if the group
+    /// may have some of the cell.
+    pub(super) fn check(&self, index: u64, is_of_group: bool, access: CheckedAccess<'_>, conflicts: &mut Conflicts) {
+        let group = self.groups.get(&(index / GROUP)).filter(|_| is_of_group);
+        let cell = match self.is_grouped {
+            true => self.few.get(&index),
+            false => self.cells.get(index as usize).and_then(Option::as_ref),
+        };
+        cell.into_iter().chain(group).for_each(|crowd| crowd.check(access, conflicts));
+    }
+}
+
+/// The forgotten accesses of a cell or a group of cells.
+#[derive(Debug, Default)]
+struct Crowd {
     /// The last epochs, by whether the accesses write and by whether they go through the async proxy.
     seen: [[View; 2]; 2],
     /// The properties of the strong accesses, each once.
@@ -23,10 +85,14 @@ pub(super) struct Crowd {
 const MOST_STRONG: usize = 64;
 
 impl Crowd {
-    pub(super) fn add(&mut self, record: Record) {
+    fn add(&mut self, record: Record) {
         let info = record.info;
         let (writes, is_async) = (usize::from(info.writes()), usize::from(info.is_async()));
         self.seen[writes][is_async].raise(record.agent, record.epoch);
+        if info.strong().is_none() {
+            self.has_weak[writes] = true;
+            return;
+        }
         let alike = |old: &Record| old.info.with_mask(0) == info.with_mask(0) && cta_of(old.agent) == cta_of(record.agent);
         match info.strong() {
             Some(_) if self.strong.iter().any(alike) => {}
@@ -36,7 +102,7 @@ impl Crowd {
     }
 
     /// Compares an access with the forgotten accesses.
-    pub(super) fn check(&self, access: CheckedAccess<'_>, conflicts: &mut Conflicts) {
+    fn check(&self, access: CheckedAccess<'_>, conflicts: &mut Conflicts) {
         let info = access.record.info;
         let is_unordered = |writes: usize| {
             self.seen[writes].iter().enumerate().any(|(is_async, view)| {
