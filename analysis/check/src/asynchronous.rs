@@ -12,6 +12,7 @@ use crate::{
     question::Question,
     report::{Answer, Verdict},
     rule::Rule,
+    schedules::Launches,
     severity::Assessed,
 };
 
@@ -36,12 +37,15 @@ pub fn answers(check: &Check<'_>, function: &Function, kernel: &Kernel) -> (Vec<
     let mut witnesses: Vec<Witness> = shown.iter().filter_map(|(_, found)| found.map(witness)).collect();
     fitting::count(check, function, kernel.most, &mut witnesses, &stop);
     let mut witnesses = witnesses.into_iter();
+    let is_open = |(hazard, found): &(Hazard, Option<_>)| found.is_none() && hazard.claim != Claim::Note;
+    let bases = found.as_ref().filter(|_| shown.iter().any(is_open)).map_or(&[][..], |found| &found.determinate);
+    let launches = Launches::run(check, function, kernel.most, Mode::Async, bases, &stop);
     let findings: Vec<Finding> = shown
         .into_iter()
         .map(|(hazard, found)| {
             let witness = found.and_then(|_| witnesses.next());
             let explanation = if check.explains { explanation(check, kernel, &hazard) } else { None };
-            Finding { explanation, ..finding(hazard, witness, looked) }
+            Finding { explanation, ..finding(hazard, witness, looked, &launches) }
         })
         .collect();
     // Without the question about barriers, the answer has the faults of the barriers of asynchronous operations, too.
@@ -110,7 +114,7 @@ fn witness(found: &ptx_hazards::Witness) -> Witness {
     }
 }
 
-fn finding(hazard: Hazard, witness: Option<Witness>, looked: Looked) -> Finding {
+fn finding(hazard: Hazard, witness: Option<Witness>, looked: Looked, launches: &Launches) -> Finding {
     let shown = witness.as_ref().map(|witness| (witness.class, witness.is_certain()));
     let is_about_two = hazard.first.is_some() || hazard.remedy.is_some();
     let Assessed { severity, is_tolerated } =
@@ -125,10 +129,22 @@ fn finding(hazard: Hazard, witness: Option<Witness>, looked: Looked) -> Finding 
         }
         _ => hazard.first.into_iter().chain([hazard.at]).map(|at| Site { at, thread: None }).collect(),
     };
-    let why = match (hazard.claim, hazard.cause) {
+    let why = match (hazard.claim, hazard.cause.clone()) {
         (_, Some(cause)) => Why::Unknown(cause),
         (Claim::NotChecked, None) if rule.is_none() => Why::NotFollowed,
         (_, None) => Why::Claimed,
+    };
+    let evidence = match (witness, hazard.claim) {
+        (Some(witness), _) => Evidence::Witness(Box::new(witness)),
+        (None, Claim::Note) => Evidence::Proof,
+        (None, _) => {
+            let pairs: Vec<_> = hazard.pairs().flat_map(|pair| [pair.first, Some(pair.at)]).flatten().collect();
+            launches.evidence(rule, &pairs).unwrap_or(Evidence::Open(Open { why, looked }))
+        }
+    };
+    let Assessed { severity, is_tolerated } = match &evidence {
+        Evidence::EverySchedule(_) => Assessed::NOTE,
+        _ => Assessed { severity, is_tolerated },
     };
     Finding {
         question: rule.map_or(Question::Async, Rule::question),
@@ -138,11 +154,7 @@ fn finding(hazard: Hazard, witness: Option<Witness>, looked: Looked) -> Finding 
         sites,
         operation: None,
         message: hazard.message,
-        evidence: match (witness, hazard.claim) {
-            (Some(witness), _) => Evidence::Witness(Box::new(witness)),
-            (None, Claim::Note) => Evidence::Proof,
-            (None, _) => Evidence::Open(Open { why, looked }),
-        },
+        evidence,
         remedy: hazard.remedy.map(remedy),
         explanation: None,
         allowed: None,

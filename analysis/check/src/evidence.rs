@@ -14,6 +14,8 @@ pub enum Evidence {
     Proof,
     /// An execution shows the finding.
     Witness(Box<Witness>),
+    /// No schedule of these launches shows the finding, although they execute its instructions. Other launches may.
+    EverySchedule(Vec<Assumed>),
     /// Neither a proof nor a witness.
     Open(Open),
 }
@@ -61,7 +63,7 @@ impl Mode {
 }
 
 /// The number of launches, differing in all guessed parts, that show that the kernel is wrong, and not a launch.
-const ENOUGH: usize = 3;
+pub(crate) const ENOUGH: usize = 3;
 
 impl Witness {
     /// Whether the witness has enough launches for an error.

@@ -1,6 +1,6 @@
 //! A finding: one problem that a check reports.
 
-use ptx_execute::Remedy as Executed;
+use ptx_execute::{Assumed, Remedy as Executed};
 use ptx_hazards::Cause;
 use ptx_isa::{Dim3, InstPlace, Text};
 use ptx_races::remedy::Remedy as Tried;
@@ -120,7 +120,7 @@ impl Finding {
     pub fn witness(&self) -> Option<&Witness> {
         match &self.evidence {
             Evidence::Witness(witness) => Some(witness),
-            Evidence::Proof | Evidence::Open(_) => None,
+            Evidence::Proof | Evidence::EverySchedule(_) | Evidence::Open(_) => None,
         }
     }
 
@@ -128,7 +128,7 @@ impl Finding {
     pub fn open(&self) -> Option<&Open> {
         match &self.evidence {
             Evidence::Open(open) => Some(open),
-            Evidence::Proof | Evidence::Witness(_) => None,
+            Evidence::Proof | Evidence::EverySchedule(_) | Evidence::Witness(_) => None,
         }
     }
 
@@ -143,6 +143,14 @@ impl Finding {
     /// Whether the finding says that a part of the kernel is not checked.
     pub fn is_not_checked(&self) -> bool {
         self.severity == Severity::Note && self.open().is_some()
+    }
+
+    /// The launches of which no schedule shows the finding.
+    pub fn launches(&self) -> Option<&[Assumed]> {
+        match &self.evidence {
+            Evidence::EverySchedule(launches) => Some(launches),
+            Evidence::Proof | Evidence::Witness(_) | Evidence::Open(_) => None,
+        }
     }
 
     /// Whether the finding is a possible fault: no proof excludes it, and the evidence is not sufficient.
@@ -171,7 +179,8 @@ impl Finding {
         let evidence = match &self.evidence {
             Evidence::Proof => 0,
             Evidence::Witness(witness) => 1 + u8::from(!witness.is_certain()),
-            Evidence::Open(_) => 3,
+            Evidence::EverySchedule(_) => 3,
+            Evidence::Open(_) => 4,
         };
         (self.severity, evidence)
     }

@@ -9,12 +9,12 @@ use crate::{check::Check, evidence::Witness};
 
 /// The parts of a launch that are guessed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Guessed {
-    block: bool,
-    grid: bool,
-    numbers: bool,
+pub struct Guessed {
+    pub block: bool,
+    pub grid: bool,
+    pub numbers: bool,
     /// The largest number of threads of a CTA.
-    most: u32,
+    pub most: u32,
 }
 
 /// The key by which faults are equal: the kind, and the sites in the order of the text.
@@ -25,7 +25,7 @@ const SEEDS: usize = 4;
 
 /// Factors of the size of a block, of the grid and of numbers: each row is a launch, and all rows differ in each
 /// column.
-const FACTORS: [[(u32, u32); 3]; 8] = [
+pub const FACTORS: [[(u32, u32); 3]; 8] = [
     [(2, 1), (2, 1), (2, 1)],
     [(1, 2), (3, 1), (1, 2)],
     [(4, 1), (4, 1), (4, 1)],
@@ -77,7 +77,7 @@ pub fn count(check: &Check<'_>, function: &Function, most: Option<u32>, witnesse
 }
 
 impl Guessed {
-    fn new(check: &Check<'_>, function: &Function, most: Option<u32>, launch: &Assumed) -> Self {
+    pub fn new(check: &Check<'_>, function: &Function, most: Option<u32>, launch: &Assumed) -> Self {
         let known = LaunchSize::from_head(&function.head).or(check.launch.size);
         let is_number = |value: &Value| matches!(value, Value::Number(_));
         Self {
@@ -88,12 +88,12 @@ impl Guessed {
         }
     }
 
-    fn any(self) -> bool {
+    pub fn any(self) -> bool {
         self.block || self.grid || self.numbers
     }
 
     /// A launch that differs from another launch in all guessed parts; `None` if a size does not fit.
-    fn other(self, base: &Assumed, [block, grid, number]: [(u32, u32); 3]) -> Option<Assumed> {
+    pub fn other(self, base: &Assumed, [block, grid, number]: [(u32, u32); 3]) -> Option<Assumed> {
         let scaled = |size: u32, (by, of): (u32, u32)| {
             let product = size.checked_mul(by)?;
             (product % of == 0).then_some(product / of).filter(|scaled| *scaled > 0)

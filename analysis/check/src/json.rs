@@ -158,6 +158,11 @@ enum JsonEvidence<'r> {
         /// The second access, or the site of the fault.
         second: WitnessAccess<'r>,
     },
+    /// No schedule of these launches shows the finding, although they execute its instructions.
+    EverySchedule {
+        /// The launches as options of `run`; they differ in all guessed parts.
+        launches: Vec<String>,
+    },
     /// Neither a proof nor a witness.
     Open {
         /// `claimed`, `unknown`, `too-hard` or `not-followed`.
@@ -329,6 +334,9 @@ fn evidence<'r>(evidence: &'r Evidence, command: &dyn Fn(&Witness) -> Option<Str
             first: witness.fault.other.as_ref().map(WitnessAccess::from),
             second: WitnessAccess::from(&witness.fault.site),
         },
+        Evidence::EverySchedule(launches) => {
+            JsonEvidence::EverySchedule { launches: launches.iter().map(ToString::to_string).collect() }
+        }
         Evidence::Open(open) => {
             let (why, cause) = match &open.why {
                 Why::Claimed => ("claimed", None),

@@ -47,6 +47,7 @@ mod report;
 pub mod rewritten;
 mod rule;
 mod run;
+mod schedules;
 mod severity;
 pub mod sources;
 mod view;

@@ -1,9 +1,9 @@
 //! The questions about data races and barriers of kernels without asynchronous operations.
 
 use itertools::Itertools;
-use ptx_execute::FaultKind;
+use ptx_execute::{End, FaultKind, Given, search};
 use ptx_hazards::{Class, Rule as AsyncRule};
-use ptx_isa::{Function, Text, flat::Library};
+use ptx_isa::{Function, Stop, Text, flat::Library};
 use ptx_races::check::{Kind, Obstacle, RaceOptions, check_kernel};
 
 use crate::{
@@ -14,6 +14,7 @@ use crate::{
     question::Question,
     report::{Answer, Verdict},
     rule::Rule,
+    schedules::Launches,
     severity::Assessed,
 };
 
@@ -37,9 +38,12 @@ pub fn answers(check: &Check<'_>, library: &Library<'_>, function: &Function) ->
         None => Looked::NoLaunch,
         Some(executions) => Looked::Executions(executions),
     };
+    let is_open = report.obstacles.iter().any(|obstacle| obstacle.witness.is_none());
+    let launches = if is_open && check.budget.has_executions() { launches(check, function, &stop) } else { None };
+    let launches = launches.unwrap_or_default();
     let findings = report.obstacles.into_iter().map(|obstacle| {
         let witness = obstacle.witness.as_ref().and_then(|_| witnesses.next());
-        finding(obstacle, witness, looked)
+        finding(obstacle, witness, looked, &launches)
     });
     let findings = findings.collect_vec();
     let answer = |question| {
@@ -59,6 +63,14 @@ pub fn answers(check: &Check<'_>, library: &Library<'_>, function: &Function) ->
     (vec![answer(Question::Races), answer(Question::Barriers)], findings)
 }
 
+/// Runs determinate launches of a kernel.
+fn launches(check: &Check<'_>, function: &Function, stop: &Stop) -> Option<Launches> {
+    let given = Given { size: check.launch.size, most: None, numbers: check.launch.numbers.clone() };
+    let tried = search(check.ptx, &function.name, &given, &check.budget.hazards.search, stop).ok()?;
+    let bases: Vec<_> = tried.iter().filter(|tried| tried.end == End::Ended).map(|tried| tried.launch.clone()).collect();
+    Some(Launches::run(check, function, None, Mode::Races, &bases, stop))
+}
+
 fn witness(found: &ptx_races::witness::Witness) -> Witness {
     let ptx_races::witness::Witness { launch, seed, schedule, found } = found.clone();
     Witness {
@@ -74,7 +86,7 @@ fn witness(found: &ptx_races::witness::Witness) -> Witness {
     }
 }
 
-fn finding(obstacle: Obstacle, witness: Option<Witness>, looked: Looked) -> Finding {
+fn finding(obstacle: Obstacle, witness: Option<Witness>, looked: Looked, launches: &Launches) -> Finding {
     let rule = match obstacle.kind {
         Kind::Race { same_value: true, .. } => Some(Rule::SameValue),
         Kind::Race { .. } => Some(Rule::Race),
@@ -88,7 +100,8 @@ fn finding(obstacle: Obstacle, witness: Option<Witness>, looked: Looked) -> Find
         (Some(witness), _) if witness.is_certain() => Assessed::ERROR,
         _ => Assessed::POSSIBLE,
     };
-    let Assessed { severity, is_tolerated } = assessed;
+    let every = launches.evidence(rule, &obstacle.pair).filter(|_| witness.is_none());
+    let Assessed { severity, is_tolerated } = if every.is_some() { Assessed::NOTE } else { assessed };
     let sites = match &witness {
         Some(Witness { fault, .. }) => {
             let sites = fault.other.iter().chain([&fault.site]);
@@ -112,7 +125,7 @@ fn finding(obstacle: Obstacle, witness: Option<Witness>, looked: Looked) -> Find
         message: Text::new(obstacle.message),
         evidence: match witness {
             Some(witness) => Evidence::Witness(Box::new(witness)),
-            None => Evidence::Open(Open { why, looked }),
+            None => every.unwrap_or(Evidence::Open(Open { why, looked })),
         },
         remedy: match (obstacle.remedy, help) {
             (Some(tried), _) => Some(Remedy::Tried(tried)),

@@ -98,7 +98,7 @@ impl Verdict {
         };
         let of = |finding: &Finding| match finding.severity {
             Severity::Error => wrong,
-            _ if finding.is_possible() || finding.is_not_checked() => Self::Open,
+            _ if finding.is_possible() || finding.is_not_checked() || finding.launches().is_some() => Self::Open,
             _ => Self::Free,
         };
         let rank = |verdict: &Self| [Self::Free, Self::Open, wrong].iter().position(|own| own == verdict);

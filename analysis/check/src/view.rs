@@ -187,6 +187,10 @@ impl<'d> Document<'d> {
     fn evidence(&self, report: &KernelReport, finding: &Finding) -> Vec<String> {
         match &finding.evidence {
             Evidence::Proof => Vec::new(),
+            Evidence::EverySchedule(launches) => {
+                let launches = launches.iter().map(|launch| format!("no schedule of this launch shows it: {launch}"));
+                launches.collect()
+            }
             Evidence::Open(open) => {
                 let looked = match open.looked {
                     Looked::Executions(count) => Some(format!("none of {count} executions shows the finding")),

@@ -71,6 +71,8 @@ pub struct Witnesses {
     pub found: Vec<Witness>,
     /// Races of ordinary accesses, which the check does not cover.
     pub plain: Vec<Witness>,
+    /// The launches whose execution speaks for every schedule, and shows no fault of an asynchronous operation.
+    pub determinate: Vec<ptx_execute::Assumed>,
     /// The number of executions.
     pub runs: u32,
     /// The number of warp instructions in these executions.
@@ -187,7 +189,10 @@ impl Search<'_> {
                 if self.is_done() {
                     return Ok(());
                 }
-                self.run_once(tried, seed)?;
+                // Every other seed would have the same faults.
+                if self.run_once(tried, seed)? {
+                    break;
+                }
             }
         }
         Ok(())
@@ -231,7 +236,8 @@ impl Search<'_> {
         self.all.runs > 0 && !self.proposed.is_empty() && open.all(|(index, _)| is_shown(index))
     }
 
-    fn run_once(&mut self, tried: &Tried, seed: u64) -> Result<(), Vec<LaunchError>> {
+    /// Runs a launch with a seed. Returns whether the execution speaks for every schedule.
+    fn run_once(&mut self, tried: &Tried, seed: u64) -> Result<bool, Vec<LaunchError>> {
         self.all.runs += 1;
         let options = options(seed, self.budget);
         let schedule = options.schedule;
@@ -243,6 +249,10 @@ impl Search<'_> {
             let second = device.launch(&Launch { dependent: true, ..launch })?;
             self.all.steps += second.work;
             self.keep_early(tried, seed, schedule, second.findings);
+        }
+        let is_determinate = report.schedules.is_determinate();
+        if is_determinate && !self.all.determinate.contains(&tried.launch) {
+            self.all.determinate.push(tried.launch.clone());
         }
         // Reports after an access to invented memory are meaningless.
         let astray = report.findings.iter().position(|finding| is_astray(finding.kind));
@@ -267,7 +277,7 @@ impl Search<'_> {
             let launch = tried.launch.clone();
             self.keep(Witness { launch, seed, schedule, is_dependent: false, class, found, shows });
         }
-        Ok(())
+        Ok(is_determinate)
     }
 
     /// Keeps early accesses of a grid: the grid before it ran the same kernel with the same arguments.

@@ -180,9 +180,9 @@ impl Machine<'_> {
         }
     }
 
-    /// Records the execution of a step in a trial.
+    /// Records the execution of a step in a trial, or if the options ask for it.
     fn cover(&mut self, pc: Pc) {
-        if self.is_trial {
+        if self.is_trial || self.options.coverage {
             self.learned.cover(pc);
         }
     }

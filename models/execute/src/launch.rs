@@ -147,6 +147,8 @@ pub struct RunOptions {
     pub presence: bool,
     /// The maximum number of findings of one kind at one place.
     pub findings: usize,
+    /// Whether the report lists the instructions that were executed.
+    pub coverage: bool,
     /// Whether the results of matrix products are computed. Without it, a product gives stand-in numbers, on which no
     /// order of accesses depends.
     pub products: bool,
@@ -165,6 +167,7 @@ impl Default for RunOptions {
             lenient: false,
             presence: false,
             findings: 1,
+            coverage: false,
             products: true,
         }
     }

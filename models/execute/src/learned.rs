@@ -2,7 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use crate::{code::Pc, in_flight::Key, memory::Region};
+use ptx_isa::InstPlace;
+
+use crate::{
+    code::{Pc, Program},
+    in_flight::Key,
+    memory::Region,
+};
 
 /// The maximum number of recorded mbarrier events.
 const EVENTS: usize = 1 << 14;
@@ -45,6 +51,20 @@ impl Learned {
             self.covered.resize(pc + 1, false);
         }
         self.covered[pc] = true;
+    }
+
+    /// Whether a step was executed.
+    pub fn is_covered(&self, step: usize) -> bool {
+        self.covered.get(step).copied().unwrap_or(false)
+    }
+
+    /// The executed instructions of a program, ascending.
+    pub fn instructions(&self, program: &Program) -> Vec<InstPlace> {
+        let steps = program.steps.iter().enumerate().filter(|(step, _)| self.is_covered(*step));
+        let mut all: Vec<InstPlace> = steps.map(|(_, step)| step.at).collect();
+        all.sort_unstable();
+        all.dedup();
+        all
     }
 
     /// Records an event of an mbarrier.

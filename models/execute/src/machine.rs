@@ -285,6 +285,7 @@ impl<'r> Machine<'r> {
             self.findings.note(0, &format!("the run was cut after {} instructions of warps", self.time));
         }
         let schedules = self.schedules(is_cut);
+        let executed = if self.options.coverage { self.learned.instructions(self.program) } else { Vec::new() };
         let report = Report {
             findings: self.findings.found,
             printed: self.printed,
@@ -293,6 +294,7 @@ impl<'r> Machine<'r> {
             time: self.time,
             work,
             repeated: self.findings.repeated,
+            executed,
             schedules,
         };
         let Self { earlier: mut grids, grid, seen, locations, history, fence_sc, owners, time, learned, .. } = self;

@@ -23,6 +23,8 @@ pub struct Report {
     pub work: u64,
     /// The number of findings that repeat a listed finding.
     pub repeated: u64,
+    /// The instructions that were executed, ascending, if [`RunOptions::coverage`](crate::RunOptions::coverage) is set.
+    pub executed: Vec<InstPlace>,
     /// Whether the report is about every schedule of the launch, or about this one.
     pub schedules: Schedules,
 }

@@ -84,7 +84,9 @@ fn of_kernels(args: &CheckArgs) -> ExitCode {
         CheckFormat::Text => {
             for shown in &shown {
                 let is_listed = |view: &&View<'_>| {
-                    *verbose || *strict || !view.finding.is_unproved() && !view.finding.is_not_checked()
+                    let finding = view.finding;
+                    let is_open = finding.is_unproved() || finding.is_not_checked() || finding.launches().is_some();
+                    *verbose || *strict || !is_open
                 };
                 let views: Vec<&View<'_>> =
                     shown.iter().filter(|view| view.finding.allowed.is_none()).filter(is_listed).collect();

@@ -449,13 +449,9 @@ fn covered(program: &Program, learned: &Learned) -> ((usize, usize), Vec<InstPla
         Op::Nothing => 0,
         _ => 1,
     };
-    let executed = |index: usize| learned.covered.get(index).copied().unwrap_or(false);
     let all = program.steps.iter().map(|step| weight(&step.op)).sum();
-    let own = program.steps.iter().enumerate().filter(|(index, _)| executed(*index));
-    let mut instructions: Vec<InstPlace> = own.clone().map(|(_, step)| step.at).collect();
-    instructions.sort_unstable();
-    instructions.dedup();
-    ((own.map(|(_, step)| weight(&step.op)).sum(), all), instructions)
+    let executed = program.steps.iter().enumerate().filter(|(index, _)| learned.is_covered(*index));
+    ((executed.map(|(_, step)| weight(&step.op)).sum(), all), learned.instructions(program))
 }
 
 /// Whether CTAs take the work of CTAs that have not begun.

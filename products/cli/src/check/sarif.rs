@@ -38,7 +38,7 @@ fn result(view: &View<'_>, program: &str, command: &dyn Fn(&Witness) -> Option<S
     let finding = view.finding;
     // An open finding has no level.
     let (kind, level) = match finding.severity {
-        _ if finding.is_not_checked() => ("open", "none"),
+        _ if finding.is_not_checked() || finding.launches().is_some() => ("open", "none"),
         Severity::Error => ("fail", "error"),
         Severity::Warning => ("fail", "warning"),
         Severity::Note => ("fail", "note"),

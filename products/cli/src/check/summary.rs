@@ -26,6 +26,7 @@ pub struct Summary {
     warnings: usize,
     unproved: usize,
     not_checked: usize,
+    beyond: usize,
     allowed: Vec<String>,
     /// The number of kernels with each verdict, by question.
     verdicts: BTreeMap<(Question, Verdict), usize>,
@@ -52,6 +53,7 @@ impl Summary {
             warnings: 0,
             unproved: 0,
             not_checked: 0,
+            beyond: 0,
             allowed: Vec::new(),
             verdicts: BTreeMap::new(),
             counts: BTreeMap::new(),
@@ -89,6 +91,7 @@ impl Summary {
                 Severity::Warning if finding.is_unproved() => self.unproved += 1,
                 Severity::Warning => self.warnings += 1,
                 Severity::Note if finding.is_not_checked() => self.not_checked += 1,
+                Severity::Note if finding.launches().is_some() => self.beyond += 1,
                 Severity::Note => {}
             }
         }
@@ -150,6 +153,7 @@ impl Display for Summary {
             (self.warnings, format!("warning{}", s(self.warnings))),
             (self.unproved, "unproved (-v lists them)".to_owned()),
             (self.not_checked, "not checked (-v)".to_owned()),
+            (self.beyond, "open beyond these launches (-v)".to_owned()),
         ];
         let mut counts = counts.iter().filter(|(count, _)| *count > 0).map(|(count, word)| format!("{count} {word}"));
         let counts = counts.join(", ");
