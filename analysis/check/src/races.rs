@@ -67,7 +67,8 @@ pub fn answers(check: &Check<'_>, library: &Library<'_>, function: &Function) ->
 fn launches(check: &Check<'_>, function: &Function, stop: &Stop) -> Option<Launches> {
     let given = Given { size: check.launch.size, most: None, numbers: check.launch.numbers.clone() };
     let tried = search(check.ptx, &function.name, &given, &check.budget.hazards.search, stop).ok()?;
-    let bases: Vec<_> = tried.iter().filter(|tried| tried.end == End::Ended).map(|tried| tried.launch.clone()).collect();
+    let bases: Vec<_> =
+        tried.iter().filter(|tried| tried.end == End::Ended).map(|tried| tried.launch.clone()).collect();
     Some(Launches::run(check, function, None, Mode::Races, &bases, stop))
 }
 

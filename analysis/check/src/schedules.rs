@@ -103,8 +103,7 @@ impl Search<'_> {
         }
         let Some(report) = run(self.check, self.mode, &launch) else { return false };
         self.steps += report.work;
-        let is_evidence =
-            report.schedules.is_determinate() && report.findings.iter().all(|fault| is_usual(fault.kind));
+        let is_evidence = report.schedules.is_determinate() && report.findings.iter().all(|fault| is_usual(fault.kind));
         if is_evidence {
             let sites = report.findings.iter().flat_map(|fault| fault.other.iter().chain([&fault.site]));
             let faulty = sites.map(|site| site.at).collect();

@@ -5,11 +5,11 @@ use std::rc::Rc;
 use ptx_isa::{AtomOp, Scope, Sem, Space, Type, flat::AccessKind};
 
 use crate::{
-    clock::{Clock, Fenced},
+    clock::{Clock, Fenced, cta_of},
     code::{Address, DecodedAccess, Pc, Reg, Source},
     machine::{Cta, Machine},
     memory::{Region, number, region, window},
-    report::{Detail, FaultKind, Peer},
+    report::{Condition, Detail, FaultKind, Peer},
     shadow::{self, Info, Record},
     sync::Strong,
     warp::{Lanes, Warp, each},
@@ -221,6 +221,8 @@ impl Machine<'_> {
                 self.waits += self.work_of_clocks(cta);
             }
             let meets = strong.is_some() && self.meets(cta, at.thread, place);
+            let acquires = strong.is_some() && matches!(of.sem, Sem::Acquire | Sem::AcqRel);
+            let before = (acquires && self.watches()).then(|| order.clock.clone());
             // The events that an access acquires happen before the access itself.
             let values = (old, new.filter(|_| writes));
             if let Some(stale) = self.order(cta, at, of, place, record, is_atomic, values, meets) {
@@ -228,7 +230,7 @@ impl Machine<'_> {
             }
             let same = new.map(|new| (new & mask) == old);
             let is_unordered = of.is_read_only;
-            self.touch(cta, at.thread, place, of.bytes, record, same, None, is_unordered);
+            self.touch_after(cta, at.thread, place, of.bytes, record, same, None, is_unordered, before.as_ref());
         }
         if !of.results.is_empty() {
             self.load(warp, at, of, element, value);
@@ -334,6 +336,23 @@ impl Machine<'_> {
         start: Option<&Clock>,
         is_unordered: bool,
     ) {
+        self.touch_after(cta, thread, place, bytes, record, same, start, is_unordered, None);
+    }
+
+    /// Checks an access like [`Self::touch`]. `before` is the clock before the access acquired a message.
+    #[expect(clippy::too_many_arguments, reason = "these are an access")]
+    fn touch_after(
+        &mut self,
+        cta: &mut Cta,
+        thread: u32,
+        place: Region,
+        bytes: u64,
+        record: Record,
+        same: Option<bool>,
+        start: Option<&Clock>,
+        is_unordered: bool,
+        before: Option<&Clock>,
+    ) {
         // No order counts for memory that the program declares read-only: the thread has seen no write, neither its own
         // nor a write of another thread.
         let unseen = is_unordered.then(|| Clock::new(record.agent));
@@ -349,7 +368,15 @@ impl Machine<'_> {
         let key = match place {
             Region::Global(piece, at) => {
                 let clock = unseen.as_ref().or(start).unwrap_or(&cta.order[thread as usize].clock);
-                let access = shadow::CheckedAccess { clock, record, memory: Fenced::Global, is_operation, cluster, is_same };
+                let access = shadow::CheckedAccess {
+                    clock,
+                    record,
+                    memory: Fenced::Global,
+                    is_operation,
+                    cluster,
+                    is_same,
+                    before,
+                };
                 self.global.pieces[piece].shadow.touch(at, bytes, access, &mut conflicts);
                 (crate::memory::Global::address(piece), at, 0)
             }
@@ -357,7 +384,15 @@ impl Machine<'_> {
                 let Some(owner) = self.rank(cta, rank) else { return self.conflicts = conflicts };
                 let Cta { order, shadow: own, .. } = cta;
                 let clock = unseen.as_ref().or(start).unwrap_or(&order[thread as usize].clock);
-                let access = shadow::CheckedAccess { clock, record, memory: Fenced::Shared, is_operation, cluster, is_same };
+                let access = shadow::CheckedAccess {
+                    clock,
+                    record,
+                    memory: Fenced::Shared,
+                    is_operation,
+                    cluster,
+                    is_same,
+                    before,
+                };
                 if owner == cta.index {
                     own.touch(at, bytes, access, &mut conflicts);
                 } else if let Some(Some(other)) = self.ctas.get_mut(owner as usize) {
@@ -394,6 +429,16 @@ impl Machine<'_> {
             // value.
             let is_update = earlier.info.is_atomic() || record.info.is_atomic();
             let same = same == Some(true) && !is_update && earlier.info.writes() && record.info.writes();
+            let clock = start.unwrap_or(&cta.order[thread as usize].clock);
+            let lacks_fence = clock.has_seen(earlier.agent, earlier.epoch);
+            // Stores of the same value give this value in both orders. A read before an asynchronous write may lack a
+            // proxy fence, and is in the same order in every schedule.
+            let is_read_before = record.info.is_async() && !earlier.info.is_async() && !earlier.info.writes();
+            let is_tolerated = same || lacks_fence && is_read_before;
+            if !is_tolerated {
+                let first = Some(earlier.info.step()).filter(|_| cta_of(earlier.agent) >= self.grid.first);
+                self.depend(Condition::Race, (record.agent, record.info.step()), first);
+            }
             if !self.wants_race(record, earlier, same) {
                 continue;
             }
@@ -403,8 +448,6 @@ impl Machine<'_> {
                 other => other,
             };
             let name = self.place_name(at);
-            let clock = start.unwrap_or(&cta.order[thread as usize].clock);
-            let lacks_fence = clock.has_seen(earlier.agent, earlier.epoch);
             self.race(cta, thread, record, earlier, name, same, lacks_fence);
         }
         self.conflicts = conflicts;

@@ -1,6 +1,6 @@
 //! Barriers of a CTA and of a cluster (section 9.7.13).
 
-use ptx_isa::Reduction;
+use ptx_isa::{Reduction, Scope};
 
 use crate::{
     barriers::Barrier,
@@ -46,7 +46,11 @@ impl Machine<'_> {
             self.find(cta, FaultKind::BarrierCount, thread, pc, None, None, message, None);
         }
         let barrier = cta.barriers.0.entry(id).or_default();
+        let is_for_others = !barrier.arrived.is_empty() && barrier.threads != threads;
         barrier.threads = threads.or(barrier.threads);
+        if is_for_others {
+            self.depend_at(cta, Condition::Participants, thread, pc);
+        }
         let mut holds = 0;
         if let Some((how, p)) = &of.reduces {
             for lane in each(lanes) {
@@ -192,6 +196,10 @@ impl Machine<'_> {
             if releases && self.options.races {
                 cluster.past.join(&order.clock);
                 order.clock.advance();
+            } else if self.options.races {
+                // A fence before the arrival releases.
+                let fences = [Scope::Cluster, Scope::Gpu].into_iter().filter_map(|scope| order.pending.fence(scope));
+                fences.for_each(|past| cluster.past.join_past(past));
             }
             order.cluster = Some(cluster.phase);
             cluster.arrived += 1;

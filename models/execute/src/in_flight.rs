@@ -191,6 +191,8 @@ pub struct Async {
     /// By warp, whether it has waited for an mbarrier, and whether it has accessed memory after that.
     pub waits: Vec<bool>,
     pub works: Vec<bool>,
+    /// By thread, the wait for a phase that has not ended: the mbarrier, the parity and the instruction.
+    pub blocked: FxHashMap<u32, (Key, u64, Pc)>,
     /// By thread, the wait whose answer was no although it may be yes: the mbarrier, the parity, the instruction, and
     /// the clock.
     pub refused: FxHashMap<u32, Refused>,
@@ -214,7 +216,14 @@ impl Async {
         let warps = threads.div_ceil(32) as usize;
         let count = if multiplies { warps } else { 0 };
         let multiplies = (0..count).map(|_| Multiplies::default()).collect();
-        Self { next: threads, given_up: vec![0; warps], waits: vec![false; warps], works: vec![false; warps], multiplies, ..Self::default() }
+        Self {
+            next: threads,
+            given_up: vec![0; warps],
+            waits: vec![false; warps],
+            works: vec![false; warps],
+            multiplies,
+            ..Self::default()
+        }
     }
 
     /// The next number of a chain.

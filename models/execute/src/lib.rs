@@ -37,6 +37,9 @@ pub use self::{
     lacks::Lack,
     launch::{Argument, Buffer, Contents, GROWS, Launch, LaunchError, Progress, RunOptions, Schedule},
     matrix::map::TensorMap,
-    report::{AccessType, Condition, Dependence, Detail, Fault, FaultKind, Missing, Note, Pattern, Peer, Race, Remedy, Report, Schedules, Site, SiteKind},
+    report::{
+        AccessType, Condition, Dependence, Detail, Fault, FaultKind, Missing, Note, Pattern, Peer, Race, Remedy,
+        Report, Schedules, Site, SiteKind,
+    },
 };
 pub use ptx_isa::SourceLine;

@@ -524,6 +524,7 @@ impl<'r> Machine<'r> {
         let missing = self.missing();
         for index in self.running.clone() {
             let Some(cta) = self.ctas[index as usize].take() else { continue };
+            self.check_blocked(&cta);
             self.report_laps(&cta);
             for warp in &cta.warps {
                 for group in &warp.groups {

@@ -16,9 +16,10 @@ use crate::{
     clock::{Agent, Clock, Epoch, View, cta_of},
     code::{DecodedAccess, Op, Pc},
     fault::site,
+    in_flight::Key,
     machine::{Cta, Machine},
     memory::{Global, Region},
-    report::{AccessType, Fault, FaultKind, Race, Site},
+    report::{Detail, Fault, FaultKind, Site},
     shadow::{CELL, Conflicts, Record},
 };
 
@@ -122,9 +123,12 @@ impl Display for Dependence {
         };
         let (site, other) = (at(&self.site), at(&self.other));
         match self.condition {
-            Condition::Race => write!(f, "{other} and {site} race"),
+            Condition::Race => write!(f, "{other} and {site} of {thread} race"),
             Condition::ManyThreads => {
-                write!(f, "{site} may race with one of many threads' accesses, of which the machine remembers only the threads")
+                write!(
+                    f,
+                    "{site} may race with one of many threads' accesses, of which the machine remembers only the threads"
+                )
             }
             Condition::Steered(pattern) => {
                 let what = match pattern {
@@ -253,6 +257,11 @@ impl Phases {
         self.expected.push((clock.agent, clock.own, pc));
     }
 
+    /// Whether a clock follows the last phase.
+    fn follows_last(&self, clock: &Clock) -> bool {
+        clock.follows_all(&self.last)
+    }
+
     /// Whether a clock follows the phase before the last phase.
     pub fn follows(&self, clock: &Clock) -> bool {
         clock.follows_all(&self.before)
@@ -301,15 +310,11 @@ impl Machine<'_> {
         }
         let is_unfinished = |kind| matches!(kind, FaultKind::StepLimit | FaultKind::Unsupported);
         let has = |is: &dyn Fn(FaultKind) -> bool| self.findings.found.iter().find(|found| is(found.kind));
-        // Stores of the same value give this value in both orders. A read before an asynchronous write may lack a proxy
-        // fence, and is in the same order in every schedule.
-        let is_tolerated = |found: &Fault| {
-            let reads = |race: Race| race.accesses == [AccessType::Read, AccessType::AsynchronousWrite];
-            found.lacks_fence() && found.race().is_some_and(reads)
+        // Registers of a product and tensor maps race without accesses of memory.
+        let is_race = |found: &&Fault| {
+            found.kind == FaultKind::Race && matches!(found.detail, Detail::Registers | Detail::TensorMap)
         };
-        let is_race = |found: &&Fault| found.kind == FaultKind::Race && !is_tolerated(found);
-        let race = self.findings.found.iter().find(is_race);
-        if let Some(race) = race {
+        if let Some(race) = self.findings.found.iter().find(is_race) {
             let (site, other) = (Some(race.site.clone()), race.other.clone());
             return Schedules::Dependent(Box::new(Dependence { condition: Condition::Race, site, other }));
         }
@@ -369,6 +374,25 @@ impl Machine<'_> {
             let message = "the next phase of the mbarrier can end before the thread observes the end of the phase for which it waits";
             let help = "let an arrival of the next phase come after the wait: the thread arrives at the mbarrier for which the producer waits";
             self.find(cta, FaultKind::Lapped, thread, pc, None, None, message.to_owned(), Some(help.into()));
+        }
+    }
+
+    /// Checks the waits of a CTA that never end. Each begins after the phase before the phase for which it waits, since
+    /// an earlier wait would have ended at the phase before that. And no bytes come that are not expected: the phase
+    /// would end before them if its arrivals came first.
+    pub fn check_blocked(&mut self, cta: &Cta) {
+        let failed = |(thread, (key, _, pc)): (&u32, &(Key, u64, Pc))| {
+            let (clock, barrier) = (&cta.order[*thread as usize].clock, self.in_flight.barriers.get(key)?);
+            let condition = match () {
+                () if !barrier.phases.follows_last(clock) => Condition::Lapped,
+                () if barrier.bytes < 0 => Condition::LateExpectation,
+                () => return None,
+            };
+            Some((*thread, *pc, condition))
+        };
+        let first = cta.asynchronous.blocked.iter().filter_map(failed).min_by_key(|(thread, ..)| *thread);
+        if let Some((thread, pc, condition)) = first {
+            self.depend_at(cta, condition, thread, pc);
         }
     }
 
@@ -528,5 +552,4 @@ impl Machine<'_> {
             self.depend(Condition::Steered(pattern), (agent, pc), Some(steered));
         }
     }
-
 }

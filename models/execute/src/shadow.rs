@@ -358,6 +358,9 @@ pub struct CheckedAccess<'c> {
     pub cluster: ClusterSize,
     /// Whether it writes the value that is already there.
     pub is_same: bool,
+    /// The clock before the access acquired the message that it read. Without the message, the writes that it acquires
+    /// are not ordered before it.
+    pub before: Option<&'c Clock>,
 }
 
 impl Conflicts {
@@ -367,6 +370,7 @@ impl Conflicts {
         let new = access.record;
         let conflicts = new.info.writes() || old.info.writes();
         if !conflicts || old.is_before(access) {
+            self.compare_strong(old, access);
             return false;
         }
         let races = !old.is_morally_strong_with(new, access.cluster);
@@ -375,6 +379,16 @@ impl Conflicts {
             false => self.contended.push(old),
         }
         races
+    }
+
+    /// Records a conflicting strong access that only the acquire of a later access orders before it.
+    #[inline(always)]
+    fn compare_strong(&mut self, old: Record, access: CheckedAccess<'_>) {
+        let Some(before) = access.before else { return };
+        let conflicts = access.record.info.writes() || old.info.writes();
+        if !old.is_none() && conflicts && !before.has_seen(old.agent, old.epoch) {
+            self.contended.push(old);
+        }
     }
 
     /// Forgets an access because of a later one, unless every access that races with it races with the later one, too.
@@ -490,6 +504,7 @@ impl Shadow {
                 if !write.is_none() && !after(write) {
                     conflicts.contended.push(*write);
                 }
+                [*write, *read].into_iter().for_each(|old| conflicts.compare_strong(old, access));
                 [*write, *read].into_iter().for_each(|old| conflicts.forget(old, access));
                 (*write, *read) = (new, Record::NONE);
                 return;
@@ -501,6 +516,7 @@ impl Shadow {
             if !read.is_repeated_by(new, is_exact) {
                 conflicts.forget(*read, access);
             }
+            conflicts.compare_strong(*write, access);
             *read = new;
             return;
         }

@@ -924,7 +924,7 @@ fn check(kernel: &Kernel, runs: u64, counts: &mut Counts) -> Result<(), String> 
     let has_lag = all.iter().any(Outcome::has_lag);
     for (seed, other) in all.iter().enumerate() {
         // A warp that only waits may hang if it is late. A run whose threads wait in loops may reach the limit.
-        let is_cut = claim.hangs() && other.messages.contains_key(&FaultKind::StepLimit);
+        let is_cut = (claim.hangs() || has_lag) && other.messages.contains_key(&FaultKind::StepLimit);
         if is_cut || has_lag && other.hangs() != claim.hangs() {
             continue;
         }
@@ -940,9 +940,10 @@ fn check(kernel: &Kernel, runs: u64, counts: &mut Counts) -> Result<(), String> 
 }
 
 /// Whether a run of a correct kernel may have a finding: threads may wait too long for a lock, and a warp that only
-/// waits may be late.
+/// waits may be late, so that it hangs, or polls up to the limit.
 fn may_find(kernel: &Kernel, kind: FaultKind, all: &[Outcome]) -> bool {
-    kind == FaultKind::StepLimit && kernel.is_steered || kind == FaultKind::Hang && all.iter().any(Outcome::has_lag)
+    let is_late = matches!(kind, FaultKind::Hang | FaultKind::StepLimit) && all.iter().any(Outcome::has_lag);
+    kind == FaultKind::StepLimit && kernel.is_steered || is_late
 }
 
 /// The counts of all kernels, by part and fault.

@@ -14,9 +14,9 @@ use std::{
 };
 
 use indicatif::ParallelProgressIterator;
-use ptx_atomics::execute::{Condition, Dependence, RunOptions};
 use ptx_atomics::execute::described::{argument, assumed, comment, element, expect, npy, plan, result, runs, simulate};
 pub use ptx_atomics::execute::described::{comment::quoted, sizes};
+use ptx_atomics::execute::{Condition, Dependence, RunOptions};
 use ptx_atomics::hazards::Budget;
 use ptx_atomics::{pass::Errors, ptx::Module};
 use rayon::prelude::*;

@@ -219,8 +219,7 @@ impl Machine<'_> {
         let state = barrier.phase << 32 | barrier.pending;
         let order = &mut cta.order[at.thread as usize];
         let agent = order.clock.agent;
-        let is_early =
-            if races { barrier.phases.arrive(&order.clock, (agent, order.clock.own)) } else { None };
+        let is_early = if races { barrier.phases.arrive(&order.clock, (agent, order.clock.own)) } else { None };
         // Without race detection no order is recorded.
         if races && of.releases {
             barrier.message.release(agent, of.scope, &order.clock.past(), cluster);
@@ -241,6 +240,9 @@ impl Machine<'_> {
         }
         let (missing, count) = (barrier.pending, of.count);
         barrier.pending = missing.saturating_sub(count);
+        // If the bytes that nothing expects came after this arrival, the phase would end without them.
+        let is_early =
+            is_early.or((races && barrier.pending == 0 && barrier.bytes < 0).then_some(Condition::LateExpectation));
         if count > missing || count == 0 || count > MOST {
             let name = self.name_of_shared(key.1);
             let message = format!("{count} arrivals come to the mbarrier `{name}`, whose phase lacks {missing}");
@@ -308,6 +310,9 @@ impl Machine<'_> {
             return true;
         }
         if !is_over {
+            if let Some(parity) = parity.filter(|_| self.watches()) {
+                cta.asynchronous.blocked.insert(at.thread, (key, parity, at.pc));
+            }
             Self::give_result(warp, at, of, Role::Done, 0);
             // The time limit of a wait may expire at once, for all lanes.
             let is_short =
@@ -320,6 +325,7 @@ impl Machine<'_> {
         }
         let (done, order) = (Rc::clone(&barrier.done), Rc::clone(&barrier.done_order));
         cta.asynchronous.tried.remove(&at.thread);
+        cta.asynchronous.blocked.remove(&at.thread);
         self.observe(cta, at, key, parity);
         // The wait itself does not order the thread after the initialization of the mbarrier.
         let (scope, is_relaxed) = synchronizes(of, self.options.lenient);

@@ -9,9 +9,11 @@ mod waits;
 use ptx_isa::{Family, Role, Space, Special, SpecialScalar, graph};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use self::waits::Shape;
 pub use self::waits::Answer;
-use super::{Callee, Collective, DecodedAccess, Function, Given, MatrixCode, Op, Operation, Passed, Pc, Reg, Source, Step};
+use self::waits::Shape;
+use super::{
+    Callee, Collective, DecodedAccess, Function, Given, MatrixCode, Op, Operation, Passed, Pc, Reg, Source, Step,
+};
 
 /// A register of a function, local memory, or the carry flag.
 type Node = usize;
@@ -415,7 +417,8 @@ impl Uses {
             Op::Asynchronous(of) => self.asynchronous(of, &node, tensor),
             Op::Matrix(of) => {
                 let operands = of.operands.iter().flat_map(sources).collect::<Vec<_>>();
-                let is_memory = !matches!(of.code, Ok(MatrixCode::Mma(_) | MatrixCode::Wmma(_) | MatrixCode::Movmatrix));
+                let is_memory =
+                    !matches!(of.code, Ok(MatrixCode::Mma(_) | MatrixCode::Wmma(_) | MatrixCode::Movmatrix));
                 let (addresses, data) = operands.split_at(usize::from(is_memory && !operands.is_empty()));
                 self.steers = nodes(addresses);
                 self.results = of.results.iter().flatten().copied().map(register).collect();
@@ -435,8 +438,7 @@ impl Uses {
         self.steers.extend(node(&access.address.base));
         let is_wide = access.bytes == 16;
         let both = |node: Node| [Some(node), is_wide.then_some(node + 1)].into_iter().flatten();
-        let data: Vec<Node> =
-            access.data.iter().chain(&access.swap).filter_map(node).flat_map(both).collect();
+        let data: Vec<Node> = access.data.iter().chain(&access.swap).filter_map(node).flat_map(both).collect();
         let at = access.results.iter().flatten().map(|(register, _)| Source::Reg(*register));
         self.results = at.filter_map(|source| node(&source)).flat_map(both).collect();
         let is_local = access.space == Space::Local;

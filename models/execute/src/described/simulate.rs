@@ -15,8 +15,8 @@ use super::{
     plan::{Allocation, MapIn, Passed, Plan, Planned, variables},
 };
 use crate::{
-    Argument, Buffer, Contents, Device, GROWS, Launch, LaunchError, Progress, Report, RunOptions, Schedule, Schedules, TensorMap,
-    random::Random,
+    Argument, Buffer, Contents, Device, GROWS, Launch, LaunchError, Progress, Report, RunOptions, Schedule, Schedules,
+    TensorMap, random::Random,
 };
 
 /// A plan for a module, and the options of its execution.

@@ -93,7 +93,8 @@ impl Crowd {
             self.has_weak[writes] = true;
             return;
         }
-        let alike = |old: &Record| old.info.with_mask(0) == info.with_mask(0) && cta_of(old.agent) == cta_of(record.agent);
+        let alike =
+            |old: &Record| old.info.with_mask(0) == info.with_mask(0) && cta_of(old.agent) == cta_of(record.agent);
         match info.strong() {
             Some(_) if self.strong.iter().any(alike) => {}
             Some(_) if self.strong.len() < MOST_STRONG => self.strong.push(record),
@@ -111,7 +112,7 @@ impl Crowd {
                 !view.is_empty()
                     && match is_fenced {
                         true => !access.clock.has_fenced_all(access.memory, view),
-                        false => !access.clock.has_seen_all(view),
+                        false => !access.before.unwrap_or(access.clock).has_seen_all(view),
                     }
             })
         };
