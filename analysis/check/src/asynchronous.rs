@@ -1,6 +1,6 @@
 //! The questions about asynchronous operations, and about barriers of kernels that have them.
 
-use ptx_execute::{FaultKind, Given};
+use ptx_execute::{Assumption, FaultKind, Given, Value};
 use ptx_hazards::{Claim, Class, Hazard, Kernel, Position, Rule as AsyncRule, Witnesses};
 use ptx_isa::Function;
 
@@ -119,7 +119,22 @@ fn finding(hazard: Hazard, witness: Option<Witness>, looked: Looked, launches: &
     let is_about_two = hazard.first.is_some() || hazard.remedy.is_some();
     let Assessed { severity, is_tolerated } =
         Assessed::of_hazard(hazard.claim, is_about_two, hazard.rule.is_some(), shown);
-    let rule = hazard.rule.map(Rule::Async);
+    let shown_rule = witness.as_ref().and_then(|witness| match witness.fault.kind {
+        FaultKind::Hang => Some(Rule::Deadlock),
+        FaultKind::Lapped => Some(Rule::Lapped),
+        _ => None,
+    });
+    let rule = hazard.rule.map(Rule::Async).or(shown_rule);
+    // Nothing is invented that could keep an arrival or bytes away.
+    let is_deadlock = |witness: &Witness| {
+        let is_invented = |field: &Assumption| !field.is_given && !matches!(field.value, Value::Buffer(_));
+        let has_invented = witness.launch.has_maps() || witness.launch.fields.iter().any(is_invented);
+        witness.class == Class::Stuck && witness.is_certain() && !has_invented
+    };
+    let Assessed { severity, is_tolerated } = match &witness {
+        Some(witness) if rule == Some(Rule::Deadlock) && is_deadlock(witness) => Assessed::ERROR,
+        _ => Assessed { severity, is_tolerated },
+    };
     let sites = match &witness {
         Some(Witness { fault, .. })
             if (hazard.first, hazard.at) == (fault.other.as_ref().map(|site| site.at), fault.site.at) =>

@@ -61,7 +61,7 @@ pub struct Kernel<'r> {
 struct JsonAnswer {
     /// `order`, `async`, `races` or `barriers`.
     question: &'static str,
-    /// `free`, `lost`, `missing`, `race`, `divergent`, `open` or `not-asked`.
+    /// `free`, `lost`, `missing`, `race`, `divergent`, `deadlock`, `lapped`, `open` or `not-asked`.
     verdict: &'static str,
     /// The reason why the question was not asked.
     why: Option<String>,
@@ -81,7 +81,7 @@ struct JsonAnswer {
 pub struct JsonFinding<'r> {
     /// `order`, `async`, `races` or `barriers`.
     question: &'static str,
-    /// `R1` to `R27`; absent if a part is not checked.
+    /// `R1` to `R29`; absent if a part is not checked.
     rule: Option<&'static str>,
     /// `error`, `warning` or `note`.
     severity: &'static str,

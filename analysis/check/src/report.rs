@@ -4,7 +4,7 @@ use ptx_races::assumption::Assumption;
 use serde::{Deserialize, Serialize};
 use strum::{Display, EnumString, IntoStaticStr};
 
-use crate::{finding::Finding, question::Question, severity::Severity};
+use crate::{finding::Finding, question::Question, rule::Rule, severity::Severity};
 
 /// The report of a check.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -61,6 +61,10 @@ pub enum Verdict {
     Race,
     /// Not all threads reach a barrier.
     Divergent,
+    /// Threads wait for an event that cannot come.
+    Deadlock,
+    /// The next phase of an mbarrier can end before a wait has observed the end of a phase.
+    Lapped,
     /// Neither a proof nor a fault was found.
     Open,
     /// The question was not asked.
@@ -97,11 +101,15 @@ impl Verdict {
             Question::Barriers => Self::Divergent,
         };
         let of = |finding: &Finding| match finding.severity {
-            Severity::Error => wrong,
+            Severity::Error => match finding.rule {
+                Some(Rule::Deadlock) => Self::Deadlock,
+                Some(Rule::Lapped) => Self::Lapped,
+                _ => wrong,
+            },
             _ if finding.is_possible() || finding.is_not_checked() || finding.launches().is_some() => Self::Open,
             _ => Self::Free,
         };
-        let rank = |verdict: &Self| [Self::Free, Self::Open, wrong].iter().position(|own| own == verdict);
+        let rank = |verdict: &Self| [Self::Free, Self::Open].iter().position(|own| own == verdict).unwrap_or(2);
         findings.map(of).max_by_key(rank).unwrap_or(Self::Free)
     }
 }

@@ -20,6 +20,10 @@ pub enum Rule {
     Order(#[serde(with = "crate::order::loss")] Loss),
     /// The assembler keeps the order of an operation: `R27`.
     Misplaced,
+    /// No thread waits for an event that cannot come: `R28`.
+    Deadlock,
+    /// A wait for a phase of an mbarrier observes its end before the end of the next phase: `R29`.
+    Lapped,
 }
 
 /// The losses of operations by the names of their rules.
@@ -35,7 +39,7 @@ const LOSSES: [(Loss, &str); 8] = [
 ];
 
 /// The pages of the rules, in the order of the names.
-const PAGES: [&str; 27] = [
+const PAGES: [&str; 29] = [
     include_str!("../rules/R1.md"),
     include_str!("../rules/R2.md"),
     include_str!("../rules/R3.md"),
@@ -63,6 +67,8 @@ const PAGES: [&str; 27] = [
     include_str!("../rules/R25.md"),
     include_str!("../rules/R26.md"),
     include_str!("../rules/R27.md"),
+    include_str!("../rules/R28.md"),
+    include_str!("../rules/R29.md"),
 ];
 
 impl Rule {
@@ -74,11 +80,11 @@ impl Rule {
     /// Every rule, in the order of the names.
     pub fn all() -> impl Iterator<Item = Self> {
         let of_losses = LOSSES.into_iter().map(|(loss, _)| Self::Order(loss));
-        AsyncRule::iter()
-            .map(Self::Async)
-            .chain([Self::Race, Self::SameValue])
-            .chain(of_losses)
-            .chain([Self::Misplaced])
+        AsyncRule::iter().map(Self::Async).chain([Self::Race, Self::SameValue]).chain(of_losses).chain([
+            Self::Misplaced,
+            Self::Deadlock,
+            Self::Lapped,
+        ])
     }
 
     /// The rule with a name such as `R4`.
@@ -94,13 +100,15 @@ impl Rule {
             Self::SameValue => "R18",
             Self::Order(loss) => LOSSES.iter().find(|(own, _)| *own == loss).map_or("R19", |(_, name)| name),
             Self::Misplaced => "R27",
+            Self::Deadlock => "R28",
+            Self::Lapped => "R29",
         }
     }
 
     /// The question that the rule belongs to.
     pub fn question(self) -> Question {
         match self {
-            Self::Async(AsyncRule::R16) => Question::Barriers,
+            Self::Async(AsyncRule::R16) | Self::Deadlock | Self::Lapped => Question::Barriers,
             Self::Async(_) => Question::Async,
             Self::Race | Self::SameValue => Question::Races,
             Self::Order(_) | Self::Misplaced => Question::Order,
@@ -126,6 +134,8 @@ impl Rule {
                 _ => "An operation keeps its acquire, its release and its sequential consistency.",
             },
             Self::Misplaced => "The assembler keeps the order that the PTX has.",
+            Self::Deadlock => "Every event for which a thread waits comes.",
+            Self::Lapped => "A wait observes the end of a phase of an mbarrier before the next phase ends.",
         }
     }
 
@@ -136,6 +146,8 @@ impl Rule {
             Self::Race | Self::SameValue => "section 8.10 of the PTX manual".to_owned(),
             Self::Order(_) => "sections 8.7 to 8.10 of the PTX manual".to_owned(),
             Self::Misplaced => "machine code of ptxas, as measured".to_owned(),
+            Self::Deadlock => "section 9.7.13 of the PTX manual".to_owned(),
+            Self::Lapped => "section 9.7.13.15 of the PTX manual".to_owned(),
         }
     }
 }

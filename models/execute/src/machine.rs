@@ -552,6 +552,23 @@ impl<'r> Machine<'r> {
         groups.all(arrives).then_some(if bytes { Missing::Bytes } else { Missing::Arrivals })
     }
 
+    /// The phase for which a thread waits, and the arrivals and bytes that it lacks.
+    fn describe_phase(&self, cta: &Cta, thread: u32) -> String {
+        let start = "the thread waits for a phase of an mbarrier that does not end";
+        let key = cta.asynchronous.blocked.get(&thread).map(|(key, ..)| *key);
+        let Some((key, barrier)) = key.and_then(|key| Some((key, self.in_flight.barriers.get(&key)?))) else {
+            return start.to_owned();
+        };
+        let counted = |count: u64, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
+        let bytes = match barrier.bytes {
+            0 => String::new(),
+            bytes @ 1.. => format!(" and {}", counted(bytes.unsigned_abs(), "byte")),
+            bytes => format!(" and has {} that nothing expects", counted(bytes.unsigned_abs(), "byte")),
+        };
+        let arrivals = counted(barrier.pending, "arrival");
+        format!("{start}: phase {} of `{}` lacks {arrivals}{bytes}", barrier.phase, self.name_of_shared(key.1))
+    }
+
     fn hang(&mut self, cta: &Cta, thread: u32, (wait, pc): (Wait, Pc), missing: Option<Missing>) {
         // The program counter of a thread that waits at a barrier of the CTA is already after the barrier.
         let at = if matches!(wait, Wait::Barrier(_)) { pc.saturating_sub(1) } else { pc };
@@ -565,7 +582,7 @@ impl<'r> Machine<'r> {
             }
             Wait::Cluster => "the thread waits at the barrier of the cluster, where other threads do not arrive".into(),
             Wait::Gather(mask, _) => format!("the thread waits for lanes of {mask:#x} that do not arrive"),
-            Wait::Mbarrier => "the thread waits for a phase of an mbarrier that does not end".into(),
+            Wait::Mbarrier => self.describe_phase(cta, thread),
             Wait::Completion => "the thread waits for asynchronous operations that do not complete".into(),
         };
         let help = match (wait, missing) {
@@ -587,6 +604,10 @@ impl<'r> Machine<'r> {
                     .into()
             }
         };
+        let warp = thread as usize / 32;
+        if wait == Wait::Mbarrier && cta.asynchronous.works[warp] && self.is_lapped(cta, thread) {
+            return self.find_lap(cta, thread, at);
+        }
         let detail = missing.filter(|_| arrives(wait)).map_or(Detail::None, Detail::Missing);
         self.find_detailed(cta, FaultKind::Hang, thread, at, None, None, why, Some(help), detail);
     }

@@ -13,7 +13,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::{
     access::shared_key,
     asynchronous::reduce,
-    clock::{Agent, Clock, Epoch, View, cta_of},
+    clock::{Agent, Clock, Epoch, View, cta_of, index_of},
     code::{DecodedAccess, Op, Pc},
     fault::site,
     in_flight::Key,
@@ -184,6 +184,15 @@ pub struct Watch {
     /// The waits that can be lapped, each once for a warp: the CTA, the warp, the thread and the instruction.
     lapped: Vec<(u32, u32, u32, Pc)>,
     lag: Option<Dependence>,
+    /// The warps in which a wait may have observed another phase than in another schedule: the CTA and the warp.
+    late: FxHashSet<(u32, u32)>,
+}
+
+impl Watch {
+    /// Records that a wait of a thread may have observed another phase than in another schedule.
+    pub fn observes_late_phase(&mut self, agent: Agent) {
+        self.late.insert((cta_of(agent), index_of(agent) as u32 / 32));
+    }
 }
 
 /// A set of cells, whose neighbors are often in the set, too.
@@ -353,7 +362,8 @@ impl Machine<'_> {
             let lap = (cta, thread / 32, thread, pc);
             let is_known = self.watch.lapped.iter().any(|own| (own.0, own.1, own.3) == (lap.0, lap.1, lap.3));
             match condition {
-                Condition::Lapped if is_known => {}
+                // After another failed condition, the order may be that of this schedule alone.
+                Condition::Lapped if is_known || self.watch.failed.is_some() => {}
                 Condition::Lapped => self.watch.lapped.push(lap),
                 _ => self.depend(condition, (agent, pc), None),
             }
@@ -371,10 +381,27 @@ impl Machine<'_> {
                 continue;
             }
             self.depend(Condition::Lapped, (agent, pc), None);
-            let message = "the next phase of the mbarrier can end before the thread observes the end of the phase for which it waits";
-            let help = "let an arrival of the next phase come after the wait: the thread arrives at the mbarrier for which the producer waits";
-            self.find(cta, FaultKind::Lapped, thread, pc, None, None, message.to_owned(), Some(help.into()));
+            self.find_lap(cta, thread, pc);
         }
+    }
+
+    /// Records that a wait can be lapped.
+    pub fn find_lap(&mut self, cta: &Cta, thread: u32, pc: Pc) {
+        let message =
+            "the next phase of the mbarrier can end before the thread observes the end of the phase for which it waits";
+        let help = "let an arrival of the next phase come after the wait: the thread arrives at the mbarrier for which the producer waits";
+        self.find(cta, FaultKind::Lapped, thread, pc, None, None, message.to_owned(), Some(help.into()));
+    }
+
+    /// Whether a wait that never ends would have ended at an earlier phase of the same parity, had it or an earlier wait
+    /// of the warp begun earlier.
+    pub fn is_lapped(&self, cta: &Cta, thread: u32) -> bool {
+        if self.watch.late.contains(&(cta.index, thread / 32)) {
+            return true;
+        }
+        let clock = &cta.order[thread as usize].clock;
+        let barrier = cta.asynchronous.blocked.get(&thread).and_then(|(key, ..)| self.in_flight.barriers.get(key));
+        barrier.is_some_and(|barrier| !barrier.phases.follows_last(clock))
     }
 
     /// Checks the waits of a CTA that never end. Each begins after the phase before the phase for which it waits, since
@@ -382,10 +409,9 @@ impl Machine<'_> {
     /// would end before them if its arrivals came first.
     pub fn check_blocked(&mut self, cta: &Cta) {
         let failed = |(thread, (key, _, pc)): (&u32, &(Key, u64, Pc))| {
-            let (clock, barrier) = (&cta.order[*thread as usize].clock, self.in_flight.barriers.get(key)?);
             let condition = match () {
-                () if !barrier.phases.follows_last(clock) => Condition::Lapped,
-                () if barrier.bytes < 0 => Condition::LateExpectation,
+                () if self.is_lapped(cta, *thread) => Condition::Lapped,
+                () if self.in_flight.barriers.get(key)?.bytes < 0 => Condition::LateExpectation,
                 () => return None,
             };
             Some((*thread, *pc, condition))

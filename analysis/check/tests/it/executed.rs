@@ -47,10 +47,10 @@ fn hangs() {
         let arrive = |bytes: u32| format!("@%p0 mbarrier.arrive.expect_tx.shared::cta.b64 _, [tile], {bytes};");
         assert_eq!(levels_of(".reqntid 64", &format!("{init} {} {copy} {wait}", arrive(16))), []);
         let missing = levels_of(".reqntid 64", &format!("{init} {} {copy} {wait}", arrive(32)));
-        assert_eq!(missing, [(None, "possible")], "{wait}");
+        assert_eq!(missing, [(Some("R28"), "error")], "{wait}");
         let two = init.replace("], 1;", "], 2;");
         let missing = levels_of(".reqntid 64", &format!("{two} {} {copy} {wait}", arrive(16)));
-        assert_eq!(missing, [(None, "possible")], "{wait}");
+        assert_eq!(missing, [(Some("R28"), "error")], "{wait}");
     }
 }
 

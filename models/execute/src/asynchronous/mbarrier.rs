@@ -310,7 +310,7 @@ impl Machine<'_> {
             return true;
         }
         if !is_over {
-            if let Some(parity) = parity.filter(|_| self.watches()) {
+            if let Some(parity) = parity.filter(|_| self.options.races) {
                 cta.asynchronous.blocked.insert(at.thread, (key, parity, at.pc));
             }
             Self::give_result(warp, at, of, Role::Done, 0);
@@ -348,7 +348,8 @@ impl Machine<'_> {
     /// Checks that a wait observes the same phase in every schedule, before it orders the thread after the phase.
     fn observe(&mut self, cta: &mut Cta, at: Lane, key: Key, parity: Option<u64>) {
         let refused = cta.asynchronous.refused.remove(&at.thread);
-        if !self.watches() {
+        cta.asynchronous.waits[at.thread as usize / 32] = true;
+        if !self.options.races {
             return;
         }
         let clock = &cta.order[at.thread as usize].clock;
@@ -356,8 +357,8 @@ impl Machine<'_> {
         let follows = parity.is_none() || barrier.phases.follows(refused.as_ref().map_or(clock, |wait| &wait.clock));
         barrier.phases.observe(clock, at.pc);
         let agent = clock.agent;
-        cta.asynchronous.waits[at.thread as usize / 32] = true;
         if !follows {
+            self.watch.observes_late_phase(agent);
             self.depend(Condition::EarlyWait, (agent, at.pc), None);
         }
         if let Some(wait) = refused {
