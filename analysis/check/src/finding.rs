@@ -145,7 +145,7 @@ impl Finding {
         self.severity == Severity::Note && self.open().is_some()
     }
 
-    /// The launches of which no schedule shows the finding.
+    /// The launches, if no schedule of them shows the finding.
     pub fn launches(&self) -> Option<&[Assumed]> {
         match &self.evidence {
             Evidence::EverySchedule(launches) => Some(launches),

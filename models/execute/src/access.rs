@@ -5,11 +5,11 @@ use std::rc::Rc;
 use ptx_isa::{AtomOp, Scope, Sem, Space, Type, flat::AccessKind};
 
 use crate::{
-    clock::{Clock, Fenced, cta_of},
+    clock::{Clock, Fenced},
     code::{Address, DecodedAccess, Pc, Reg, Source},
     machine::{Cta, Machine},
     memory::{Region, number, region, window},
-    report::{Condition, Detail, FaultKind, Peer},
+    report::{Detail, FaultKind, Peer},
     shadow::{self, Info, Record},
     sync::Strong,
     warp::{Lanes, Warp, each},
@@ -429,25 +429,14 @@ impl Machine<'_> {
             // value.
             let is_update = earlier.info.is_atomic() || record.info.is_atomic();
             let same = same == Some(true) && !is_update && earlier.info.writes() && record.info.writes();
-            let clock = start.unwrap_or(&cta.order[thread as usize].clock);
-            let lacks_fence = clock.has_seen(earlier.agent, earlier.epoch);
-            // Stores of the same value give this value in both orders. A read before an asynchronous write may lack a
-            // proxy fence, and is in the same order in every schedule.
-            let is_read_before = record.info.is_async() && !earlier.info.is_async() && !earlier.info.writes();
-            let is_tolerated = same || lacks_fence && is_read_before;
-            if !is_tolerated {
-                let first = Some(earlier.info.step()).filter(|_| cta_of(earlier.agent) >= self.grid.first);
-                self.depend(Condition::Race, (record.agent, record.info.step()), first);
+            let lacks_fence = start.unwrap_or(&cta.order[thread as usize].clock).has_seen(earlier.agent, earlier.epoch);
+            if !same {
+                self.depend_on_race(record, earlier, lacks_fence);
             }
             if !self.wants_race(record, earlier, same) {
                 continue;
             }
-            let at = match place {
-                Region::Global(piece, _) => Region::Global(piece, first),
-                Region::Shared(rank, _) => Region::Shared(rank, first),
-                other => other,
-            };
-            let name = self.place_name(at);
+            let name = self.place_name(moved_region(place, first));
             self.race(cta, thread, record, earlier, name, same, lacks_fence);
         }
         self.conflicts = conflicts;
@@ -561,6 +550,15 @@ impl Machine<'_> {
             self.history.write((key, of.bytes), old, new & mask, record, message);
         }
         stale.map(|stale| stale.value)
+    }
+}
+
+/// The place at another offset in the same memory.
+fn moved_region(place: Region, to: u64) -> Region {
+    match place {
+        Region::Global(piece, _) => Region::Global(piece, to),
+        Region::Shared(rank, _) => Region::Shared(rank, to),
+        other => other,
     }
 }
 

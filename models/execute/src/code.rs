@@ -2,7 +2,6 @@
 
 mod decode;
 mod fast;
-pub mod flow;
 mod touched;
 
 use ptx_isa::{
@@ -321,8 +320,6 @@ pub struct Program {
     pub constants: Constants,
     /// The kernel's parameters.
     pub parameters: Vec<Parameter>,
-    /// The flow of values through registers.
-    pub flow: flow::Flow,
     /// Whether any instruction goes through the async proxy.
     pub is_asynchronous: bool,
     /// Whether the program has a `wgmma`. If so, `touched` gives the registers that each step reads and writes.

@@ -8,6 +8,7 @@ use rustc_hash::FxHashMap;
 use crate::{
     code::{Program, decode},
     earlier::{Earlier, MOST_CTAS},
+    flow::Flow,
     lacks::Lack,
     launch::{Buffer, Contents, Launch, LaunchError, Progress, RunOptions},
     learned::Learned,
@@ -114,6 +115,8 @@ pub struct State<'m> {
     /// The addresses of the module's variables, by their names.
     variables: FxHashMap<String, u64>,
     programs: FxHashMap<String, Program>,
+    /// The flow of values in each kernel.
+    flows: FxHashMap<String, Flow>,
     earlier: Earlier,
 }
 
@@ -125,6 +128,7 @@ impl<'m> State<'m> {
             global: Global::default(),
             variables: FxHashMap::default(),
             programs: FxHashMap::default(),
+            flows: FxHashMap::default(),
             earlier: Earlier::default(),
         };
         let directives = module.items.iter().filter_map(|item| match item {
@@ -204,6 +208,7 @@ impl<'m> State<'m> {
     pub fn with_program<T>(&mut self, kernel: &str, of: impl FnOnce(&Program) -> T) -> Result<T, Vec<LaunchError>> {
         if !self.programs.contains_key(kernel) {
             let program = self.program(kernel)?;
+            self.flows.insert(kernel.to_owned(), Flow::new(&program.steps, &program.functions));
             self.programs.insert(kernel.to_owned(), program);
         }
         self.programs.get(kernel).map(of).ok_or_else(Vec::new)
@@ -217,7 +222,9 @@ impl<'m> State<'m> {
         watch: &mut dyn FnMut(Progress) -> ControlFlow<()>,
     ) -> Result<(Report, u64, Learned), Vec<LaunchError>> {
         self.with_program(&launch.kernel, |_| ())?;
-        let Some(program) = self.programs.get(&launch.kernel) else { return Err(Vec::new()) };
+        let (Some(program), Some(flow)) = (self.programs.get(&launch.kernel), self.flows.get(&launch.kernel)) else {
+            return Err(Vec::new());
+        };
         if !launch.dependent {
             self.earlier = Earlier::default();
         }
@@ -235,7 +242,7 @@ impl<'m> State<'m> {
             }
         }
         let workspace = Global::address(self.global.allocate(WORKSPACE, Contents::Bytes(vec![0; 64]), 0, bound));
-        let kernel = Kernel { programs: &self.programs, program, launch, parameters };
+        let kernel = Kernel { programs: &self.programs, program, flow, launch, parameters };
         let mut machine = Machine::new(kernel, &self.options, &mut self.global, earlier);
         machine.is_trial = is_trial;
         machine.workspace = workspace;

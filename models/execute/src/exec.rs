@@ -125,7 +125,7 @@ impl Machine<'_> {
             if program.multiplies && lanes != 0 {
                 self.watch_registers(cta, warp, group.pc, group.base);
             }
-            if !program.flow.varying.is_empty() && lanes != 0 && program.flow.varying.binary_search(&group.pc).is_ok() {
+            if !self.flow.varying.is_empty() && lanes != 0 && self.flow.varying.binary_search(&group.pc).is_ok() {
                 self.check_varying(cta, warp.first + lanes.trailing_zeros(), group.pc);
             }
             if lanes == 0 {

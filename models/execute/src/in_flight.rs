@@ -15,7 +15,7 @@ use crate::{
         tensor::Copy,
     },
     memory::{Region, region},
-    schedules::Phases,
+    phases::Phases,
     shadow::{Info, Record},
     sync::Message,
     tensor_memory::Tensor,

@@ -12,6 +12,7 @@ mod device;
 mod earlier;
 mod exec;
 mod fault;
+mod flow;
 mod guess;
 mod history;
 mod in_flight;
@@ -22,6 +23,7 @@ mod machine;
 pub mod matrix;
 mod memory;
 mod outside;
+mod phases;
 mod random;
 mod report;
 mod schedules;
@@ -29,6 +31,7 @@ mod shadow;
 mod sync;
 mod tensor_memory;
 mod warp;
+mod watch;
 
 pub use self::{
     code::Parameter,

@@ -11,6 +11,7 @@ use crate::{
     code::{Op, Pc, Program},
     earlier::{Earlier, Grid},
     fault::{Faults, ThreadId, site},
+    flow::Flow,
     history::History,
     in_flight::{Async, InFlight, Mbarrier},
     launch::{Launch, Progress, RunOptions, Schedule},
@@ -18,10 +19,10 @@ use crate::{
     memory::Global,
     random::Random,
     report::{AccessType, Detail, Fault, FaultKind, Missing, Race, Remedy, Report, Site},
-    schedules::Watch,
     shadow::{Conflicts, Record, STEP_BITS, Shadow},
     sync::{FenceSc, Locations, Pending},
     warp::{Group, Lanes, Thread, Wait, Warp, each},
+    watch::Watch,
 };
 
 /// A CTA that has begun.
@@ -84,6 +85,8 @@ pub struct Kernel<'r> {
     /// All programs by kernel, including this kernel's.
     pub programs: &'r FxHashMap<String, Program>,
     pub program: &'r Program,
+    /// The flow of values in this kernel.
+    pub flow: &'r Flow,
     pub launch: &'r Launch,
     pub parameters: Vec<u8>,
 }
@@ -92,6 +95,7 @@ pub struct Kernel<'r> {
 pub struct Machine<'r> {
     programs: &'r FxHashMap<String, Program>,
     pub program: &'r Program,
+    pub flow: &'r Flow,
     pub launch: &'r Launch,
     pub options: &'r RunOptions,
     pub global: &'r mut Global,
@@ -179,7 +183,7 @@ pub struct Ran {
 
 impl<'r> Machine<'r> {
     pub fn new(of: Kernel<'r>, options: &'r RunOptions, global: &'r mut Global, earlier: Earlier) -> Self {
-        let Kernel { programs, program, launch, parameters } = of;
+        let Kernel { programs, program, flow, launch, parameters } = of;
         let grid = Grid { launch: launch.clone(), first: earlier.next(launch) };
         let (total, threads) = (grid.end(), earlier.threads().saturating_add(launch.threads()));
         let end = earlier.end();
@@ -188,6 +192,7 @@ impl<'r> Machine<'r> {
         Self {
             programs,
             program,
+            flow,
             launch,
             options,
             global,

@@ -2,7 +2,6 @@
 
 use std::fmt::{self, Display, Formatter};
 
-pub use crate::schedules::{Condition, Dependence, Pattern, Schedules};
 use ptx_isa::{Dim3, Family, InstPlace, Scope, SourceLine};
 
 /// The result of a launch.
@@ -27,6 +26,152 @@ pub struct Report {
     pub executed: Vec<InstPlace>,
     /// Whether the report is about every schedule of the launch, or about this one.
     pub schedules: Schedules,
+}
+
+/// Whether a report is about every schedule of its launch.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Schedules {
+    /// The machine did not look for races, and knows nothing about other schedules.
+    #[default]
+    Unknown,
+    /// Every schedule of this launch has the same happens-before order, and ends as this one does. With a lag, only
+    /// schedules in which the warp of the lag is not late by a whole phase end.
+    Determinate {
+        /// A wait of a warp that does nothing but wait, whose next phase can end before it.
+        lag: Option<Box<Dependence>>,
+    },
+    /// Another schedule may differ.
+    Dependent(Box<Dependence>),
+}
+
+/// The first reason why another schedule may differ.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Dependence {
+    /// The condition that fails.
+    pub condition: Condition,
+    /// The instruction at which it fails.
+    pub site: Option<Site>,
+    /// A related instruction: for a value, the instruction that it steers.
+    pub other: Option<Site>,
+}
+
+/// A condition of a determinate execution that does not hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
+pub enum Condition {
+    /// Two accesses race.
+    Race,
+    /// An access may race with one of many accesses whose threads alone are remembered.
+    ManyThreads,
+    /// A value that depends on the schedule steers an instruction.
+    Steered(Pattern),
+    /// A value that depends on the schedule reaches an instruction through which the machine follows no value.
+    NotFollowed,
+    /// A grid that may run at the same time accesses the same memory by strong accesses.
+    EarlierGrid,
+    /// The next phase of an mbarrier can end before a wait has observed the end of a phase.
+    Lapped,
+    /// A wait for a phase of an mbarrier can end at the phase two before it, which has the same parity.
+    EarlyWait,
+    /// An arrival at an mbarrier, or bytes of an operation, can come in the phase before their phase.
+    EarlyArrival,
+    /// A phase of an mbarrier can end before the bytes of an operation are expected in it.
+    LateExpectation,
+    /// A thread waits at another mbarrier, or for another phase, after the answer no than after the answer yes.
+    OtherWait,
+    /// Other threads can arrive at a named barrier in the same generation.
+    Participants,
+    /// The run did not reach its end.
+    Unfinished,
+}
+
+/// The way in which a value depends on the schedule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
+pub enum Pattern {
+    /// A loop reads until another thread writes.
+    Flag,
+    /// A thread takes a lock by `atom.cas` or `atom.exch`.
+    Lock,
+    /// A thread takes a number by `atom.add` or `atom.inc`: the number of a slot, of a work item, or of the last CTA.
+    Ticket,
+    /// Another result of an atomic operation or of a strong load.
+    Value,
+    /// A value of memory that atomic operations wrote in the order of the schedule.
+    Memory,
+    /// The time, the processor, or the active threads of a warp.
+    Machine,
+    /// The answer of a wait for an mbarrier.
+    Answer,
+}
+
+impl Schedules {
+    /// Whether the report is about every schedule.
+    pub fn is_determinate(&self) -> bool {
+        matches!(self, Self::Determinate { .. })
+    }
+}
+
+impl Display for Dependence {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let at = |site: &Option<Site>| match site {
+            Some(site) => format!("`{}` at line {}", site.instruction, site.at.line),
+            None => "an instruction".to_owned(),
+        };
+        let thread = match &self.site {
+            Some(Site { thread: [x, y, z], cta: [a, b, c], .. }) => {
+                format!("thread {x},{y},{z} of CTA {a},{b},{c}")
+            }
+            None => "a thread".to_owned(),
+        };
+        let (site, other) = (at(&self.site), at(&self.other));
+        match self.condition {
+            Condition::Race => write!(f, "{other} and {site} of {thread} race"),
+            Condition::ManyThreads => {
+                write!(
+                    f,
+                    "{site} may race with one of many threads' accesses, of which the machine remembers only the threads"
+                )
+            }
+            Condition::Steered(pattern) => {
+                let what = match pattern {
+                    Pattern::Flag => "the flag that it reads in a loop by",
+                    Pattern::Lock => "the lock that it takes by",
+                    Pattern::Ticket => "the number that it takes by",
+                    Pattern::Value => "the result of",
+                    Pattern::Memory => "a value that atomic operations wrote in the order of the schedule, read by",
+                    Pattern::Machine => "the state of the GPU, read by",
+                    Pattern::Answer => "the answer of",
+                };
+                write!(f, "{other} of {thread} depends on {what} {site}")
+            }
+            Condition::NotFollowed => {
+                write!(f, "{site} reads a value that depends on the order of atomic operations")
+            }
+            Condition::EarlierGrid => write!(f, "{site} and an earlier grid access the same memory by strong accesses"),
+            Condition::Lapped => {
+                write!(f, "the phase after the phase for which {thread} waits by {site} can end before the wait")
+            }
+            Condition::EarlyWait => {
+                write!(f, "the wait of {thread} by {site} can end at an earlier phase of the same parity")
+            }
+            Condition::EarlyArrival => {
+                write!(f, "{site} of {thread} can arrive before the end of the phase before its phase")
+            }
+            Condition::LateExpectation => {
+                write!(f, "the phase can end before {thread} expects bytes or an arrival in it by {site}")
+            }
+            Condition::OtherWait => {
+                write!(f, "{thread} waits by {other} for another phase than by {site}, whose answer may be no")
+            }
+            Condition::Participants => {
+                write!(f, "other threads than {thread}, which arrives by {site}, can complete the barrier")
+            }
+            Condition::Unfinished => write!(f, "the run did not reach its end"),
+        }
+    }
 }
 
 /// An instruction that the machine executes differently from a GPU.

@@ -63,7 +63,7 @@ pub fn class(finding: &Fault, tried: &Tried, is_after_misuse: bool) -> Option<Cl
         FaultKind::Race => Some(Class::Wrong),
         // Many kernels end without the wait, and lose nothing on existing GPUs.
         FaultKind::Unfinished => Some(Class::Warning),
-        // The order up to the lap is that of every schedule.
+        // The order up to the lap is the same in every schedule.
         FaultKind::Lapped if matches!(tried.end, End::Ended | End::Stopped(FaultKind::Hang)) => Some(Class::Wrong),
         // In some orders a slow thread misses a phase, and everything hangs; GPUs may not have these orders.
         FaultKind::Hang if tried.end == End::Ended => Some(Class::Warning),

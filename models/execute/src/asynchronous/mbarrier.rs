@@ -8,13 +8,14 @@ use crate::in_flight::{Begun, Chain, Key, Mbarrier, Refused, record};
 use crate::{
     access::{Lane, shared_key},
     clock::{Agent, Clock, Epoch, Past},
-    code::{Operation, flow::Answer},
+    code::Operation,
+    flow::Answer,
     launch::Schedule,
     learned::MbarrierEvent,
     machine::{Cta, Machine},
     memory::Region,
+    phases::Phases,
     report::{Condition, FaultKind},
-    schedules::Phases,
     shadow::Info,
     sync::Message,
     warp::{Wait, Warp, each},
@@ -300,7 +301,7 @@ impl Machine<'_> {
             Some(parity) => barrier.phase & 1 != parity,
             None => barrier.phase > self.number(cta, warp, at, of, Role::State) >> 32,
         };
-        if let Some(Answer::Skips(_)) = self.program.flow.answers.get(&at.pc)
+        if let Some(Answer::Skips(_)) = self.flow.answers.get(&at.pc)
             && self.watches()
         {
             // The answer may be no in every schedule, and the thread then waits by another instruction.
@@ -362,7 +363,7 @@ impl Machine<'_> {
             self.depend(Condition::EarlyWait, (agent, at.pc), None);
         }
         if let Some(wait) = refused {
-            let is_next = match self.program.flow.answers.get(&wait.pc) {
+            let is_next = match self.flow.answers.get(&wait.pc) {
                 Some(Answer::Skips(waits)) => waits.contains(&at.pc),
                 _ => false,
             };

@@ -13,7 +13,6 @@ use super::{
     Address, Barrier, Callee, Collective, Compute, Constants, DecodedAccess, Function, Given, Invoke, Matrix,
     MatrixCode, Op, Parameter, Passed, Pc, Program, Reg, Source, Step,
     fast::fast,
-    flow::Flow,
     touched::{is_wgmma, reads},
 };
 use crate::{
@@ -65,7 +64,6 @@ pub fn decode(
         frame.decode(&shared.constants, &mut program);
     }
     program.constants = shared.constants;
-    program.flow = Flow::new(&program.steps, &program.functions);
     if !program.multiplies {
         program.touched = Vec::new();
     }

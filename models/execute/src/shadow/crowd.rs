@@ -7,7 +7,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::{CheckedAccess, Conflicts, Record};
+use super::record::{CheckedAccess, Conflicts, Record};
 use crate::clock::{View, cta_of};
 
 /// The forgotten accesses of a memory.
@@ -58,8 +58,8 @@ impl Crowds {
         crowd.add(record);
     }
 
-    /// Compares an access of a cell with the forgotten accesses of the cell, and with those of its group if the group
-    /// may have some of the cell.
+    /// Compares an access of a cell with the forgotten accesses of the cell, and with the forgotten accesses of its group
+    /// if the group may have some of the cell.
     pub(super) fn check(&self, index: u64, is_of_group: bool, access: CheckedAccess<'_>, conflicts: &mut Conflicts) {
         let group = self.groups.get(&(index / GROUP)).filter(|_| is_of_group);
         let cell = match self.is_grouped {

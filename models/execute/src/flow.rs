@@ -3,15 +3,17 @@
 //! A value steers if a branch, an address, a guard of an access or an operand of a synchronization depends on it. The
 //! flow ignores the order of the instructions, so it may name a flow that no execution has, and never misses one. Local
 //! memory of all functions together is one node, and so is the carry flag.
+//!
+//! `mbarrier.try_wait` and `.test_wait` may answer no at any time, so their answer depends on the schedule. It is harmless
+//! if a branch on it only leads to more waits for the same phase.
 
-mod waits;
+mod shape;
 
 use ptx_isa::{Family, Role, Space, Special, SpecialScalar, graph};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
-pub use self::waits::Answer;
-use self::waits::Shape;
-use super::{
+use self::shape::{Shape, reach, successors};
+use crate::code::{
     Callee, Collective, DecodedAccess, Function, Given, MatrixCode, Op, Operation, Passed, Pc, Reg, Source, Step,
 };
 
@@ -43,6 +45,17 @@ pub struct Flow {
 
 /// The number of nodes that all functions share: local memory, the carry flag and tensor memory, in this order.
 const SHARED_NODES: usize = 3;
+
+/// The effect of the answer of a wait.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// The thread waits again by the same instruction until the answer is yes, or ignores the answer.
+    Repeats,
+    /// After the answer no, the thread waits by these other instructions; after the answer yes, it does not.
+    Skips(Vec<Pc>),
+    /// The answer steers another instruction.
+    Steers,
+}
 
 /// The uses of the operands of an instruction.
 #[derive(Default)]
@@ -97,7 +110,7 @@ impl Flow {
     }
 
     /// Adds the flow of a call's arguments and results.
-    fn pass(&mut self, call: &super::Invoke, at: Node, functions: &[Function], local: Node, uses: &mut Uses) {
+    fn pass(&mut self, call: &crate::code::Invoke, at: Node, functions: &[Function], local: Node, uses: &mut Uses) {
         let node = |passed: &Passed, at: Node| match passed {
             Passed::Value(Source::Reg(register) | Source::Not(register)) => Some(at + *register as usize),
             Passed::Value(_) => None,
@@ -261,33 +274,48 @@ impl Flow {
     }
 }
 
-/// The steps that may follow a step in its function.
-fn successors(steps: &[Step], at: usize) -> Vec<usize> {
-    let step = &steps[at];
-    let mut to: Vec<usize> = match &step.op {
-        Op::Jump(target) => vec![*target as usize],
-        Op::JumpIndexed(_, targets) => targets.iter().map(|target| *target as usize).collect(),
-        Op::Exit | Op::Return | Op::Trap => Vec::new(),
-        _ => vec![at + 1],
-    };
-    if step.guard.is_some() && !to.contains(&(at + 1)) {
-        to.push(at + 1);
-    }
-    to.retain(|to| *to < steps.len());
-    to
-}
-
-/// The nodes that a search reaches, with its start. Only these nodes take time.
-fn reach<N: IntoIterator<Item = usize>>(from: Vec<usize>, next: impl Fn(usize) -> N) -> Vec<usize> {
-    let mut seen: FxHashSet<usize> = FxHashSet::default();
-    let (mut open, mut all) = (from, Vec::new());
-    while let Some(node) = open.pop() {
-        if seen.insert(node) {
-            all.push(node);
-            open.extend(next(node));
+impl Flow {
+    /// The effect of the answer of a wait in a function.
+    fn find_answer(&self, steps: &[Step], shape: &Shape, pc: Pc) -> Answer {
+        let (mut sites, mut stores, nodes) = self.uses_of_results(steps, pc);
+        for node in self.reached(nodes) {
+            sites.extend(&self.direct[node]);
+            stores.extend(&self.stores[node]);
         }
+        if !stores.is_empty() {
+            return Answer::Steers;
+        }
+        let mut waits = Vec::new();
+        for site in &sites {
+            let is_branch = matches!(steps[*site as usize].op, Op::Jump(_));
+            let is_here = shape.contains(*site);
+            let Some(region) = shape.region(*site).filter(|_| is_branch && is_here) else { return Answer::Steers };
+            for other in &region {
+                match &steps[*other as usize].op {
+                    Op::Jump(_) => {}
+                    Op::Asynchronous(of) if is_mbarrier_wait(of.form.family()) => waits.push(*other),
+                    _ if self.has_use_outside(steps, *other, &region) => return Answer::Steers,
+                    _ => {}
+                }
+            }
+        }
+        waits.sort_unstable();
+        waits.dedup();
+        waits.retain(|other| *other != pc);
+        if waits.is_empty() { Answer::Repeats } else { Answer::Skips(waits) }
     }
-    all
+
+    /// Whether a step has an effect, or its results are used outside of a region.
+    fn has_use_outside(&self, steps: &[Step], pc: Pc, region: &[Pc]) -> bool {
+        if self.uses(steps, pc).has_effect {
+            return true;
+        }
+        let is_outside = |site: &Pc| region.binary_search(site).is_err();
+        let (direct, stores, nodes) = self.uses_of_results(steps, pc);
+        let later = self.reached(nodes);
+        let later = later.iter().flat_map(|node| self.stores[*node].iter().chain(&self.direct[*node]));
+        direct.iter().chain(&stores).chain(later).any(is_outside)
+    }
 }
 
 /// Whether another schedule, or another GPU, may give a special register another value.
@@ -396,24 +424,10 @@ impl Uses {
                 self.has_effect = false;
                 self.results = vec![register(*d)];
             }
-            Op::Cvta { d, a, .. } | Op::Isspacep { d, a, .. } | Op::Getctarank { d, a, .. } => {
-                self.has_effect = false;
-                self.inputs = nodes(std::slice::from_ref(a));
-                self.results = vec![register(*d)];
+            op @ (Op::Cvta { .. } | Op::Isspacep { .. } | Op::Getctarank { .. } | Op::Mapa { .. }) => {
+                self.address(op, &node)
             }
-            Op::Mapa { d, a, rank, .. } => {
-                self.has_effect = false;
-                self.inputs = nodes(&[*a, *rank]);
-                self.results = vec![register(*d)];
-            }
-            Op::Alloca { d, bytes, align } => {
-                self.steers = nodes(&[*bytes, *align]);
-                self.results = vec![register(*d)];
-            }
-            Op::Stack { d, a } => {
-                self.steers = nodes(std::slice::from_ref(a));
-                self.results = d.iter().copied().map(register).collect();
-            }
+            op @ (Op::Alloca { .. } | Op::Stack { .. }) => self.stack(op, &node),
             Op::Asynchronous(of) => self.asynchronous(of, &node, tensor),
             Op::Matrix(of) => {
                 let operands = of.operands.iter().flat_map(sources).collect::<Vec<_>>();
@@ -432,6 +446,29 @@ impl Uses {
                 self.results = results.iter().flatten().copied().map(register).collect();
             }
         }
+    }
+
+    /// Reads the uses of a computation of an address.
+    fn address(&mut self, op: &Op, node: &impl Fn(&Source) -> Option<Node>) {
+        let (d, sources) = match op {
+            Op::Cvta { d, a, .. } | Op::Isspacep { d, a, .. } | Op::Getctarank { d, a, .. } => (d, vec![*a]),
+            Op::Mapa { d, a, rank, .. } => (d, vec![*a, *rank]),
+            _ => return,
+        };
+        self.has_effect = false;
+        self.inputs = sources.iter().filter_map(node).collect();
+        self.results = node(&Source::Reg(*d)).into_iter().collect();
+    }
+
+    /// Reads the uses of a change of the stack.
+    fn stack(&mut self, op: &Op, node: &impl Fn(&Source) -> Option<Node>) {
+        let (d, sources) = match op {
+            Op::Alloca { d, bytes, align } => (Some(*d), vec![*bytes, *align]),
+            Op::Stack { d, a } => (*d, vec![*a]),
+            _ => return,
+        };
+        self.steers = sources.iter().filter_map(node).collect();
+        self.results = d.and_then(|d| node(&Source::Reg(d))).into_iter().collect();
     }
 
     fn access(&mut self, access: &DecodedAccess, node: &impl Fn(&Source) -> Option<Node>, local: Node) {

@@ -1,0 +1,66 @@
+//! The state of the check whether an execution speaks for every schedule.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::{
+    clock::{Agent, cta_of, index_of},
+    code::Pc,
+    report::Dependence,
+};
+
+/// The state of the check.
+#[derive(Debug, Default)]
+pub struct Watch {
+    /// The first condition that failed.
+    pub failed: Option<Dependence>,
+    /// Cells of memory whose contents depend on the schedule, by their keys.
+    pub cells: CellSet,
+    /// Pairs of instructions whose unordered accesses steer nothing, and whether they commute.
+    pub harmless: FxHashMap<(Pc, Pc), bool>,
+    /// Loads of such cells whose results are followed, and the instructions that write these results to memory.
+    pub loads: FxHashSet<Pc>,
+    pub carriers: FxHashSet<Pc>,
+    /// The waits that can be lapped, each once for a warp: the CTA, the warp, the thread and the instruction.
+    pub lapped: Vec<(u32, u32, u32, Pc)>,
+    pub lag: Option<Dependence>,
+    /// The warps in which a wait may have observed another phase than in another schedule: the CTA and the warp.
+    pub late: FxHashSet<(u32, u32)>,
+}
+
+impl Watch {
+    /// Records that a wait of a thread may have observed another phase than in another schedule.
+    pub fn observes_late_phase(&mut self, agent: Agent) {
+        self.late.insert((cta_of(agent), index_of(agent) as u32 / 32));
+    }
+}
+
+/// A set of cells, whose neighbors are often in the set, too.
+#[derive(Debug, Default)]
+pub struct CellSet(FxHashMap<u64, [u64; 4]>);
+
+impl CellSet {
+    fn place(cell: u64) -> (u64, usize, u64) {
+        (cell >> 8, (cell >> 6 & 3) as usize, 1 << (cell & 63))
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub fn contains(&self, cell: u64) -> bool {
+        let (key, word, bit) = Self::place(cell);
+        self.0.get(&key).is_some_and(|words| words[word] & bit != 0)
+    }
+
+    pub fn set(&mut self, cell: u64, is_in: bool) {
+        let (key, word, bit) = Self::place(cell);
+        match is_in {
+            true => self.0.entry(key).or_default()[word] |= bit,
+            false => {
+                if let Some(words) = self.0.get_mut(&key) {
+                    words[word] &= !bit;
+                }
+            }
+        }
+    }
+}
