@@ -193,6 +193,7 @@ impl<'d> Document<'d> {
             }
             Evidence::Open(open) => {
                 let looked = match open.looked {
+                    Looked::Executions(1) => Some("the execution does not show the finding".to_owned()),
                     Looked::Executions(count) => Some(format!("none of {count} executions shows the finding")),
                     Looked::No | Looked::NoLaunch => None,
                 };

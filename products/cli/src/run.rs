@@ -16,7 +16,7 @@ use std::{
 use indicatif::ParallelProgressIterator;
 use ptx_atomics::execute::described::{argument, assumed, comment, element, expect, npy, plan, result, runs, simulate};
 pub use ptx_atomics::execute::described::{comment::quoted, sizes};
-use ptx_atomics::execute::{Condition, Dependence, RunOptions};
+use ptx_atomics::execute::{Condition, Dependence, FaultKind, RunOptions};
 use ptx_atomics::hazards::Budget;
 use ptx_atomics::{pass::Errors, ptx::Module};
 use rayon::prelude::*;
@@ -54,7 +54,8 @@ pub fn run(args: &RunArgs) -> ExitCode {
             text::print(&found, &ptx);
             found.chosen().iter().for_each(|chosen| render::say(&format!("note: {chosen}")));
             render::say(&found.summary(args.races != RaceMode::Off));
-            let is_news = |why: &&Dependence| why.condition != Condition::Race && found.errors.is_empty();
+            let has_race = found.findings.iter().any(|shown| shown.finding.kind == FaultKind::Race);
+            let is_news = |why: &&Dependence| why.condition != Condition::Race && !has_race && found.errors.is_empty();
             let dependence = found.dependence().filter(is_news);
             dependence.iter().for_each(|why| render::say(&format!("note: schedules may differ: {why}")));
             let lag = found.lag();
