@@ -564,7 +564,7 @@ impl<'r> Machine<'r> {
         let Some((key, barrier)) = key.and_then(|key| Some((key, self.in_flight.barriers.get(&key)?))) else {
             return start.to_owned();
         };
-        let counted = |count: u64, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
+        let counted = |count: u64, noun: &str| format!("{count} {noun}{}", if count == 1 { "" } else { "s" });
         let bytes = match barrier.bytes {
             0 => String::new(),
             bytes @ 1.. => format!(" and {}", counted(bytes.unsigned_abs(), "byte")),

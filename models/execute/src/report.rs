@@ -136,7 +136,7 @@ impl Display for Dependence {
                 )
             }
             Condition::Steered(pattern) => {
-                let what = match pattern {
+                let value = match pattern {
                     Pattern::Flag => "the flag that it reads in a loop by",
                     Pattern::Lock => "the lock that it takes by",
                     Pattern::Ticket => "the number that it takes by",
@@ -145,7 +145,7 @@ impl Display for Dependence {
                     Pattern::Machine => "the state of the GPU, read by",
                     Pattern::Answer => "the answer of",
                 };
-                write!(f, "{other} of {thread} depends on {what} {site}")
+                write!(f, "{other} of {thread} depends on {value} {site}")
             }
             Condition::NotFollowed => {
                 write!(f, "{site} reads a value that depends on the order of atomic operations")

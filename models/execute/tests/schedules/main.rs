@@ -448,7 +448,7 @@ fn make_named(m: &mut Maker) {
     m.add(format!("end{n}:"));
 }
 
-/// Adds code in which a warp tells the other that data are there or are no longer used.
+/// Adds code in which two warps tell each other that data are ready, or that all uses of the data have ended.
 fn add_pairs(m: &mut Maker, n: usize, times: usize) {
     let (slots, consumers) = (1 + m.below(2), 1 + m.below(2));
     m.warps = m.warps.max(1 + consumers);
