@@ -87,7 +87,7 @@ const PARTS: [Part; 6] = [
             LateBytes,
             NoWarpSync,
         ],
-        kernels: [22, 800],
+        kernels: [66, 800],
     },
     Part {
         name: "named barriers",
@@ -102,7 +102,7 @@ const PARTS: [Part; 6] = [
         faults: &[NoBarrier, WarpBarrier, NoClusterWait, Relaxed],
         kernels: [8, 200],
     },
-    Part { name: "atomics", make: make_atomics, faults: &[Relaxed], kernels: [16, 350] },
+    Part { name: "atomics", make: make_atomics, faults: &[Relaxed], kernels: [100, 350] },
     Part { name: "two parts", make: make_two, faults: &[NoEmptyWait, Parity, Arrival, NoBarrier], kernels: [8, 200] },
 ];
 
