@@ -151,7 +151,7 @@ const ASYNCHRONOUS: &[IntrinsicFamily] = {
 };
 
 /// The rows that may apply to an instruction or to calls of an intrinsic; empty if every target has it. Intrinsics have
-/// their full names. [`instructions`] describes the names of instructions. `llvm` is the major version of LLVM.
+/// their full names; names of instructions have a table of their own. `llvm` is the major version of LLVM.
 pub fn rows(name: &str, llvm: u32) -> impl Iterator<Item = &'static IntrinsicFamily> {
     let (name, tables) = match name.strip_prefix(OF_NVIDIA) {
         Some(name) => (name, [ASYNCHRONOUS, synchronous::ROWS]),
