@@ -409,6 +409,12 @@ impl Clock {
         }
     }
 
+    /// Adds an operation of a chain to the past, whose accesses of shared memory need no proxy fence.
+    pub fn see_fenced(&mut self, agent: Agent, epoch: Epoch) {
+        self.see(agent, epoch);
+        self.past.fences()[Fenced::Shared as usize].raise(agent, epoch);
+    }
+
     /// The past at this clock, including its own events.
     pub fn past(&self) -> Past {
         let mut past = self.past.clone();

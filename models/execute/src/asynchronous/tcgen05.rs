@@ -90,7 +90,9 @@ impl Machine<'_> {
         let access = record(agent, epoch, Info::new(at.pc, 4, None, true));
         let rank = cta.rank;
         self.touch_tensor(cta, at.thread, rank, slice, &clock, &TensorAccess { record: access, pipe: None });
-        Self::threads(warp, group.lanes).for_each(|(_, thread)| cta.order[thread as usize].clock.see(agent, epoch));
+        // Allocations keep the order of accesses to the same address of shared memory (section 9.7.16.6.1).
+        let threads = Self::threads(warp, group.lanes);
+        threads.for_each(|(_, thread)| cta.order[thread as usize].clock.see_fenced(agent, epoch));
         (access, clock)
     }
 

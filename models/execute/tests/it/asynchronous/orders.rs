@@ -123,6 +123,27 @@ bar.sync 0; // race
     );
 }
 
+#[test]
+fn allocations_keep_the_order_of_an_address() {
+    check(
+        "\
+mov.u32 %r0, tile;
+setp.eq.u32 %p, %thread, 0;
+@%p mbarrier.init.shared::cta.b64 [full], 1;
+@%first tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%r0], 32;
+bar.sync 0; // race
+ld.param.u64 %x, [from];
+@%p mbarrier.arrive.expect_tx.shared::cta.b64 _, [full], 1024; // hangs
+@%p cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes [%r0], [%x], 1024, [full];
+again:
+mbarrier.try_wait.parity.shared::cta.b64 %p, [full], 0;
+@!%p bra again;
+mov.u32 %t, 0;
+@%first tcgen05.dealloc.cta_group::1.sync.aligned.b32 %t, 32; // leaks
+",
+    );
+}
+
 /// The most severe finding in a kernel, in a word.
 fn found_in(body: &str) -> &'static str {
     verdict(&collect_faults(&format!("{HEAD}{body}ret;\n}}\n")))
