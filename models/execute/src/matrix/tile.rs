@@ -49,21 +49,18 @@ impl TensorMap {
         if self.interleave != Interleave::None {
             return refused("with an interleave layout");
         }
-        let (_, bytes) = self.element.unit();
-        if bytes == 12 || self.element == super::map::TensorElement::B4x16P64 {
-            return refused("with padding between elements");
-        }
-        if self.row() == 0
-            || self.row() > LARGEST
-            || !self.row().is_multiple_of(16)
-            || swizzle != Swizzle::None && self.row() > u64::from(swizzle.width())
+        let row = self.count(0) / self.element.unit().0 * self.element.shared_unit();
+        if row == 0
+            || row > LARGEST
+            || !row.is_multiple_of(16)
+            || swizzle != Swizzle::None && row > u64::from(swizzle.width())
         {
             return refused("whose rows are not of a multiple of 16 bytes within the swizzle");
         }
         Ok(Copy { map: self, swizzle, shared, chunks: Vec::new() })
     }
 
-    /// The size of a box in shared memory in bytes. `complete_tx` counts all of them, including bytes outside of the
+    /// The size of a box in bytes, without padding. `complete_tx` counts all of them, including bytes outside of the
     /// tensor.
     pub fn tile_bytes(&self) -> u64 {
         (1..(self.rank as usize).min(5))
@@ -178,7 +175,13 @@ impl Copy<'_> {
         let first = (at[0].wrapping_add((inside.start * elements) as i64) as u64 / elements).wrapping_mul(bytes);
         let global = Some(start.wrapping_add(first));
         for (global, units) in [(None, inside.start), (global, inside.end - inside.start), (None, units - inside.end)] {
-            self.part(global, (units * bytes) as u32);
+            match map.element.shared_unit() - bytes {
+                0 => self.part(global, (units * bytes) as u32),
+                padding => (0..units).for_each(|unit| {
+                    self.part(global.map(|global| global.wrapping_add(unit * bytes)), bytes as u32);
+                    self.shared = self.shared.wrapping_add(padding as u32);
+                }),
+            }
         }
     }
 
