@@ -15,7 +15,7 @@ use crate::{
     machine::{Kernel, Machine, Ran},
     memory::{Global, Piece, window},
     report::{FaultKind, Report},
-    shadow::{MOST_STEPS, Shadow},
+    shadow::MOST_STEPS,
 };
 
 /// The name in findings of the memory through which a cooperative grid synchronizes. No kernel knows its address.
@@ -237,7 +237,7 @@ impl<'m> State<'m> {
         let bound = Machine::bound(launch.threads().saturating_add(earlier.threads()));
         for piece in &mut self.global.pieces {
             match earlier.grids.is_empty() {
-                true => piece.shadow = Shadow::new(bound),
+                true => piece.clear_shadow(bound),
                 false => piece.shadow.set_bound(bound),
             }
         }

@@ -108,6 +108,13 @@ const WORD: usize = 4;
 /// The number of bytes by which a piece grows at once.
 const STEP: u64 = 1 << 16;
 
+impl Piece {
+    /// Forgets all accesses.
+    pub fn clear_shadow(&mut self, bound: usize) {
+        self.shadow = Shadow::of_buffer(bound, self.limit);
+    }
+}
+
 impl Global {
     /// Allocates a piece.
     pub fn allocate(&mut self, name: &str, contents: Contents, seed: u64, bound: usize) -> usize {
@@ -127,7 +134,7 @@ impl Global {
             }
             Contents::GrowsZero(limit) => (Vec::new(), limit.min(1 << 32), Some(Fill::Zero), None),
         };
-        let shadow = Shadow::new(bound);
+        let shadow = Shadow::of_buffer(bound, limit);
         self.pieces.push(Piece { name: name.to_owned(), bytes, limit, fill, unwritten, shadow, is_freed: false });
         number
     }

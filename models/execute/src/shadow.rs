@@ -158,11 +158,19 @@ fn length(list: &Short) -> usize {
     list.iter().filter(|record| !record.is_none()).count()
 }
 
+/// The maximum number of bytes of a buffer whose forgotten accesses are counted by cell.
+const SMALL: u64 = 4096;
+
 impl Shadow {
     /// A shadow without accesses, whose lists hold at most `bound` accesses.
     pub fn new(bound: usize) -> Self {
         let lists = Lists::default();
         Self { pages: Vec::new(), lists, bound, is_exact: bound > SHORT, crowds: Crowds::of_groups() }
+    }
+
+    /// A shadow of a buffer of global memory. A small buffer often has a variable for each CTA, such as a lock.
+    pub fn of_buffer(bound: usize, bytes: u64) -> Self {
+        if bytes <= SMALL { Self::of_shared(bound) } else { Self::new(bound) }
     }
 
     /// A shadow of shared memory.
