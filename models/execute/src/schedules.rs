@@ -18,7 +18,7 @@ use crate::{
     memory::{Global, Region},
     report::{Condition, Dependence, Detail, Fault, FaultKind, Pattern, Schedules, Site},
     shadow::{CELL, Conflicts, Record},
-    watch::Watch,
+    watch::{Followed, Watch},
 };
 
 /// Whether two atomic operations give the same final value in both orders.
@@ -76,9 +76,12 @@ impl Machine<'_> {
         if !self.watches() {
             return;
         }
+        self.watch.failed = Some(self.dependence(condition, (agent, pc), other));
+    }
+
+    fn dependence(&self, condition: Condition, (agent, pc): (Agent, Pc), other: Option<Pc>) -> Dependence {
         let other = other.map(|pc| self.site_at(pc, agent));
-        let site = Some(self.site_at(pc, agent));
-        self.watch.failed = Some(Dependence { condition, site, other });
+        Dependence { condition, site: Some(self.site_at(pc, agent)), other }
     }
 
     /// Records the conditions that fail at the end of a phase of an mbarrier.
@@ -151,13 +154,26 @@ impl Machine<'_> {
         }
     }
 
-    /// Records a race of accesses that write different values. A read before an asynchronous write may lack a proxy fence,
-    /// and is in the same order in every schedule.
+    /// Records a race of accesses that do not write the same value. A read before an asynchronous write may lack a proxy
+    /// fence, and is in the same order in every schedule.
     pub fn depend_on_race(&mut self, record: Record, earlier: Record, lacks_fence: bool) {
         let is_read_before = record.info.is_async() && !earlier.info.is_async() && !earlier.info.writes();
         if !(lacks_fence && is_read_before) {
             let first = Some(earlier.info.step()).filter(|_| cta_of(earlier.agent) >= self.grid.first);
             self.depend(Condition::Race, (record.agent, record.info.step()), first);
+        }
+    }
+
+    /// Whether an instruction reads memory into registers only.
+    fn gives_registers(&self, pc: Pc) -> bool {
+        match self.program.steps.get(pc as usize).map(|step| &step.op) {
+            Some(Op::Access(_)) => true,
+            Some(Op::Matrix(of)) => !of.results.is_empty(),
+            Some(Op::Asynchronous(of)) => {
+                let of = of.form.family();
+                matches!(of, Family::WgmmaMmaAsync | Family::WgmmaMmaAsyncSp | Family::Tcgen05Ld | Family::Tcgen05LdRed)
+            }
+            _ => false,
         }
     }
 
@@ -187,7 +203,9 @@ impl Machine<'_> {
             let commute = known.unwrap_or_else(|| commute(self.rmw(pair.0), self.rmw(pair.1)));
             if !commute && record.info.writes() && old.info.writes() {
                 let bytes = bytes.max(old.info.bytes());
-                self.each_cell(place, owner, bytes, |watch, cell| watch.cells.set(cell, true));
+                self.each_cell(place, owner, bytes, |watch, cell| {
+                    watch.values(Followed::Varying).cells.set(cell, true)
+                });
             }
             if known.is_some() {
                 continue;
@@ -196,11 +214,14 @@ impl Machine<'_> {
             for (access, other) in [(record, old), (old, record)] {
                 let pc = access.info.step();
                 // A load without writes by others returns one value; so does an operation without results.
-                if other.info.writes()
-                    && let Some(steered) = self.flow.steered_by(&self.program.steps, pc)
-                {
+                if !other.info.writes() {
+                    continue;
+                }
+                if let Some(steered) = self.flow.steered_by(&self.program.steps, pc) {
                     let pattern = self.pattern(pc, steered);
                     self.depend(Condition::Steered(pattern), (access.agent, pc), Some(steered));
+                } else {
+                    self.vary_stored(pc);
                 }
             }
         }
@@ -248,58 +269,81 @@ impl Machine<'_> {
     /// Records that bytes have contents that depend on the schedule.
     pub fn vary(&mut self, place: Region, owner: u32, bytes: u64) {
         if self.watches() {
-            self.each_cell(place, owner, bytes, |watch, cell| watch.cells.set(cell, true));
+            self.each_cell(place, owner, bytes, |watch, cell| watch.values(Followed::Varying).cells.set(cell, true));
+        }
+    }
+
+    /// Records that the results of an instruction depend on the schedule. If they are stored, pending values depend on the
+    /// schedule, too.
+    fn vary_stored(&mut self, pc: Pc) {
+        if self.watch.is_stored || self.flow.stores_of(&self.program.steps, pc).is_empty() {
+            return;
+        }
+        self.watch.is_stored = true;
+        if let Some(deferred) = self.watch.deferred.take()
+            && self.watches()
+        {
+            self.watch.failed = Some(deferred);
         }
     }
 
     /// Whether any access of memory may have a value that depends on the schedule.
     pub fn follows(&self) -> bool {
-        !self.watch.cells.is_empty() || !self.watch.carriers.is_empty() || self.flow.has_carriers()
+        !self.watch.follows_nothing() || self.flow.has_carriers()
     }
 
     /// Follows values that depend on the schedule through an access of memory.
     pub fn follow(&mut self, record: Record, place: Region, owner: u32, bytes: u64) {
-        let pc = record.info.step();
+        let (pc, writes) = (record.info.step(), record.info.writes());
         let Some(step) = self.program.steps.get(pc as usize) else { return };
         let access: Option<&DecodedAccess> = match &step.op {
             Op::Access(access) => Some(access),
             _ => None,
         };
-        let is_carrier = access.is_some_and(|access| !access.data.is_empty())
-            && (self.flow.is_carrier(pc) || self.watch.carriers.contains(&pc));
-        if self.watch.cells.is_empty() && !is_carrier {
-            return;
-        }
-        let reads = access.map_or(!record.info.writes(), |access| !access.results.is_empty() || access.rmw.is_some());
+        let reads = access.map_or(!writes, |access| !access.results.is_empty() || access.rmw.is_some());
         let is_update = access.is_some_and(|access| access.rmw.is_some());
-        let mut is_met = false;
-        if reads {
-            self.each_cell(place, owner, bytes, |watch, cell| is_met |= watch.cells.contains(cell));
-        }
-        if is_met {
-            self.follow_load(record, access.is_some());
-        }
-        if record.info.writes() && !is_update {
-            self.each_cell(place, owner, bytes, |watch, cell| watch.cells.set(cell, is_carrier));
-        } else if record.info.writes() && is_carrier {
-            self.vary(place, owner, bytes);
+        let is_stored = writes && self.flow.is_carrier(pc);
+        for of in [Followed::Varying, Followed::Pending] {
+            let is_source = is_stored && (of == Followed::Pending || self.watch.is_stored);
+            let is_carrier = is_source || writes && self.watch.values(of).carriers.contains(&pc);
+            if self.watch.values(of).cells.is_empty() && !is_carrier {
+                continue;
+            }
+            let mut is_met = false;
+            if reads {
+                self.each_cell(place, owner, bytes, |watch, cell| is_met |= watch.values(of).cells.contains(cell));
+            }
+            if is_met {
+                self.follow_load(record, of);
+            }
+            if writes && (is_carrier || !is_update) {
+                self.each_cell(place, owner, bytes, |watch, cell| watch.values(of).cells.set(cell, is_carrier));
+            }
         }
     }
 
-    /// Follows the results of a load of contents that depend on the schedule.
-    fn follow_load(&mut self, record: Record, is_access: bool) {
+    /// Follows the results of a load of contents that depend on the schedule, or may.
+    fn follow_load(&mut self, record: Record, of: Followed) {
         let pc = record.info.step();
-        if !is_access {
-            return self.depend(Condition::NotFollowed, (record.agent, pc), None);
-        }
-        if !self.watch.loads.insert(pc) {
+        if !self.watch.values(of).loads.insert(pc) {
             return;
         }
         let flow = self.flow;
-        if let Some(steered) = flow.steered_by(&self.program.steps, pc) {
-            return self.depend(Condition::Steered(Pattern::Memory), (record.agent, pc), Some(steered));
+        let failed = match flow.steered_by(&self.program.steps, pc) {
+            _ if !self.gives_registers(pc) => Some((Condition::NotFollowed, None)),
+            Some(steered) => Some((Condition::Steered(Pattern::Memory), Some(steered))),
+            None => None,
+        };
+        match failed {
+            Some((condition, steered)) if of == Followed::Varying || self.watch.is_stored => {
+                self.depend(condition, (record.agent, pc), steered);
+            }
+            Some((condition, steered)) => {
+                let dependence = self.dependence(condition, (record.agent, pc), steered);
+                self.watch.deferred.get_or_insert(dependence);
+            }
+            None => self.watch.values(of).carriers.extend(flow.stores_of(&self.program.steps, pc)),
         }
-        self.watch.carriers.extend(flow.stores_of(&self.program.steps, pc));
     }
 
     /// Checks an instruction whose results another schedule may change.
@@ -315,6 +359,8 @@ impl Machine<'_> {
             };
             let agent = cta.order[thread as usize].clock.agent;
             self.depend(Condition::Steered(pattern), (agent, pc), Some(steered));
+        } else {
+            self.vary_stored(pc);
         }
     }
 }

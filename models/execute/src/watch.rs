@@ -13,13 +13,14 @@ use crate::{
 pub struct Watch {
     /// The first condition that failed.
     pub failed: Option<Dependence>,
-    /// Cells of memory whose contents depend on the schedule, by their keys.
-    pub cells: CellSet,
+    /// The followed values of each kind.
+    values: [Values; 2],
+    /// Whether a result that is stored depends on the schedule, so that pending values do, too.
+    pub is_stored: bool,
+    /// The condition that fails if pending values depend on the schedule.
+    pub deferred: Option<Dependence>,
     /// Pairs of instructions whose unordered accesses steer nothing, and whether they commute.
     pub harmless: FxHashMap<(Pc, Pc), bool>,
-    /// Loads of such cells whose results are followed, and the instructions that write these results to memory.
-    pub loads: FxHashSet<Pc>,
-    pub carriers: FxHashSet<Pc>,
     /// The waits that can be lapped, each once for a warp: the CTA, the warp, the thread and the instruction.
     pub lapped: Vec<(u32, u32, u32, Pc)>,
     pub lag: Option<Dependence>,
@@ -27,7 +28,37 @@ pub struct Watch {
     pub late: FxHashSet<(u32, u32)>,
 }
 
+/// A kind of values that are followed through memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Followed {
+    /// Values that depend on the schedule.
+    Varying,
+    /// Values that depend on the schedule if a result that is stored does. So far each such result is of a strong access
+    /// with which no other access is unordered.
+    Pending,
+}
+
+/// Followed values of a kind.
+#[derive(Debug, Default)]
+pub struct Values {
+    /// The cells of memory that hold them, by their keys.
+    pub cells: CellSet,
+    /// The loads of such cells whose results are followed, and the instructions that write these results to memory.
+    pub loads: FxHashSet<Pc>,
+    pub carriers: FxHashSet<Pc>,
+}
+
 impl Watch {
+    /// The followed values of a kind.
+    pub fn values(&mut self, of: Followed) -> &mut Values {
+        &mut self.values[of as usize]
+    }
+
+    /// Whether no value is followed.
+    pub fn follows_nothing(&self) -> bool {
+        self.values.iter().all(|values| values.cells.is_empty() && values.carriers.is_empty())
+    }
+
     /// Records that a wait of a thread may have observed another phase than in another schedule.
     pub fn observes_late_phase(&mut self, agent: Agent) {
         self.late.insert((cta_of(agent), index_of(agent) as u32 / 32));

@@ -71,8 +71,9 @@ pub fn complete(module: &Module, plan: &mut Plan) {
     }
 }
 
-/// The best launch with the given values. The first attempt uses usual values for the rest. If the kernel rejects them,
-/// the second attempt lets the search choose the numbers, and the third also the number of threads.
+/// The best launch with the given values. The first attempt uses usual values for the rest. If the kernel rejects them or
+/// skips much of its code, the second attempt lets the search choose the numbers, and the third also the number of
+/// threads.
 fn find_launch(module: &Module, planned: &Planned) -> Option<Assumed> {
     let Planned { kernel, said, size, .. } = planned;
     let numbers = numbers(module, planned);
@@ -88,12 +89,26 @@ fn find_launch(module: &Module, planned: &Planned) -> Option<Assumed> {
     for known in tries.into_iter().flatten() {
         let tried =
             search(module, kernel, &known, &SearchBudget::default(), &Stop::after(LIMIT)).ok()?.into_iter().next()?;
-        match tried.end {
-            End::Stopped(_) => best = best.or(Some(tried)),
-            End::Ended | End::Cut => return Some(tried.launch),
+        let (executed, all) = tried.covered;
+        let is_usual = !matches!(tried.end, End::Stopped(_)) && executed * 2 >= all;
+        if best.as_ref().is_none_or(|best| is_better(&tried, best)) {
+            best = Some(tried);
+        }
+        if is_usual {
+            break;
         }
     }
     Some(best?.launch)
+}
+
+/// Whether a launch is clearly better than a launch with more usual values: it ends, or executes more of the code.
+fn is_better(tried: &Tried, usual: &Tried) -> bool {
+    let is_stopped = |tried: &Tried| matches!(tried.end, End::Stopped(_));
+    match (is_stopped(tried), is_stopped(usual)) {
+        (true, false) => false,
+        (false, true) => true,
+        _ => tried.covered.0 * 4 > usual.covered.0 * 5,
+    }
 }
 
 /// A usual number, as bits, for each open parameter that is a number.

@@ -57,9 +57,10 @@ pub fn fields(program: &Program, reads: impl IntoIterator<Item = (Pc, u64, u64)>
     }
     for (pc, offset, bytes) in reads {
         let Some(Op::Access(of)) = program.steps.get(pc as usize).map(|step| &step.op) else { continue };
-        // The elements of a vector are contiguous, and each is recorded as a field.
-        let results = of.results.iter().flatten().filter(|_| of.results.len() == 1);
-        add(offset, bytes.min(8), of.ty, results.map(|(register, _)| *register).next());
+        // Each element of a vector is recorded as a field, and the address is a multiple of the size of the vector.
+        let element = (offset / of.bytes.max(1)) as usize % of.results.len().max(1);
+        let register = of.results.get(element).copied().flatten().map(|(register, _)| register);
+        add(offset, bytes.min(8), of.ty, register);
     }
     apart(found.into_values())
 }

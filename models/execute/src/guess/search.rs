@@ -58,6 +58,8 @@ pub struct Tried {
     pub instructions: Vec<InstPlace>,
     /// The number of warp instructions.
     pub steps: u64,
+    /// Whether a thread read uninitialized memory.
+    pub reads_unwritten: bool,
 }
 
 /// The counted limits of a search for launches.
@@ -140,9 +142,13 @@ pub fn search_within(
 }
 
 /// The quality of a launch. The number of executed instructions counts most, and counts less if the trial has a
-/// finding. Loops should have more iterations than rings have stages, and a trial should be short enough for many runs.
+/// finding or reads uninitialized memory, as too few threads do. Loops should have more iterations than rings have stages, and a trial should be short enough for many runs.
 fn score(tried: &Tried) -> (usize, bool, std::cmp::Reverse<u64>) {
-    let factor = if matches!(tried.end, End::Stopped(_)) { 3 } else { 4 };
+    let factor = match tried.end {
+        End::Stopped(_) => 6,
+        _ if tried.reads_unwritten => 7,
+        _ => 8,
+    };
     (tried.covered.0 * factor, tried.end == End::Ended, std::cmp::Reverse(tried.steps.abs_diff(USUAL_STEPS)))
 }
 
@@ -307,7 +313,8 @@ impl<'m> Search<'m> {
         let most = self.head.most_threads.unwrap_or(MOST_THREADS);
         let lines = BLOCKS.iter().map(|threads| [*threads, 1, 1]);
         let planes = PLANES.into_iter().filter(|_| self.is_plane);
-        let all = lines.chain(planes).filter(|block| block.iter().product::<u32>() <= most);
+        // A kernel that reads both indices of a thread usually has a block of two dimensions.
+        let all = planes.chain(lines).filter(|block| block.iter().product::<u32>() <= most);
         // A kernel is usually launched with the maximum number of threads for which it is compiled. `.maxntid` gives
         // only the product of the dimensions, and a second dimension usually counts warps.
         let declared = self.head.most_threads.into_iter().flat_map(|most| {
@@ -333,8 +340,10 @@ impl<'m> Search<'m> {
             None if steps >= self.most => End::Cut,
             None => End::Ended,
         };
+        let reads_unwritten = report.findings.iter().any(|finding| finding.kind == FaultKind::Uninitialized);
         let (covered, instructions) = self.state.with_program(&launch.kernel, |program| covered(program, &learned))?;
-        Ok((Tried { launch: launch.clone(), end, covered, instructions, steps }, learned, buffers))
+        let tried = Tried { launch: launch.clone(), end, covered, instructions, steps, reads_unwritten };
+        Ok((tried, learned, buffers))
     }
 
     /// Runs a launch repeatedly, and adds the tensor maps and box sizes that its trials lack.
@@ -504,13 +513,17 @@ fn start(program: &Program, kernel: &str, given: &Given) -> Assumed {
     launch
 }
 
-/// Adds a field, unless it overlaps an existing field.
+/// Adds a field, unless it overlaps an existing field. A number that turns out to be an address becomes one.
 fn add(launch: &mut Assumed, program: &Program, field: Field, number: u64, given: &Given) {
     let Some((parameter, offset)) = Assumed::place(&program.parameters, field.offset) else { return };
     let is_there = |own: &Assumption| {
         own.parameter == parameter && own.offset < offset + field.bytes && offset < own.offset + own.bytes
     };
-    if launch.fields.iter().any(is_there) {
+    if let Some(own) = launch.fields.iter_mut().find(|own| is_there(own)) {
+        let is_same = (own.offset, own.bytes) == (offset, field.bytes);
+        if is_same && field.kind == FieldKind::Address && !own.is_given && matches!(own.value, Value::Number(_)) {
+            own.value = Value::Buffer(Vec::new());
+        }
         return;
     }
     let value = match field.kind {

@@ -6,6 +6,7 @@ mod dependent;
 mod device;
 mod fences;
 mod matrix;
+mod schedules;
 mod search;
 mod sites;
 mod values;

@@ -49,3 +49,11 @@ fn clusters_where_the_gpu_has_them() {
     assert_eq!(best_for("sm_90", body).launch.size.cluster, [2, 1, 1]);
     assert_eq!(best_for("sm_80", body).launch.size.cluster, [1, 1, 1]);
 }
+
+/// The number that the first access loads is an address in a later access.
+#[test]
+fn addresses_that_are_loaded_as_elements_of_a_vector() {
+    let body = "mov.b64 %d, p;\ncvta.param.u64 %d, %d;\n.reg .b64 %e, %f;\nld.param.v2.b64 {%e, %f}, [%d];\n\
+                ld.global.b32 %r, [%f];";
+    assert_eq!(best(body).launch.arguments(), ["p+0=256", "p+8:u32[]=small"]);
+}
