@@ -1,6 +1,6 @@
 //! The questions about asynchronous operations, and about barriers of kernels that have them.
 
-use ptx_execute::{Assumption, FaultKind, Given, Value};
+use ptx_execute::{Assumed, Assumption, FaultKind, Given, Value};
 use ptx_hazards::{Claim, Class, Hazard, Kernel, Position, Rule as AsyncRule, Witnesses};
 use ptx_isa::Function;
 
@@ -38,8 +38,13 @@ pub fn answers(check: &Check<'_>, function: &Function, kernel: &Kernel) -> (Vec<
     fitting::count(check, function, kernel.most, &mut witnesses, &stop);
     let mut witnesses = witnesses.into_iter();
     let is_open = |(hazard, found): &(Hazard, Option<_>)| found.is_none() && hazard.claim != Claim::Note;
-    let bases = found.as_ref().filter(|_| shown.iter().any(is_open)).map_or(&[][..], |found| &found.determinate);
-    let launches = Launches::run(check, function, kernel.most, Mode::Async, bases, &stop);
+    let launches = match found.as_ref().filter(|_| shown.iter().any(is_open)) {
+        Some(found) => {
+            let tried: Vec<Assumed> = found.launches.iter().map(|tried| tried.launch.clone()).collect();
+            Launches::run(check, function, kernel.most, Mode::Async, &found.determinate, &tried, &stop)
+        }
+        None => Launches::default(),
+    };
     let findings: Vec<Finding> = shown
         .into_iter()
         .map(|(hazard, found)| {

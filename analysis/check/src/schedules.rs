@@ -37,11 +37,15 @@ impl Launches {
         most: Option<u32>,
         mode: Mode,
         bases: &[Assumed],
+        tried: &[Assumed],
         stop: &Stop,
     ) -> Self {
         let mut search = Search { check, mode, stop, steps: 0, all: Self::default() };
         for base in bases {
             search.add(base.clone());
+        }
+        if search.all.launches.is_empty() {
+            search.add_smaller(function, most, tried);
         }
         let best = search.all.launches.iter().max_by_key(|of| of.executed.len()).map(|of| of.launch.clone());
         let Some(base) = best else { return search.all };
@@ -94,6 +98,19 @@ impl Search<'_> {
         let most = self.all.launches.iter().map(|of| of.executed.len()).max().unwrap_or(0);
         let count = self.all.launches.iter().filter(|of| of.executed.len() * 8 >= most * 7).count();
         count >= ENOUGH || self.steps >= self.check.budget.launch_steps || self.stop.is_due()
+    }
+
+    /// Adds the first determinate launch of launches with smaller numbers.
+    fn add_smaller(&mut self, function: &Function, most: Option<u32>, tried: &[Assumed]) {
+        for launch in tried {
+            let guessed = Guessed { block: false, grid: false, ..Guessed::new(self.check, function, most, launch) };
+            for by in [1, 2, 4, 8] {
+                let smaller = guessed.other(launch, [(1, 1), (1, 1), (1, by)]);
+                if smaller.is_some_and(|launch| self.add(launch)) || self.is_over() {
+                    return;
+                }
+            }
+        }
     }
 
     /// Runs a launch, and adds it if it is determinate. Returns whether it is.
