@@ -472,6 +472,12 @@ impl Flat {
         self.sm.is_none_or(|sm| sm.number() >= 70)
     }
 
+    /// Whether the lanes of a warp execute in lock step: below sm_70 (section on independent thread scheduling in CUDA's
+    /// guide).
+    pub fn is_lock_step(&self) -> bool {
+        self.sm.is_some_and(|sm| sm.number() < 70)
+    }
+
     /// Whether an instruction reads a special register.
     pub fn reads_special(&self, special: Special) -> bool {
         let mut is_read = false;

@@ -69,6 +69,17 @@ pub enum Collective {
     Elect,
 }
 
+/// The direction in which `setmaxnreg` changes the number of registers of a thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, EnumString)]
+pub enum RegisterChange {
+    /// `.inc`
+    #[strum(serialize = "inc")]
+    Increase,
+    /// `.dec`
+    #[strum(serialize = "dec")]
+    Decrease,
+}
+
 /// An instruction on the stack of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Stack {
@@ -89,8 +100,7 @@ pub enum Opaque {
     CachePolicy,
     /// `nanosleep`
     Sleep,
-    /// An instruction without results, for a debugger, a profiler or the registers of a warp: `brkpt`, `pmevent`,
-    /// `setmaxnreg`.
+    /// An instruction without results, for a debugger or a profiler: `brkpt`, `pmevent`.
     Control,
     /// A video instruction, or a form of another instruction that PTX ISA 9.2 does not have.
     Form,
@@ -129,6 +139,8 @@ pub enum Operation {
     Matrix(MatrixForm),
     /// The stack of the thread.
     Stack(Stack),
+    /// `setmaxnreg`: the operand is the new number of registers of each thread of the warpgroup.
+    Setmaxnreg(RegisterChange),
     /// An instruction whose result is not modelled, with its mnemonic and all modifiers. Instructions with equal
     /// mnemonics have the same effect.
     Opaque(Opaque, Arc<str>),
@@ -147,7 +159,7 @@ impl Operation {
                 "txq" | "suq" | "istypep" => Opaque::TextureQuery,
                 "createpolicy" => Opaque::CachePolicy,
                 "nanosleep" => Opaque::Sleep,
-                "brkpt" | "pmevent" | "setmaxnreg" => Opaque::Control,
+                "brkpt" | "pmevent" => Opaque::Control,
                 _ => Opaque::Form,
             };
             Self::Opaque(kind, mnemonic.clone())
@@ -182,6 +194,7 @@ impl Operation {
             "stacksave" => Some(Self::Stack(Stack::Save)),
             "stackrestore" => Some(Self::Stack(Stack::Restore)),
             "alloca" => Some(Self::Stack(Stack::Allocate)),
+            "setmaxnreg" => modifiers.iter().find_map(|word| word.parse().ok()).map(Self::Setmaxnreg),
             "mma" | "wmma" | "movmatrix" => MatrixForm::from_words(words).map(Self::Matrix),
             _ => Computation::from_mnemonic(base, modifiers).map(Self::Arithmetic),
         }
@@ -260,6 +273,8 @@ mod tests {
         check("elect.sync", "Collective { of: Elect, is_sync: true } -p");
         check("activemask.b32", "Activemask --");
         check("alloca.u64", "Stack(Allocate) --");
+        check("setmaxnreg.inc.sync.aligned.u32", "Setmaxnreg(Increase) --");
+        check("setmaxnreg.dec.sync.aligned.u32", "Setmaxnreg(Decrease) --");
         check("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", "Matrix --");
     }
 
@@ -271,7 +286,7 @@ mod tests {
             "Opaque(CachePolicy, \"createpolicy.fractional.L2::evict_last.b64\") --",
         );
         check("nanosleep.u32", "Opaque(Sleep, \"nanosleep.u32\") --");
-        check("setmaxnreg.inc.sync.aligned.u32", "Opaque(Control, \"setmaxnreg.inc.sync.aligned.u32\") --");
+        check("pmevent.mask", "Opaque(Control, \"pmevent.mask\") --");
         check("vadd.u32.u32.u32", "Opaque(Form, \"vadd.u32.u32.u32\") --");
         check("add.quickly.s32", "Opaque(Form, \"add.quickly.s32\") --");
         check("cvta.nowhere.u64", "Opaque(Form, \"cvta.nowhere.u64\") --");

@@ -79,7 +79,9 @@ impl ComputingInstruction<'_> {
             Operation::Collective { of: Collective::Shuffle(shuffle), .. } => self.shuffled(*shuffle),
             // These give results that differ from one execution to the next, or from one thread to another.
             Operation::Collective { .. } | Operation::Activemask | Operation::Matrix(_) | Operation::Stack(_) => None,
-            Operation::Isspacep(_) | Operation::Getctarank(_) | Operation::Opaque(..) => self.pure(),
+            Operation::Isspacep(_) | Operation::Getctarank(_) | Operation::Setmaxnreg(_) | Operation::Opaque(..) => {
+                self.pure()
+            }
         }
     }
 

@@ -316,7 +316,7 @@ impl Reader<'_, '_> {
     fn computed(&mut self, operation: &Operation, sources: &[flat::Operand], step: &Step) -> Instructions {
         let writes = &step.writes[..];
         match (operation, sources) {
-            (Operation::Opaque(Opaque::Sleep | Opaque::Control, _), _) => Ok(Vec::new()),
+            (Operation::Opaque(Opaque::Sleep | Opaque::Control, _) | Operation::Setmaxnreg(_), _) => Ok(Vec::new()),
             (Operation::Cvta { .. }, [a, ..]) => {
                 Ok(vec![alu(Computation::MOV, Type::U64, self.result(writes)?, [self.value(a)?, NONE, NONE])])
             }
