@@ -112,6 +112,7 @@ impl Machine<'_> {
     pub fn end_of_cta(&mut self, cta: &mut Cta) {
         self.check_bulk_reads(cta);
         self.check_leaks(cta);
+        self.check_changes(cta);
         self.report_laps(cta);
         self.finish_those(cta, |_| true);
         if self.cluster == 1 {

@@ -5,9 +5,10 @@ use ptx_isa::{Reduction, Scope};
 use crate::{
     barriers::Barrier,
     code::{self, Pc, Reg},
+    fault::ThreadId,
     machine::{Cta, Machine},
     report::{Condition, FaultKind, Remedy},
-    warp::{Lanes, Wait, Warp, each},
+    warp::{Group, Lanes, Wait, Warp, each},
 };
 
 impl Machine<'_> {
@@ -64,7 +65,6 @@ impl Machine<'_> {
         let barrier = cta.barriers.0.entry(id).or_default();
         barrier.holds += holds;
         barrier.predicates += lanes.count_ones();
-        barrier.aligned |= of.aligned;
         barrier.arrived.push((w, lanes, pc));
         barrier.is_partial |= self.program.arrives_early || threads.is_some_and(|threads| threads != cta.threads);
         if self.options.races {
@@ -148,20 +148,18 @@ impl Machine<'_> {
     fn check_divergence(&mut self, cta: &Cta, barrier: &Barrier, id: u32, arrived: u32) {
         let Some(&(w, lanes, pc)) = barrier.arrived.last() else { return };
         let thread = |w: usize, lanes: Lanes| w as u32 * 32 + lanes.trailing_zeros();
-        if barrier.aligned {
-            let rounds =
-                barrier.warps().flat_map(|warp| barrier.rounds(warp).into_iter().map(move |round| (warp, round)));
-            let apart = rounds.into_iter().find_map(|(warp, round)| {
-                let (lanes, pc) = round[0];
-                round.iter().find(|(_, other)| *other != pc).map(|&(others, at)| (warp, lanes, pc, others, at))
-            });
-            if let Some((w, lanes, pc, others, at)) = apart {
-                let who = crate::fault::ThreadId { cta: cta.index, thread: thread(w, others) };
-                let message = format!("threads of one warp arrive at barrier {id} by different instructions");
-                let help = Some(Remedy::SameBarrier);
-                self.find(cta, FaultKind::DivergentBarrier, thread(w, lanes), pc, Some((at, who)), None, message, help);
-                return;
-            }
+        let rounds = barrier.warps().flat_map(|warp| barrier.rounds(warp).into_iter().map(move |round| (warp, round)));
+        let apart = rounds.into_iter().find_map(|(warp, round)| {
+            let (lanes, pc) = round[0];
+            let is_apart = |(_, other): &&(Lanes, Pc)| {
+                *other != pc && (self.program.is_aligned(pc) || self.program.is_aligned(*other))
+            };
+            round.iter().find(is_apart).map(|&(others, at)| (warp, (lanes, pc), (others, at)))
+        });
+        if let Some((w, one, other)) = apart {
+            let message = format!("threads of one warp arrive at barrier {id} by different instructions");
+            let at = |(lanes, pc)| (thread(w, lanes), pc);
+            return self.find_apart(cta, at(one), at(other), message, Remedy::SameBarrier);
         }
         // From sm_70 on, a barrier waits only for threads that have not exited.
         if barrier.threads.is_none() && arrived < cta.threads && !self.program.barriers_skip_exited {
@@ -175,10 +173,44 @@ impl Machine<'_> {
         }
     }
 
+    /// Reports threads of a warp at different instructions, each of which all of them must execute together.
+    fn find_apart(&mut self, cta: &Cta, one: (u32, Pc), other: (u32, Pc), message: String, help: Remedy) {
+        let who = ThreadId { cta: cta.index, thread: other.0 };
+        let other = Some((other.1, who));
+        self.find(cta, FaultKind::DivergentWarp, one.0, one.1, other, None, message, Some(help));
+    }
+
+    /// Reports lanes of a warp that wait forever at different instructions, each of which all lanes must execute
+    /// together.
+    pub fn check_aligned(&mut self, cta: &Cta, warp: &Warp) {
+        let site = |group: &Group| {
+            let pc = match group.wait {
+                Wait::Barrier(_) => group.pc.saturating_sub(1),
+                Wait::Gather(_, false) => group.pc,
+                _ => return None,
+            };
+            let thread = warp.first + group.lanes.trailing_zeros();
+            self.program.is_aligned(pc).then_some((thread, pc))
+        };
+        let mut sites: Vec<_> = warp.groups.iter().filter_map(site).collect();
+        sites.sort_unstable();
+        if let Some((one, other)) = sites
+            .split_first()
+            .and_then(|(one, rest)| rest.iter().find(|other| other.1 != one.1).map(|other| (*one, *other)))
+        {
+            let message =
+                "threads of one warp wait at different instructions, each of which all of them execute together";
+            let help = "let all threads of the warp reach one instruction";
+            self.find_apart(cta, one, other, message.to_owned(), help.into());
+        }
+    }
+
     /// Records that lanes have ended. A lane that has arrived in this phase counts once.
     pub fn cluster_exit(&mut self, cta: &Cta, warp: &Warp, lanes: Lanes) {
         let cluster = self.clusters.entry(cta.index / self.cluster).or_default();
-        let has_arrived = |lane: &usize| cta.order[warp.first as usize + lane].cluster == Some(cluster.phase);
+        let has_arrived = |lane: &usize| {
+            cta.order[warp.first as usize + lane].cluster.is_some_and(|(phase, _)| phase == cluster.phase)
+        };
         cluster.arrived -= each(lanes).filter(has_arrived).count() as u32;
         cluster.ended += lanes.count_ones();
         if self.options.lenient {
@@ -189,7 +221,8 @@ impl Machine<'_> {
     }
 
     /// Executes the arrival of a group's lanes at the barrier of the cluster.
-    pub fn cluster_arrive(&mut self, cta: &mut Cta, warp: &Warp, lanes: Lanes, releases: bool) {
+    pub fn cluster_arrive(&mut self, cta: &mut Cta, warp: &Warp, lanes: Lanes, pc: Pc, releases: bool) {
+        self.check_cluster_arrival(cta, warp, lanes, pc);
         let cluster = self.clusters.entry(cta.index / self.cluster).or_default();
         for lane in each(lanes) {
             let order = &mut cta.order[(warp.first + lane as u32) as usize];
@@ -201,10 +234,28 @@ impl Machine<'_> {
                 let fences = [Scope::Cluster, Scope::Gpu].into_iter().filter_map(|scope| order.pending.fence(scope));
                 fences.for_each(|past| cluster.past.join_past(past));
             }
-            order.cluster = Some(cluster.phase);
+            order.cluster = Some((cluster.phase, pc));
             cluster.arrived += 1;
         }
         self.open_cluster(cta);
+    }
+
+    /// Reports an aligned arrival at the barrier of the cluster in a phase in which another thread of the warp has
+    /// arrived by another instruction.
+    fn check_cluster_arrival(&mut self, cta: &Cta, warp: &Warp, lanes: Lanes, pc: Pc) {
+        let phase = self.clusters.get(&(cta.index / self.cluster)).map_or(0, |cluster| cluster.phase);
+        let others = (warp.first..cta.threads.min(warp.first + 32)).filter_map(|thread| {
+            let (own, at) = cta.order[thread as usize].cluster?;
+            (own == phase && at != pc).then_some((thread, at))
+        });
+        let is_aligned = |at: Pc| self.program.is_aligned(pc) || self.program.is_aligned(at);
+        if let Some(other) = others.into_iter().find(|(_, at)| is_aligned(*at)) {
+            let message = "threads of one warp arrive at the barrier of the cluster by different instructions";
+            let help =
+                "use `barrier.cluster.arrive` without `.aligned`, or one arrival that all threads of the warp reach";
+            let own = (warp.first + lanes.trailing_zeros(), pc);
+            self.find_apart(cta, own, other, message.to_owned(), help.into());
+        }
     }
 
     /// Ends the phase of the barrier of the cluster if all threads have arrived.
@@ -232,8 +283,8 @@ impl Machine<'_> {
             let order = &mut cta.order[thread as usize];
             match order.cluster {
                 None => missing = Some(thread),
-                Some(phase) if phase >= cluster.phase => continue,
-                Some(phase) => {
+                Some((phase, _)) if phase >= cluster.phase => continue,
+                Some((phase, _)) => {
                     if let Some(past) = cluster.done.get(phase as usize) {
                         order.clock.acquire(past);
                     }

@@ -26,8 +26,6 @@ pub struct Barrier {
     pub arrivals: View,
     /// Whether only some threads of the CTA take part, or some do not wait.
     pub is_partial: bool,
-    /// Whether the threads that wait must wait with all lanes of their warp.
-    pub aligned: bool,
 }
 
 impl Barrier {

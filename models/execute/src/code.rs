@@ -8,7 +8,7 @@ use ptx_isa::{
     Asynchronous, Fence, InstPlace, Reduction, Role, Scope, Sem, Sm, Space, Special, Type,
     arithmetic::{Computation, Rmw},
     flat::AccessKind,
-    operation,
+    operation::{self, RegisterChange},
 };
 
 pub use self::{
@@ -215,6 +215,8 @@ pub enum Op {
     Texture(Vec<Option<Reg>>, String),
     /// Waits for the earlier grids.
     GridWait,
+    /// `setmaxnreg`: the new number of registers.
+    Setmaxnreg(RegisterChange, Source),
     Unsupported(String),
 }
 
@@ -332,6 +334,8 @@ pub struct Program {
     pub barriers_skip_exited: bool,
     /// The GPU that the module is for, if it names one.
     pub sm: Option<Sm>,
+    /// If lanes execute in lock step: by step, the first step that all paths from it pass.
+    pub joins: Option<Vec<Option<Pc>>>,
     /// Whether threads arrive at a barrier without waiting: `bar.arrive`.
     pub arrives_early: bool,
     /// By line of PTX, the line of the source.
@@ -345,7 +349,24 @@ pub struct Program {
 #[derive(Clone, Debug, Default)]
 pub struct Constants(Vec<(u64, u64, u64)>);
 
+impl Step {
+    /// Whether all threads of a warp must execute the instruction together.
+    pub fn is_aligned(&self) -> bool {
+        match &self.op {
+            Op::Barrier(of, _) => of.aligned,
+            Op::Asynchronous(of) => of.form.has("aligned"),
+            Op::Matrix(_) | Op::Setmaxnreg(..) => true,
+            _ => false,
+        }
+    }
+}
+
 impl Program {
+    /// Whether all threads of a warp must execute the instruction of a step together.
+    pub fn is_aligned(&self, pc: Pc) -> bool {
+        self.steps.get(pc as usize).is_some_and(Step::is_aligned)
+    }
+
     /// Whether the module's GPU has clusters of CTAs: from sm_90 on.
     pub fn has_clusters(&self) -> bool {
         self.sm.is_none_or(|sm| sm.number() >= 90)

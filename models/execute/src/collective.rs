@@ -20,6 +20,9 @@ use crate::{
     warp::{Group, Lanes, Wait, Warp, each},
 };
 
+/// The mask of an instruction that all lanes execute together, except those that have ended.
+pub const ALL_LANES: Option<Source> = Some(Source::Number(u32::MAX as u64));
+
 impl Machine<'_> {
     /// Executes a collective instruction if all of its lanes have arrived. Otherwise the lanes wait.
     pub fn collective(
@@ -145,6 +148,7 @@ impl Machine<'_> {
             return Some(group);
         }
         let wanted = own & warp.live;
+        self.check_convergence(cta, warp, &group, wanted & !lanes);
         if wanted & !lanes == 0 || lanes & !warp.gathered == 0 {
             warp.gathered &= !lanes;
             if self.options.lenient {

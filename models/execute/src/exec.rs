@@ -26,7 +26,11 @@ impl Machine<'_> {
         let end = self.time + u64::from(budget);
         while self.time < end && !self.findings.is_over {
             let Some(index) = self.pick(&mut warp) else { break };
-            self.run_group(cta, &mut warp, w, index, end);
+            let group = warp.groups[index];
+            let last = self.run_group(cta, &mut warp, w, index, end);
+            if self.is_lock_step() {
+                self.branch(&mut warp, (group.lanes, group.base), last);
+            }
         }
         if self.time - self.changed > 1024 {
             self.watch(&mut warp);
@@ -40,6 +44,7 @@ impl Machine<'_> {
         match warp.groups[..] {
             [] => return None,
             [group] => return (group.wait == Wait::Ready).then_some(0),
+            _ if self.is_lock_step() => return self.pick_in_lock_step(warp),
             _ => {}
         }
         // Lanes that wait in a loop for other lanes of their warp would prevent these from running. So now and then
@@ -74,7 +79,7 @@ impl Machine<'_> {
             warp.is_cycling = false;
         }
         // By then all of its groups have had a turn.
-        let most = 1024 * (warp.groups.len() as u64 + 1);
+        let most = if self.is_lock_step() { 256 } else { 1024 * (warp.groups.len() as u64 + 1) };
         let since = warp.steps - warp.since;
         // Most warps change much earlier, and a cycle is far shorter than the remaining half.
         if since <= most / 2 {
@@ -82,7 +87,7 @@ impl Machine<'_> {
         }
         // Comparing a state takes time, and it suffices to find one state of a cycle again.
         warp.turns += 1;
-        if !warp.turns.is_multiple_of(8) {
+        if !self.is_lock_step() && !warp.turns.is_multiple_of(8) {
             return;
         }
         let mut hasher = FxHasher::default();
@@ -96,7 +101,8 @@ impl Machine<'_> {
         }
     }
 
-    fn run_group(&mut self, cta: &mut Cta, warp: &mut Warp, w: usize, index: usize, end: u64) {
+    /// Runs a group until it jumps, waits or meets another group. Returns its last step.
+    fn run_group(&mut self, cta: &mut Cta, warp: &mut Warp, w: usize, index: usize, end: u64) -> Pc {
         let mut group = warp.groups[index];
         let program = self.program;
         let alone = warp.groups.len() == 1;
@@ -120,7 +126,8 @@ impl Machine<'_> {
                 let limit = self.options.step_limit;
                 let message = format!("a thread has executed {limit} instructions, which is the limit");
                 let help = Some("give a higher limit (`--step-limit`), or reduce the iterations of the loop".into());
-                return self.find(cta, FaultKind::StepLimit, thread, group.pc, None, None, message, help);
+                self.find(cta, FaultKind::StepLimit, thread, group.pc, None, None, message, help);
+                break;
             }
             if program.multiplies && lanes != 0 {
                 self.watch_registers(cta, warp, group.pc, group.base);
@@ -145,12 +152,16 @@ impl Machine<'_> {
                         self.simple(cta, warp, group.pc, group.base, lanes, &step.op);
                         group.pc += 1;
                         warp.groups[index].pc = group.pc;
+                        if self.is_lock_step() {
+                            break;
+                        }
                         continue;
                     }
                     let rest = group.lanes & !lanes;
                     warp.split(index, rest, group.pc + 1, Wait::Ready);
                     let own = warp.groups.iter().position(|other| other.lanes == lanes).unwrap_or(index);
-                    return self.perform(cta, warp, w, own, &step.op);
+                    self.perform(cta, warp, w, own, &step.op);
+                    break;
                 }
                 if is_simple(&step.op) {
                     self.simple(cta, warp, group.pc, group.base, lanes, &step.op);
@@ -160,13 +171,18 @@ impl Machine<'_> {
                     group.pc = *target;
                     warp.groups[index].pc = group.pc;
                 } else {
-                    return self.perform(cta, warp, w, index, &step.op);
+                    self.perform(cta, warp, w, index, &step.op);
+                    break;
                 }
             }
             if self.findings.is_over {
-                return;
+                break;
             }
-            if !alone {
+            if !alone && self.is_lock_step() {
+                if Self::joins(warp, &group) {
+                    break;
+                }
+            } else if !alone {
                 // Another group may already be at the same instruction.
                 let same = |other: &crate::warp::Group| {
                     other.pc == group.pc && other.base == group.base && other.lanes != group.lanes
@@ -174,10 +190,12 @@ impl Machine<'_> {
                 if self.options.schedule != crate::Schedule::Threads
                     && warp.groups.iter().any(|other| same(other) && other.wait == Wait::Ready)
                 {
-                    return warp.merge();
+                    warp.merge();
+                    break;
                 }
             }
         }
+        group.pc
     }
 
     /// Records the execution of a step in a trial, or if the options ask for it.
@@ -460,6 +478,7 @@ impl Machine<'_> {
             Op::Collective(of, mask, results) => self.collective(cta, warp, index, of, *mask, results),
             Op::Asynchronous(of) => self.asynchronous(cta, warp, index, of),
             Op::Matrix(of) => self.matrix(cta, warp, index, of),
+            Op::Setmaxnreg(change, count) => self.change_registers(cta, warp, index, *change, *count),
             Op::Unsupported(_) => {
                 let message = crate::lacks::why(op).map(|(why, _)| why).unwrap_or_default();
                 self.find(cta, FaultKind::Unsupported, first, pc, None, None, message, None);

@@ -318,6 +318,12 @@ impl Flow {
     }
 }
 
+/// By step, the first step of its function that all paths from it pass.
+pub fn joins(steps: &[Step], functions: &[Function]) -> Vec<Option<Pc>> {
+    let ends = functions.iter().skip(1).map(|function| function.entry).chain([steps.len() as Pc]);
+    functions.iter().zip(ends).flat_map(|(function, end)| Shape::new(steps, function.entry, end).joins()).collect()
+}
+
 /// Whether another schedule, or another GPU, may give a special register another value.
 fn is_varying(source: &Source) -> bool {
     use SpecialScalar::{Clock, Clock64, ClockHi, Globaltimer, GlobaltimerHi, GlobaltimerLo, Smid, Warpid};
@@ -398,7 +404,7 @@ impl Uses {
                 self.has_effect = false;
                 self.results = loaded(results, at);
             }
-            Op::JumpIndexed(source, _) => self.steers = nodes(std::slice::from_ref(source)),
+            Op::Setmaxnreg(_, source) | Op::JumpIndexed(source, _) => self.steers = nodes(std::slice::from_ref(source)),
             Op::Invoke(call) => {
                 let result = |passed: &Passed| match passed {
                     Passed::Value(source) => node(source),

@@ -19,6 +19,7 @@ use crate::{
     memory::Global,
     random::Random,
     report::{AccessType, Detail, Fault, FaultKind, Missing, Race, Remedy, Report, Site},
+    setmaxnreg::Changed,
     shadow::{Conflicts, Record, STEP_BITS, Shadow},
     sync::{FenceSc, Locations, Pending},
     warp::{Group, Lanes, Thread, Wait, Warp, each},
@@ -46,6 +47,8 @@ pub struct Cta {
     pub order: Vec<Thread>,
     pub barriers: Barriers,
     pub ended: u32,
+    /// By warp, its `setmaxnreg`.
+    pub changes: Vec<Vec<Changed>>,
     /// Asynchronous operations, and the memory of the tensor cores.
     pub asynchronous: Async,
 }
@@ -273,7 +276,9 @@ impl<'r> Machine<'r> {
             if !self.in_flight.is_empty() && self.random.happens(64) {
                 self.deliver();
             }
-            if self.time - self.changed > QUIET * self.running.len() as u64 * 8 && self.is_cycling() {
+            // In lock step, a warp that repeats its state never leaves it.
+            let quiet = if self.is_lock_step() { QUIET / 4 } else { QUIET * self.running.len() as u64 * 8 };
+            if self.time - self.changed > quiet && self.is_cycling() {
                 // The warps may wait for CTAs that have not begun.
                 if self.begun + self.cancelled >= self.total {
                     break;
@@ -345,7 +350,7 @@ impl<'r> Machine<'r> {
     fn begin(&mut self, index: u32) {
         let threads: u32 = self.launch.size.block.iter().product();
         let entry = &self.program.functions[0];
-        let are_apart = self.options.schedule == Schedule::Threads;
+        let are_apart = self.options.schedule == Schedule::Threads && !self.is_lock_step();
         let warp = |first: u32| {
             let lanes = u32::MAX >> (32 - (threads - first).min(32));
             Warp::new(first, lanes, entry.entry, entry.registers, entry.local, are_apart)
@@ -367,6 +372,7 @@ impl<'r> Machine<'r> {
             order: (0..threads).map(thread).collect(),
             barriers: Barriers::default(),
             ended: 0,
+            changes: vec![Vec::new(); threads.div_ceil(32) as usize],
             asynchronous: Async::new(threads, self.program.multiplies),
         };
         for warp in 0..cta.warps.len() as u32 {
@@ -529,9 +535,15 @@ impl<'r> Machine<'r> {
         let missing = self.missing();
         for index in self.running.clone() {
             let Some(cta) = self.ctas[index as usize].take() else { continue };
+            self.hang_in_lock_step(&cta);
+            self.ctas[index as usize] = Some(cta);
+        }
+        for index in self.running.clone() {
+            let Some(cta) = self.ctas[index as usize].take() else { continue };
             self.check_blocked(&cta);
             self.report_laps(&cta);
             for warp in &cta.warps {
+                self.check_aligned(&cta, warp);
                 for group in &warp.groups {
                     if told < 64 {
                         let thread = warp.first + group.lanes.trailing_zeros();

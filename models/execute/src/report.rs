@@ -82,6 +82,8 @@ pub enum Condition {
     OtherWait,
     /// Other threads can arrive at a named barrier in the same generation.
     Participants,
+    /// Below sm_70, another order of the paths of a warp could end a loop that never ends.
+    LockStep,
     /// The run did not reach its end.
     Unfinished,
 }
@@ -169,6 +171,9 @@ impl Display for Dependence {
             Condition::Participants => {
                 write!(f, "other threads than {thread}, which arrives by {site}, can complete the barrier")
             }
+            Condition::LockStep => {
+                write!(f, "the paths of the warp of {thread} after {site} could run in another order")
+            }
             Condition::Unfinished => write!(f, "the run did not reach its end"),
         }
     }
@@ -195,8 +200,12 @@ pub enum FaultKind {
     Race,
     /// Like `Race`, for stores that write the same value.
     SameValue,
-    /// Threads wait at different barriers, or a barrier opens without threads that it should have waited for.
+    /// A barrier opens without threads that it should have waited for.
     DivergentBarrier,
+    /// The threads of a warp are at different instructions, each of which all of them must execute together.
+    DivergentWarp,
+    /// The threads of a warpgroup do not all execute the same `setmaxnreg`.
+    Setmaxnreg,
     /// A barrier or an mbarrier has a count that does not fit.
     BarrierCount,
     /// Threads wait for an event that cannot come.
@@ -382,6 +391,8 @@ pub enum Detail {
     Peer(Peer),
     /// For a hang in which all threads wait at barriers or mbarriers: the missing events.
     Missing(Missing),
+    /// For a hang below sm_70: lanes of the warp wait until the thread leaves its loop.
+    LockStep,
 }
 
 /// Two accesses that race.

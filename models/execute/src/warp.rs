@@ -3,6 +3,7 @@
 use crate::{
     clock::Clock,
     code::{Column, LANES, Pc, Reg},
+    lock_step::Branch,
     sync::Pending,
 };
 
@@ -123,6 +124,8 @@ pub struct Warp {
     pub gathered: Lanes,
     /// A lane whose group continues before other groups, and the instruction count until which it does.
     pub preferred: (usize, u64),
+    /// If lanes execute in lock step, the branches whose paths have not joined, from the outermost.
+    pub branches: Vec<Branch>,
     /// The length of the current run of turns of the same group.
     pub patience: u32,
     /// Hashes of its states since the last change, and the version at that change.
@@ -211,6 +214,6 @@ impl Warp {
 pub struct Thread {
     pub clock: Clock,
     pub pending: Pending,
-    /// The phase of the barrier of the cluster in which it has arrived.
-    pub cluster: Option<u32>,
+    /// The phase of the barrier of the cluster in which it has arrived, and the instruction of the arrival.
+    pub cluster: Option<(u32, Pc)>,
 }

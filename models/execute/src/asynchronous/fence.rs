@@ -62,7 +62,7 @@ impl Machine<'_> {
                 if !releases {
                     self.pass_initialized(cta, at);
                 }
-                self.cluster_arrive(cta, warp, lanes, releases);
+                self.cluster_arrive(cta, warp, lanes, at.pc, releases);
             }
             // One grid runs at a time, and caches are not simulated.
             _ => {}

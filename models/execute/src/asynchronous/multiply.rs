@@ -6,6 +6,7 @@ use crate::in_flight::{record, resolve};
 use crate::{
     access::Lane,
     code::{Given, LANES, Matrix, MatrixCode, Reg, Source},
+    collective::ALL_LANES,
     exec::position,
     machine::{Cta, Machine},
     matrix::{
@@ -25,8 +26,7 @@ use crate::{
 impl Machine<'_> {
     /// Executes a matrix instruction for the lanes of a warp.
     pub fn matrix(&mut self, cta: &mut Cta, warp: &mut Warp, index: usize, of: &Matrix) {
-        let live = Some(Source::Number(warp.live.into()));
-        let Some(group) = self.arrived_group(cta, warp, index, live, false) else { return };
+        let Some(group) = self.arrived_group(cta, warp, index, ALL_LANES, false) else { return };
         let lane = group.lanes.trailing_zeros() as usize;
         let at = Lane { lane, thread: warp.first + lane as u32, pc: group.pc, base: group.base };
         let result = match &of.code {

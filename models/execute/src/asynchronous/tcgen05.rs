@@ -9,6 +9,7 @@ use crate::{
     access::Lane,
     clock::{Agent, Clock, Epoch},
     code::{Given, Operation, Source},
+    collective::ALL_LANES,
     exec::position,
     machine::{Cta, Machine},
     matrix::{
@@ -45,8 +46,7 @@ impl Tracked {
 impl Machine<'_> {
     /// Executes an instruction that the lanes of a warp execute together.
     pub fn tensor_of_warp(&mut self, cta: &mut Cta, warp: &mut Warp, index: usize, of: &Operation) {
-        let live = Some(Source::Number(warp.live.into()));
-        let Some(group) = self.arrived_group(cta, warp, index, live, false) else { return };
+        let Some(group) = self.arrived_group(cta, warp, index, ALL_LANES, false) else { return };
         let lane = group.lanes.trailing_zeros() as usize;
         let at = Lane { lane, thread: warp.first + lane as u32, pc: group.pc, base: group.base };
         let w = warp.first / 32;

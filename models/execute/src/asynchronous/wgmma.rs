@@ -8,6 +8,7 @@ use crate::in_flight::{Chain, record};
 use crate::{
     access::Lane,
     code::{Given, LANES, Op, Operation, Pc, Reg, Source, is_wgmma},
+    collective::ALL_LANES,
     exec::position,
     fault::ThreadId,
     machine::{Cta, Machine},
@@ -80,8 +81,7 @@ impl Machine<'_> {
     }
 
     pub fn wgmma(&mut self, cta: &mut Cta, warp: &mut Warp, index: usize, of: &Operation) {
-        let live = Some(Source::Number(warp.live.into()));
-        let Some(group) = self.arrived_group(cta, warp, index, live, false) else { return };
+        let Some(group) = self.arrived_group(cta, warp, index, ALL_LANES, false) else { return };
         let lane = group.lanes.trailing_zeros() as usize;
         let at = Lane { lane, thread: warp.first + lane as u32, pc: group.pc, base: group.base };
         let w = warp.first as usize / 32;

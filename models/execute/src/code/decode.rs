@@ -71,6 +71,9 @@ pub fn decode(
     program.arrives_early = program.steps.iter().any(|step| matches!(&step.op, Op::Barrier(of, ..) if !of.waits));
     program.barriers_skip_exited = flats.iter().all(Flat::barriers_skip_exited);
     program.sm = flats.iter().find_map(|flat| flat.sm);
+    if flats.iter().any(Flat::is_lock_step) {
+        program.joins = Some(crate::flow::joins(&program.steps, &program.functions));
+    }
     program
 }
 
@@ -543,6 +546,7 @@ impl<'f> Frame<'f> {
         let source = |index: usize| sources.get(index).copied().unwrap_or(Source::Nothing);
         match operation {
             Operation::Collective { of, is_sync } => return self.collective(*of, *is_sync, &sources, step),
+            Operation::Setmaxnreg(change) => return Ok(Op::Setmaxnreg(*change, source(0))),
             Operation::Stack(Stack::Restore) => return Ok(Op::Stack { d: None, a: source(0) }),
             // An instruction without a result has no effect.
             _ if results.iter().all(Option::is_none) => return Ok(Op::Nothing),

@@ -44,6 +44,13 @@ impl Shape {
         Some(region)
     }
 
+    /// By step, the step where all its paths meet again.
+    pub fn joins(self) -> Vec<Option<Pc>> {
+        let end = self.next.len() - 1;
+        let join = |after: Option<usize>| after.filter(|after| *after < end).map(|after| self.first + after as Pc);
+        self.after.into_iter().take(end).map(join).collect()
+    }
+
     /// Whether a step is in the function.
     pub fn contains(&self, step: Pc) -> bool {
         step >= self.first && ((step - self.first) as usize) < self.next.len() - 1

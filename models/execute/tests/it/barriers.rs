@@ -62,3 +62,56 @@ fn a_warp_that_arrives_and_waits_counts_twice() {
     check(&of("barrier.arrive.aligned 1, 128;", 128), &["hang"]);
     check(&of("", 96), &["barrier-count", "hang"]);
 }
+
+/// The lanes of a warp reach two aligned barriers, two barriers of which one is aligned, or one barrier at different
+/// times.
+#[test]
+fn aligned_barriers_that_a_warp_meets_at_two_sites() {
+    let of = |one: &str, other: &str| {
+        format!(
+            "and.b32 %r2, %r0, 1;\nsetp.eq.u32 %p, %r2, 0;\n@%p bra EVEN;\n{one}\nbra DONE;\nEVEN:\n{other}\nDONE:\n"
+        )
+    };
+    check(&of("bar.sync 0;", "bar.sync 0;"), &["divergent-warp"]);
+    check(&of("barrier.sync 0;", "barrier.sync 0;"), &[]);
+    check(&of("barrier.sync 0;", "bar.sync 0;"), &["divergent-warp"]);
+    check(&of("bar.sync 0;", "bar.arrive 0, 64;"), &["divergent-warp"]);
+    // The barriers never open.
+    check(&of("bar.sync 0;", "bar.sync 1;"), &["divergent-warp", "hang", "hang"]);
+    check(&of("barrier.sync 0;", "barrier.sync 1;"), &["hang", "hang"]);
+    // Each warp reaches one of the two.
+    let of_warps = |one: &str, other: &str| of(one, other).replace("and.b32 %r2, %r0, 1;", "and.b32 %r2, %r0, 32;");
+    check(&of_warps("bar.sync 0;", "bar.sync 0;"), &[]);
+    let late = "mov.u32 %r2, 0;\nLATE:\nadd.u32 %r2, %r2, 1;\nsetp.lt.u32 %p, %r2, %r0;\n@%p bra LATE;\nbar.sync 0;";
+    check(late, &[]);
+    // Another warp's barrier is aligned.
+    let mixed = format!("@%first bra WAITS;\nbar.sync 0;\nret;\nWAITS:\n{}", of("barrier.sync 0;", "barrier.sync 0;"));
+    check(&mixed, &[]);
+    let arrive = |one: &str, other: &str| format!("{}barrier.cluster.wait;", of(one, other));
+    let (aligned, plain) = ("barrier.cluster.arrive.aligned;", "barrier.cluster.arrive;");
+    check(&arrive(aligned, aligned), &["divergent-warp"]);
+    check(&arrive(plain, aligned), &["divergent-warp"]);
+    check(&arrive(plain, plain), &[]);
+}
+
+/// All threads of a warpgroup execute the same `setmaxnreg`, and synchronize before the next.
+#[test]
+fn setmaxnreg_of_a_warpgroup() {
+    let (less, more) = ("setmaxnreg.dec.sync.aligned.u32 40;", "setmaxnreg.inc.sync.aligned.u32 232;");
+    let both = |meet: &str| format!("{less}\n{meet}\n{more}");
+    let of = |one: &str, other: &str| format!("@%first bra OTHER;\n{one}\nbra DONE;\nOTHER:\n{other}\nDONE:\n");
+    check(&both("bar.sync 0;"), &[]);
+    check(&both(""), &["setmaxnreg"]);
+    check(&of(less, more), &["setmaxnreg"]);
+    check(&of(less, less), &[]);
+    check(&of(less, &less.replace("40", "48")), &["setmaxnreg"]);
+    check(&of("", less), &["setmaxnreg"]);
+    check(&of(&both("bar.sync 0;"), &format!("{less}\nbar.sync 0;")), &["setmaxnreg"]);
+    // Some lanes of each warp: the other lanes end, or meet another one.
+    let some = format!("and.b32 %r2, %r0, 1;\nsetp.eq.u32 %p, %r2, 0;\n@%p {less}");
+    check(&some, &["setmaxnreg"]);
+    let apart = format!(
+        "and.b32 %r2, %r0, 1;\nsetp.eq.u32 %p, %r2, 0;\n@%p bra EVEN;\n{less}\nbra DONE;\nEVEN:\n{less}\nDONE:\n"
+    );
+    check(&apart, &["divergent-warp", "hang", "hang"]);
+}

@@ -5,6 +5,7 @@ mod barriers;
 mod dependent;
 mod device;
 mod fences;
+mod lock_step;
 mod matrix;
 mod schedules;
 mod search;
