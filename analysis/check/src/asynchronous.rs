@@ -124,12 +124,11 @@ fn finding(hazard: Hazard, witness: Option<Witness>, looked: Looked, launches: &
     let is_about_two = hazard.first.is_some() || hazard.remedy.is_some();
     let Assessed { severity, is_tolerated } =
         Assessed::of_hazard(hazard.claim, is_about_two, hazard.rule.is_some(), shown);
-    let shown_rule = witness.as_ref().and_then(|witness| match witness.fault.kind {
-        FaultKind::Hang => Some(Rule::Deadlock),
-        FaultKind::Lapped => Some(Rule::Lapped),
-        _ => None,
-    });
-    let rule = hazard.rule.map(Rule::Async).or(shown_rule);
+    let shown_rule = witness.as_ref().and_then(|witness| Rule::of_fault(witness.fault.kind));
+    let rule = match shown_rule {
+        Some(Rule::Aligned) => shown_rule,
+        _ => hazard.rule.map(Rule::Async).or(shown_rule),
+    };
     // Nothing is invented that could keep an arrival or bytes away.
     let is_deadlock = |witness: &Witness| {
         let is_invented = |field: &Assumption| !field.is_given && !matches!(field.value, Value::Buffer(_));

@@ -81,7 +81,7 @@ struct JsonAnswer {
 pub struct JsonFinding<'r> {
     /// `order`, `async`, `races` or `barriers`.
     question: &'static str,
-    /// `R1` to `R29`; absent if a part is not checked.
+    /// `R1` to `R31`; absent if a part is not checked.
     rule: Option<&'static str>,
     /// `error`, `warning` or `note`.
     severity: &'static str,

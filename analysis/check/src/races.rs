@@ -91,7 +91,11 @@ fn finding(obstacle: Obstacle, witness: Option<Witness>, looked: Looked, launche
     let rule = match obstacle.kind {
         Kind::Race { same_value: true, .. } => Some(Rule::SameValue),
         Kind::Race { .. } => Some(Rule::Race),
-        Kind::Barrier => Some(Rule::Async(AsyncRule::R16)),
+        Kind::LockStep => Some(Rule::Deadlock),
+        Kind::Barrier => {
+            let shown = witness.as_ref().and_then(|witness| Rule::of_fault(witness.fault.kind));
+            shown.filter(|rule| matches!(rule, Rule::Aligned | Rule::Setmaxnreg)).or(Some(Rule::Async(AsyncRule::R16)))
+        }
         Kind::NotFollowed => None,
     };
     let assessed = match (&witness, rule) {

@@ -1,5 +1,6 @@
 //! The rules that a finding may be about, by stable names. Each has a page in the book.
 
+use ptx_execute::FaultKind;
 use ptx_hazards::Rule as AsyncRule;
 use ptx_judge::Loss;
 use serde::{Deserialize, Serialize};
@@ -24,6 +25,10 @@ pub enum Rule {
     Deadlock,
     /// A wait for a phase of an mbarrier observes its end before the end of the next phase: `R29`.
     Lapped,
+    /// All threads of a warpgroup execute the same `setmaxnreg`: `R30`.
+    Setmaxnreg,
+    /// All threads of a warp execute the same `.aligned` instruction: `R31`.
+    Aligned,
 }
 
 /// The losses of operations by the names of their rules.
@@ -39,7 +44,7 @@ const LOSSES: [(Loss, &str); 8] = [
 ];
 
 /// The pages of the rules, in the order of the names.
-const PAGES: [&str; 29] = [
+const PAGES: [&str; 31] = [
     include_str!("../rules/R1.md"),
     include_str!("../rules/R2.md"),
     include_str!("../rules/R3.md"),
@@ -69,9 +74,22 @@ const PAGES: [&str; 29] = [
     include_str!("../rules/R27.md"),
     include_str!("../rules/R28.md"),
     include_str!("../rules/R29.md"),
+    include_str!("../rules/R30.md"),
+    include_str!("../rules/R31.md"),
 ];
 
 impl Rule {
+    /// The rule that a fault of an execution breaks, if the kind of the fault says which.
+    pub fn of_fault(kind: FaultKind) -> Option<Self> {
+        match kind {
+            FaultKind::Hang => Some(Self::Deadlock),
+            FaultKind::Lapped => Some(Self::Lapped),
+            FaultKind::Setmaxnreg => Some(Self::Setmaxnreg),
+            FaultKind::DivergentWarp => Some(Self::Aligned),
+            _ => None,
+        }
+    }
+
     /// The page of the book about the rule: a wrong kernel, an execution that shows it, and the corrected kernel.
     pub fn page(self) -> &'static str {
         Self::all().position(|rule| rule == self).map_or("", |at| PAGES[at])
@@ -84,6 +102,8 @@ impl Rule {
             Self::Misplaced,
             Self::Deadlock,
             Self::Lapped,
+            Self::Setmaxnreg,
+            Self::Aligned,
         ])
     }
 
@@ -102,13 +122,17 @@ impl Rule {
             Self::Misplaced => "R27",
             Self::Deadlock => "R28",
             Self::Lapped => "R29",
+            Self::Setmaxnreg => "R30",
+            Self::Aligned => "R31",
         }
     }
 
     /// The question that the rule belongs to.
     pub fn question(self) -> Question {
         match self {
-            Self::Async(AsyncRule::R16) | Self::Deadlock | Self::Lapped => Question::Barriers,
+            Self::Async(AsyncRule::R16) | Self::Deadlock | Self::Lapped | Self::Setmaxnreg | Self::Aligned => {
+                Question::Barriers
+            }
             Self::Async(_) => Question::Async,
             Self::Race | Self::SameValue => Question::Races,
             Self::Order(_) | Self::Misplaced => Question::Order,
@@ -136,6 +160,10 @@ impl Rule {
             Self::Misplaced => "The assembler keeps the order that the PTX has.",
             Self::Deadlock => "Every event for which a thread waits comes.",
             Self::Lapped => "A wait observes the end of a phase of an mbarrier before the next phase ends.",
+            Self::Setmaxnreg => {
+                "All threads of a warpgroup execute the same `setmaxnreg`, and synchronize before the next."
+            }
+            Self::Aligned => "All threads of a warp execute the same `.aligned` instruction.",
         }
     }
 
@@ -148,6 +176,8 @@ impl Rule {
             Self::Misplaced => "machine code of ptxas, as measured".to_owned(),
             Self::Deadlock => "section 9.7.13 of the PTX manual".to_owned(),
             Self::Lapped => "section 9.7.13.15 of the PTX manual".to_owned(),
+            Self::Setmaxnreg => "section 9.7.19.5 of the PTX manual".to_owned(),
+            Self::Aligned => "section 9.7.13 of the PTX manual".to_owned(),
         }
     }
 }

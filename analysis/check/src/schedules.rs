@@ -136,7 +136,8 @@ fn is_visible(rule: Rule) -> bool {
     match rule {
         Rule::Async(rule) => !matches!(rule, AsyncRule::R8 | AsyncRule::R13 | AsyncRule::R14),
         Rule::Race => true,
-        Rule::SameValue | Rule::Order(_) | Rule::Misplaced | Rule::Deadlock | Rule::Lapped => false,
+        Rule::SameValue | Rule::Order(_) | Rule::Misplaced => false,
+        Rule::Deadlock | Rule::Lapped | Rule::Setmaxnreg | Rule::Aligned => false,
     }
 }
 

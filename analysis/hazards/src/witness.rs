@@ -331,8 +331,8 @@ fn is_lost(tried: &Tried, best: &Tried) -> bool {
 
 /// Whether a fault is a forbidden use of an instruction.
 fn is_use(kind: FaultKind) -> bool {
-    use FaultKind::{Absent, BarrierCount, DivergentBarrier, Misuse, TensorMemory};
-    matches!(kind, Absent | Misuse | TensorMemory | BarrierCount | DivergentBarrier)
+    use FaultKind::{Absent, BarrierCount, DivergentBarrier, DivergentWarp, Misuse, TensorMemory};
+    matches!(kind, Absent | Misuse | TensorMemory | BarrierCount | DivergentBarrier | DivergentWarp)
 }
 
 /// Whether an execution shows a fault of the kind that a rule reports. A race that lacks only a fence does not show a
@@ -350,7 +350,7 @@ fn is_of_rule(rule: Rule, finding: &Hazard, found: &Fault) -> bool {
         FaultKind::Misuse => is_of(&[R6, R8, R10, R16]),
         // The fault of an mbarrier has a memory location.
         FaultKind::BarrierCount => is_of(&[R16]) && found.place.is_none(),
-        FaultKind::DivergentBarrier => is_of(&[R16]),
+        FaultKind::DivergentBarrier | FaultKind::DivergentWarp => is_of(&[R16]),
         _ => false,
     }
 }
@@ -370,7 +370,10 @@ fn is_by_rule(finding: &Hazard, found: &Fault) -> bool {
             (finding.peer == Some(Peer::Ended)) == (found.detail == Detail::Peer(Peer::Ended))
         }
         // The thread order decides which of two barriers the machine names.
-        Some(Rule::R16) => matches!(found.kind, FaultKind::DivergentBarrier | FaultKind::BarrierCount),
+        Some(Rule::R16) => {
+            use FaultKind::{BarrierCount, DivergentBarrier, DivergentWarp};
+            matches!(found.kind, DivergentBarrier | DivergentWarp | BarrierCount)
+        }
         _ => false,
     }
 }

@@ -347,7 +347,7 @@ fn level(finding: &Hazard, class: Option<Class>) -> CheckAnswer {
 }
 
 fn need(found: &Fault) -> Need {
-    use FaultKind::{BarrierCount, DivergentBarrier, Hang, Misuse, Race, TensorMemory};
+    use FaultKind::{BarrierCount, DivergentBarrier, DivergentWarp, Hang, Misuse, Race, TensorMemory};
     let is_setup = |site: &ptx_execute::Site| {
         matches!(site.family(), Some(Family::MbarrierInit | Family::MbarrierInval | Family::Tcgen05Alloc))
     };
@@ -355,7 +355,7 @@ fn need(found: &Fault) -> Need {
     let sites = [Some(&found.site), found.other.as_ref()];
     match found.kind {
         Hang => Need::Hangs,
-        Misuse | TensorMemory | BarrierCount | DivergentBarrier => Need::Wrong,
+        Misuse | TensorMemory | BarrierCount | DivergentBarrier | DivergentWarp => Need::Wrong,
         Race if found.lacks_fence()
             && (found.race().is_some_and(reads_first) || sites.into_iter().flatten().any(is_setup)) =>
         {

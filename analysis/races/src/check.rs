@@ -1,6 +1,6 @@
 //! The verdict on a kernel: proved free of races, refuted by an execution, or open.
 
-use ptx_execute::{FaultKind, Given};
+use ptx_execute::{Detail, Fault, FaultKind, Given};
 use ptx_isa::{
     Family, Function, InstPlace, LaunchSize, Module,
     flat::{self, Action, Flat, Library},
@@ -44,6 +44,8 @@ pub enum Kind {
     },
     /// A barrier that not all threads may reach.
     Barrier,
+    /// A loop that waits for a lane of its warp which has left it, below sm_70.
+    LockStep,
     /// The analysis does not follow an instruction of the kernel.
     NotFollowed,
 }
@@ -56,7 +58,8 @@ pub enum Class {
     Race,
     /// A race of stores that write the same value.
     SameValue,
-    /// A barrier that not all threads reach, or whose thread count does not fit; an execution shows it.
+    /// A barrier that not all threads reach, or whose thread count does not fit; or lanes that wait forever for a lane
+    /// of their warp. An execution shows it.
     Divergent,
     /// Neither a proof nor a witness was found for two accesses or a barrier.
     NotProved,
@@ -80,6 +83,14 @@ pub struct Obstacle {
     pub witness: Option<Witness>,
     /// The remedy that the proof found.
     pub remedy: Option<Remedy>,
+}
+
+impl Obstacle {
+    /// Whether a witness shows the obstacle. A warp that meets two barriers shows both of them.
+    fn is_shown_by(&self, kind: Kind, pair: [InstPlace; 2]) -> bool {
+        let is_met = self.kind == Kind::Barrier && kind == Kind::Barrier && pair.contains(&self.pair[0]);
+        pair == self.pair || is_met
+    }
 }
 
 /// The result of the check of a kernel.
@@ -114,18 +125,18 @@ pub fn check_kernel(module: &Module, library: &Library<'_>, kernel: &Function, o
     let sizes = Sizes::new(&flat, options.size);
     let has_block = LaunchSize::from_head(&flat.head).or(options.size).block.is_some();
     let proof = prove(&flat, sizes, options.may_alias, options.budget.proof, &options.stop);
-    if proof.holds() {
-        let assumptions = proof.assumptions.iter().copied().collect();
-        let kernel = kernel.name.clone();
-        return Report {
-            kernel,
-            verdict: Outcome::Free,
-            has_block,
-            assumptions,
-            obstacles: Vec::new(),
-            executions: None,
-            is_stopped: options.stop.has_struck(),
-        };
+    let free = |executions| Report {
+        kernel: kernel.name.clone(),
+        verdict: Outcome::Free,
+        has_block,
+        assumptions: proof.assumptions.iter().copied().collect(),
+        obstacles: Vec::new(),
+        executions,
+        is_stopped: options.stop.has_struck(),
+    };
+    // The proof does not look at the order of the paths of a warp.
+    if proof.holds() && !(flat.is_lock_step() && polls(&flat)) {
+        return free(None);
     }
     // A kernel that reads no CTA index is run with one CTA, as in the proof.
     let grid = if let [Some(x), Some(y), Some(z)] = sizes.grid { Some([x, y, z]) } else { None };
@@ -133,7 +144,12 @@ pub fn check_kernel(module: &Module, library: &Library<'_>, kernel: &Function, o
     let given = Given { size, most: Some(sizes.most), numbers: options.numbers.clone() };
     let proposed = proposed(&flat, &proof);
     let is_enough = |found: &[Witness]| {
-        let is_shown = |finding: &Obstacle| found.iter().any(|witness| witness.pair() == finding.pair);
+        let is_shown = |finding: &Obstacle| {
+            found.iter().any(|witness| {
+                let (_, kind) = kind(&witness.found);
+                finding.is_shown_by(kind, witness.pair())
+            })
+        };
         !proposed.is_empty() && proposed.iter().all(is_shown)
     };
     let is_across = proof.unproved.iter().any(|own| own.is_across);
@@ -149,7 +165,13 @@ pub fn check_kernel(module: &Module, library: &Library<'_>, kernel: &Function, o
     let executions = searched.as_ref().ok().map(|(_, executions)| *executions);
     let (shown, _) = searched.unwrap_or_default();
     let mut obstacles: Vec<Obstacle> = shown.into_iter().map(of_witness).collect();
-    let is_shown = |finding: &Obstacle| obstacles.iter().any(|shown| shown.pair == finding.pair);
+    if proof.holds() {
+        obstacles.retain(|shown| shown.kind == Kind::LockStep);
+        if obstacles.is_empty() {
+            return free(executions);
+        }
+    }
+    let is_shown = |finding: &Obstacle| obstacles.iter().any(|shown| finding.is_shown_by(shown.kind, shown.pair));
     let left: Vec<Obstacle> = proposed.iter().filter(|finding| !is_shown(finding)).cloned().collect();
     obstacles.extend(left);
     // If the values differ in one execution, a second execution with equal values adds nothing.
@@ -265,12 +287,18 @@ fn single((class, kind, at, message): (Class, Kind, InstPlace, String)) -> Obsta
     Obstacle { class, kind, pair: [at; 2], message, witness: None, remedy: None }
 }
 
-fn of_witness(witness: Witness) -> Obstacle {
-    let (class, kind) = match witness.found.kind {
+/// The class and the kind of an obstacle that an execution shows.
+fn kind(found: &Fault) -> (Class, Kind) {
+    match found.kind {
         FaultKind::Race => (Class::Race, Kind::Race { same_value: false, too_hard: false }),
         FaultKind::SameValue => (Class::SameValue, Kind::Race { same_value: true, too_hard: false }),
+        FaultKind::Hang if found.detail == Detail::LockStep => (Class::Divergent, Kind::LockStep),
         _ => (Class::Divergent, Kind::Barrier),
-    };
+    }
+}
+
+fn of_witness(witness: Witness) -> Obstacle {
+    let (class, kind) = kind(&witness.found);
     Obstacle {
         class,
         kind,

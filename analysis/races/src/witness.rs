@@ -1,7 +1,9 @@
 //! Witnesses of races and divergent barriers: `models/execute/` runs the kernel in guessed launches under several
 //! schedules.
 
-use ptx_execute::{Assumed, Device, End, Fault, FaultKind, Given, Launch, LaunchError, RunOptions, Schedule, search};
+use ptx_execute::{
+    Assumed, Detail, Device, End, Fault, FaultKind, Given, Launch, LaunchError, RunOptions, Schedule, search,
+};
 use ptx_isa::{
     Dim3, InstPlace, Module,
     flat::{AccessKind, Action, Flat},
@@ -165,8 +167,13 @@ impl Search<'_> {
         let is_met = hangs.into_iter().all(|found| self.needs.barriers.contains(&found.site.at));
         for found in report.findings {
             match found.kind {
-                FaultKind::Race | FaultKind::SameValue | FaultKind::DivergentBarrier | FaultKind::BarrierCount => {}
-                FaultKind::Hang if is_met => {}
+                FaultKind::Race
+                | FaultKind::SameValue
+                | FaultKind::DivergentBarrier
+                | FaultKind::DivergentWarp
+                | FaultKind::Setmaxnreg
+                | FaultKind::BarrierCount => {}
+                FaultKind::Hang if is_met || found.detail == Detail::LockStep => {}
                 FaultKind::OutOfBounds | FaultKind::Misaligned => break,
                 _ => continue,
             }

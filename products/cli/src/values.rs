@@ -18,7 +18,7 @@ pub fn file(path: &str) -> Result<PathBuf, String> {
 
 /// `R4`
 pub fn rule(name: &str) -> Result<Rule, String> {
-    Rule::by_name(name).ok_or_else(|| "expected a rule from R1 to R29".to_owned())
+    Rule::by_name(name).ok_or_else(|| "expected a rule from R1 to R31".to_owned())
 }
 
 /// Whether `--kernel` selects a kernel: by a part of its symbol, or of its name in the source.

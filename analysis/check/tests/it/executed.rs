@@ -22,7 +22,10 @@ mad.wide.u32 %to, %thread, 4, %to;
 /// The rule and the severity of each finding of a kernel.
 fn levels_of(head: &str, body: &str) -> Vec<(Option<&'static str>, &'static str)> {
     let head = HEAD.replace(".reqntid 64", head).replace("8.7\n.target sm_90a", "8.7\n.target sm_100a");
-    let text = format!("{head}{body}\nret;\n}}\n");
+    findings_of(&format!("{head}{body}\nret;\n}}\n"))
+}
+
+fn findings_of(text: &str) -> Vec<(Option<&'static str>, &'static str)> {
     let module: Module = text.parse().unwrap_or_else(|errors| panic!("{errors}\n{text}"));
     let report = Check::new(&module).run();
     let level = |finding: &Finding| match finding.severity {
@@ -132,4 +135,48 @@ fn waits_for_the_phase_before() {
         |body: &str| body.replace("setp.lt.u32 %p2, %r5, 4;", "ld.param.b32 %r9, [rounds]; setp.lt.u32 %p2, %r5, %r9;");
     assert!(!has_error(&given(&rounds(register.0, register.1, register.2))));
     assert!(has_error(&given(&rounds(register.0, register.1, ""))));
+}
+
+/// A kernel without asynchronous operations, by target.
+fn locks_of(target: &str, body: &str) -> Vec<(Option<&'static str>, &'static str)> {
+    let text = format!(
+        ".version 6.0\n.target {target}\n.address_size 64\n.visible .entry k(.param .u64 .ptr .global lock) .reqntid 64 {{\n\
+         .reg .pred %p, %q; .reg .b32 %r<9>; .reg .b64 %lock; ld.param.u64 %lock, [lock];\n{body}\nret;\n}}\n"
+    );
+    findings_of(&text)
+}
+
+/// Below sm_70, the lane that has a lock waits after the loop for the lanes that repeat it, also if the lock is proved to
+/// order all accesses.
+#[test]
+fn locks_in_lock_step() {
+    let loops = "again: atom.global.exch.b32 %r0, [%lock], 1; setp.ne.u32 %p, %r0, 0; @%p bra again; membar.gl;";
+    let count =
+        "ld.volatile.global.u32 %r1, [%lock+4]; add.u32 %r1, %r1, 1; st.volatile.global.u32 [%lock+4], %r1; membar.gl;";
+    let release = "atom.global.exch.b32 %r2, [%lock], 0;";
+    let body = format!("{loops} {count} {release}");
+    assert_eq!(locks_of("sm_60", &body), [(Some("R28"), "error")]);
+    assert_eq!(locks_of("sm_70", &body), []);
+    let inside = format!(
+        "again: atom.global.cas.b32 %r0, [%lock], 0, 1; setp.eq.u32 %p, %r0, 0; @!%p bra next; membar.gl; {count} {release}
+        next: @!%p bra again;"
+    );
+    assert_eq!(locks_of("sm_60", &inside), []);
+}
+
+/// Warps of a warpgroup and lanes of a warp that execute different instructions.
+#[test]
+fn warps_that_diverge() {
+    let init = "@%p0 mbarrier.init.shared::cta.b64 [tile], 1; bar.sync 0;";
+    let of = |split: &str, one: &str, other: &str| {
+        format!("{init} {split} @%p1 bra other; {one} bra done; other: {other} done: bar.sync 0;")
+    };
+    let (warps, lanes) = ("setp.lt.u32 %p1, %thread, 32;", "and.b32 %r1, %thread, 1; setp.eq.u32 %p1, %r1, 0;");
+    let (less, more) = ("setmaxnreg.dec.sync.aligned.u32 40;", "setmaxnreg.inc.sync.aligned.u32 232;");
+    let levels = |body: &str| levels_of(".reqntid 64", body);
+    assert_eq!(levels(&format!("{init} {less}")), []);
+    assert_eq!(levels(&of(warps, less, more)), [(Some("R30"), "error")]);
+    assert_eq!(levels(&of(warps, less, "")), [(Some("R30"), "error")]);
+    assert_eq!(levels(&of(lanes, "bar.sync 1;", "bar.sync 1;")), [(Some("R31"), "error")]);
+    assert_eq!(levels(&of(warps, "bar.sync 1;", "bar.sync 1;")), []);
 }

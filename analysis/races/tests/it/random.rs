@@ -599,7 +599,11 @@ fn executed(module: &Module, threads: u32, is_zero: bool, waits_at_barriers: boo
         let is_wrong = |kind| {
             matches!(
                 kind,
-                FaultKind::Race | FaultKind::SameValue | FaultKind::DivergentBarrier | FaultKind::BarrierCount
+                FaultKind::Race
+                    | FaultKind::SameValue
+                    | FaultKind::DivergentBarrier
+                    | FaultKind::DivergentWarp
+                    | FaultKind::BarrierCount
             ) || kind == FaultKind::Hang && waits_at_barriers
         };
         if let Some(found) = report.findings.iter().find(|found| is_wrong(found.kind)) {
