@@ -168,7 +168,7 @@ fn explained() -> Result<(), Failed> {
     let (status, page) = explain(&["r4"])?;
     assert!(status == Some(0) && page.starts_with("# R4: ") && page.contains("## The corrected kernel"), "{page}");
     let (_, list) = explain(&[])?;
-    assert_eq!(list.lines().count(), 29, "{list}");
+    assert_eq!(list.lines().count(), 31, "{list}");
     assert_eq!(explain(&["R99"])?.0, Some(2));
     Ok(())
 }
