@@ -173,15 +173,14 @@ impl Machine<'_> {
         }
     }
 
-    /// Reports threads of a warp at different instructions, each of which all of them must execute together.
+    /// Reports threads of a warp at different instructions that all of them must execute together.
     fn find_apart(&mut self, cta: &Cta, one: (u32, Pc), other: (u32, Pc), message: String, help: Remedy) {
         let who = ThreadId { cta: cta.index, thread: other.0 };
         let other = Some((other.1, who));
         self.find(cta, FaultKind::DivergentWarp, one.0, one.1, other, None, message, Some(help));
     }
 
-    /// Reports lanes of a warp that wait forever at different instructions, each of which all lanes must execute
-    /// together.
+    /// Reports lanes of a warp that wait forever at different instructions that all lanes must execute together.
     pub fn check_aligned(&mut self, cta: &Cta, warp: &Warp) {
         let site = |group: &Group| {
             let pc = match group.wait {
@@ -198,8 +197,7 @@ impl Machine<'_> {
             .split_first()
             .and_then(|(one, rest)| rest.iter().find(|other| other.1 != one.1).map(|other| (*one, *other)))
         {
-            let message =
-                "threads of one warp wait at different instructions, each of which all of them execute together";
+            let message = "threads of one warp wait at different instructions that all of them execute together";
             let help = "let all threads of the warp reach one instruction";
             self.find_apart(cta, one, other, message.to_owned(), help.into());
         }

@@ -334,8 +334,8 @@ pub struct Program {
     pub barriers_skip_exited: bool,
     /// The GPU that the module is for, if it names one.
     pub sm: Option<Sm>,
-    /// If lanes execute in lock step: by step, the first step that all paths from it pass.
-    pub joins: Option<Vec<Option<Pc>>>,
+    /// Whether the lanes of a warp execute in lock step.
+    pub is_lock_step: bool,
     /// Whether threads arrive at a barrier without waiting: `bar.arrive`.
     pub arrives_early: bool,
     /// By line of PTX, the line of the source.

@@ -26,6 +26,7 @@ mod memory;
 mod outside;
 mod phases;
 mod random;
+mod registers;
 mod report;
 mod schedules;
 mod setmaxnreg;

@@ -14,33 +14,13 @@ use crate::{
     launch::Schedule,
     machine::{Cta, Machine},
     report::{Condition, Detail, FaultKind},
-    warp::{Group, Lanes, Wait, Warp},
+    warp::{Branch, Group, Lanes, Wait, Warp},
 };
-
-/// Lanes that have taken different paths.
-#[derive(Clone, Copy, Debug)]
-pub struct Branch {
-    /// The step at which their paths join. Without it the paths do not join before the function ends.
-    join: Option<Pc>,
-    /// The first register of the function that contains the branch.
-    base: u32,
-    lanes: Lanes,
-    /// The step after which the paths differ.
-    from: Pc,
-}
-
-impl Branch {
-    /// Whether a group has lanes of the branch, and has not reached the join.
-    fn has(&self, group: &Group) -> bool {
-        let has_left = group.base < self.base || group.base == self.base && Some(group.pc) == self.join;
-        group.lanes & self.lanes != 0 && !has_left
-    }
-}
 
 impl Machine<'_> {
     /// Whether the lanes of a warp execute in lock step.
     pub fn is_lock_step(&self) -> bool {
-        self.program.joins.is_some()
+        self.joins.is_some()
     }
 
     /// The group that continues: in the innermost branch with a ready group, the group that ran last.
@@ -75,7 +55,7 @@ impl Machine<'_> {
 
     /// Records that lanes which were at one step have taken different paths from it.
     pub fn branch(&self, warp: &mut Warp, (lanes, base): (Lanes, u32), from: Pc) {
-        let Some(joins) = &self.program.joins else { return };
+        let Some(joins) = &self.joins else { return };
         warp.merge();
         if warp.groups.len() < 2 {
             return warp.branches.clear();

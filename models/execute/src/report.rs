@@ -202,7 +202,7 @@ pub enum FaultKind {
     SameValue,
     /// A barrier opens without threads that it should have waited for.
     DivergentBarrier,
-    /// The threads of a warp are at different instructions, each of which all of them must execute together.
+    /// The threads of a warp are at different instructions that all of them must execute together.
     DivergentWarp,
     /// The threads of a warpgroup do not all execute the same `setmaxnreg`.
     Setmaxnreg,

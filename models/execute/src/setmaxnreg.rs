@@ -3,29 +3,18 @@
 use ptx_isa::operation::RegisterChange;
 
 use crate::{
-    clock::{Agent, Epoch},
-    code::{Pc, Source},
+    code::Source,
     collective::ALL_LANES,
     exec::position,
     fault::ThreadId,
     machine::{Cta, Machine},
+    registers::Changed,
     report::FaultKind,
     warp::{Lanes, Warp},
 };
 
 /// The number of warps of a warpgroup.
 const WARPGROUP: usize = 4;
-
-/// The execution of a `setmaxnreg` by a warp.
-#[derive(Clone, Copy, Debug)]
-pub struct Changed {
-    /// The direction and the number of registers.
-    to: (RegisterChange, u64),
-    pc: Pc,
-    /// The first thread of the warp that executed it, and the thread's epoch.
-    thread: u32,
-    at: (Agent, Epoch),
-}
 
 /// The warps of the warpgroup of a warp, except the warp.
 fn others(cta: &Cta, w: usize) -> impl Iterator<Item = usize> + use<> {

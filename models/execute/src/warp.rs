@@ -3,7 +3,6 @@
 use crate::{
     clock::Clock,
     code::{Column, LANES, Pc, Reg},
-    lock_step::Branch,
     sync::Pending,
 };
 
@@ -48,6 +47,27 @@ pub struct Group {
     pub lanes: Lanes,
     /// The event for which they wait.
     pub wait: Wait,
+}
+
+/// Lanes in lock step that have taken different paths.
+#[derive(Clone, Copy, Debug)]
+pub struct Branch {
+    /// The step at which their paths join. Without it the paths do not join before the function ends.
+    pub join: Option<Pc>,
+    /// The first register of the function that contains the branch.
+    pub base: u32,
+    /// The lanes.
+    pub lanes: Lanes,
+    /// The step after which the paths differ.
+    pub from: Pc,
+}
+
+impl Branch {
+    /// Whether a group has lanes of the branch, and has not reached the join.
+    pub fn has(&self, group: &Group) -> bool {
+        let has_left = group.base < self.base || group.base == self.base && Some(group.pc) == self.join;
+        group.lanes & self.lanes != 0 && !has_left
+    }
 }
 
 /// An active call of a lane.

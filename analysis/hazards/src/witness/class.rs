@@ -65,7 +65,7 @@ pub fn class(finding: &Fault, tried: &Tried, is_after_misuse: bool) -> Option<Cl
         FaultKind::Unfinished => Some(Class::Warning),
         // The order up to the lap is the same in every schedule.
         FaultKind::Lapped if matches!(tried.end, End::Ended | End::Stopped(FaultKind::Hang)) => Some(Class::Wrong),
-        // The paths of the threads are those of the kernel, except where invented numbers steer them.
+        // The kernel steers the threads, except where invented numbers do.
         kind @ (FaultKind::DivergentWarp | FaultKind::Setmaxnreg)
             if tried.end == End::Ended || [kind, FaultKind::Hang].map(End::Stopped).contains(&tried.end) =>
         {

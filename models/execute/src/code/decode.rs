@@ -71,9 +71,7 @@ pub fn decode(
     program.arrives_early = program.steps.iter().any(|step| matches!(&step.op, Op::Barrier(of, ..) if !of.waits));
     program.barriers_skip_exited = flats.iter().all(Flat::barriers_skip_exited);
     program.sm = flats.iter().find_map(|flat| flat.sm);
-    if flats.iter().any(Flat::is_lock_step) {
-        program.joins = Some(crate::flow::joins(&program.steps, &program.functions));
-    }
+    program.is_lock_step = flats.iter().any(Flat::is_lock_step);
     program
 }
 

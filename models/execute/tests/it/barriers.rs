@@ -63,7 +63,7 @@ fn a_warp_that_arrives_and_waits_counts_twice() {
     check(&of("", 96), &["barrier-count", "hang"]);
 }
 
-/// The lanes of a warp reach two aligned barriers, two barriers of which one is aligned, or one barrier at different
+/// The lanes of a warp reach two aligned barriers, an aligned and another barrier, or one barrier at different
 /// times.
 #[test]
 fn aligned_barriers_that_a_warp_meets_at_two_sites() {
