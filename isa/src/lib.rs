@@ -41,6 +41,8 @@ pub mod assembler;
 mod asynchronous;
 pub mod columns;
 mod declaration;
+#[cfg(feature = "fatbinary")]
+pub mod fatbinary;
 pub mod flat;
 pub mod flow;
 mod form;

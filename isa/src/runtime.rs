@@ -12,7 +12,10 @@ pub enum Runtime {
     Allocates,
     /// Deallocation: `free`.
     Frees,
-    /// The end of the thread and of its grid: a failed assertion, or a panic of Rust.
+    /// A failed assertion, which ends the thread and its grid. Its arguments are the condition, the file, the line and
+    /// the function.
+    Fails,
+    /// The end of the thread and of its grid: a panic of Rust.
     Ends,
 }
 
@@ -22,7 +25,8 @@ impl Runtime {
             Self::Prints => &["vprintf"],
             Self::Allocates => &["malloc"],
             Self::Frees => &["free"],
-            Self::Ends => &["__assertfail", "__assert_fail", "abort", "rust_begin_unwind"],
+            Self::Fails => &["__assertfail", "__assert_fail"],
+            Self::Ends => &["abort", "rust_begin_unwind"],
         }
     }
 
@@ -43,7 +47,7 @@ mod tests {
     #[test]
     fn symbols() {
         assert_eq!(Runtime::from_symbol("vprintf"), Some(Runtime::Prints));
-        assert_eq!(Runtime::from_symbol("__assertfail"), Some(Runtime::Ends));
+        assert_eq!(Runtime::from_symbol("__assertfail"), Some(Runtime::Fails));
         assert_eq!(Runtime::from_symbol("_ZN4core9panicking5panic17h0123456789abcdefE"), Some(Runtime::Ends));
         assert_eq!(Runtime::from_symbol("_RNvNtCs1_4core9panicking9panic_fmt"), Some(Runtime::Ends));
         assert_eq!(Runtime::from_symbol("_RNvCs2_7___rustc17rust_begin_unwind"), Some(Runtime::Ends));

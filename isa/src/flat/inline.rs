@@ -330,7 +330,7 @@ impl<'m> Builder<'_, 'm> {
         let Some((found, body)) = function.and_then(|found| Some((found, found.1.body.as_ref()?))) else {
             return Err(match runtime {
                 _ if leaves => None,
-                Some(Runtime::Ends) => None,
+                Some(Runtime::Ends | Runtime::Fails) => None,
                 Some(runtime) => Some(NotInlined::Runtime(runtime)),
                 None if function.is_some() => Some(NotInlined::NoCode),
                 None => Some(NotInlined::NotNamed),

@@ -1,16 +1,19 @@
-//! A device: global memory, and a module that runs on it.
+//! A device: global memory, and modules that run on it.
 
-use std::ops::{ControlFlow, Range};
+use std::{
+    borrow::Cow,
+    ops::{ControlFlow, Range},
+};
 
 use ptx_isa::{FullSize, Head, Initial, Item, Module, Space, Variable, launch::count};
 use rustc_hash::FxHashMap;
 
 use crate::{
-    code::{Program, decode},
+    code::{Parameter, Program, decode},
     earlier::{Earlier, MOST_CTAS},
     flow::Flow,
     lacks::Lack,
-    launch::{Buffer, Contents, Launch, LaunchError, Progress, RunOptions},
+    launch::{Buffer, Contents, Launch, LaunchError, ModuleId, Progress, RunOptions},
     learned::Learned,
     machine::{Kernel, Machine, Ran},
     memory::{Global, Piece, window},
@@ -21,7 +24,7 @@ use crate::{
 /// The name in findings of the memory through which a cooperative grid synchronizes. No kernel knows its address.
 pub const WORKSPACE: &str = "workspace of the grid";
 
-/// A module that is ready to run, on a device with its global memory.
+/// Modules that are ready to run, on a device with its global memory.
 pub struct Device<'m> {
     pub(crate) state: State<'m>,
 }
@@ -35,6 +38,34 @@ impl<'m> Device<'m> {
         Ok(Self { state: State::new(module, options)? })
     }
 
+    /// Makes a device without a module.
+    pub fn empty(options: RunOptions) -> Self {
+        Self { state: State::empty(options) }
+    }
+
+    /// Adds a module, and allocates its variables.
+    pub fn load(&mut self, module: Cow<'m, Module>) -> ModuleId {
+        self.state.load(module)
+    }
+
+    /// Frees the variables of a module, and forgets its kernels.
+    pub fn unload(&mut self, module: ModuleId) {
+        self.state.unload(module);
+    }
+
+    /// Facts about a kernel.
+    ///
+    /// # Errors
+    /// The reasons why the kernel cannot be launched.
+    pub fn kernel(&mut self, module: ModuleId, kernel: &str) -> Result<KernelFacts, Vec<LaunchError>> {
+        self.state.with_program((module, kernel), |program| KernelFacts {
+            parameters: program.parameters.clone(),
+            shared: program.shared,
+            local: program.functions.first().map_or(0, |function| function.local),
+            registers: program.functions.first().map_or(0, |function| function.registers),
+        })
+    }
+
     /// Sets the options of later launches.
     pub fn set_options(&mut self, options: RunOptions) {
         self.state.options = options;
@@ -45,9 +76,32 @@ impl<'m> Device<'m> {
         self.state.allocate(name, contents)
     }
 
-    /// The buffer of a variable of the module, in `.global` or `.const`.
+    /// Frees a buffer. Later accesses of it are outside of all memory.
+    pub fn free(&mut self, buffer: Buffer) {
+        self.state.global.free(buffer.0 as usize);
+    }
+
+    /// Makes memory of the host the storage of a buffer, which then has `bytes` bytes. The length of the memory is the
+    /// next multiple of 4. Between launches, the host reads and writes the memory.
+    pub fn map(&mut self, buffer: Buffer, memory: &'static mut [u8], bytes: u64) {
+        self.state.global.map(buffer.0 as usize, memory, bytes);
+    }
+
+    /// The buffer that has an address, and the offset of the address in it.
+    pub fn find(&self, address: u64) -> Option<(Buffer, u64)> {
+        let (buffer, offset) = Buffer::at(address)?;
+        let piece = self.state.global.pieces.get(buffer.0 as usize).filter(|piece| !piece.is_freed)?;
+        (offset <= piece.contents().len() as u64).then_some((buffer, offset))
+    }
+
+    /// The buffer of a variable of the first module, in `.global` or `.const`.
     pub fn variable(&self, name: &str) -> Option<Buffer> {
-        self.state.variable(name)
+        self.variable_of(ModuleId::default(), name)
+    }
+
+    /// The buffer of a variable of a module, in `.global` or `.const`.
+    pub fn variable_of(&self, module: ModuleId, name: &str) -> Option<Buffer> {
+        self.state.variable(module, name)
     }
 
     /// The contents of a buffer.
@@ -103,63 +157,101 @@ impl<'m> Device<'m> {
     /// # Errors
     /// The module has no such kernel.
     pub fn lacks(&mut self, kernel: &str) -> Result<Vec<Lack>, Vec<LaunchError>> {
-        self.state.with_program(kernel, Program::lacks)
+        self.state.with_program((ModuleId::default(), kernel), Program::lacks)
     }
+}
+
+/// Facts about a kernel, for its launch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KernelFacts {
+    /// Its parameters.
+    pub parameters: Vec<Parameter>,
+    /// The bytes of its static shared memory, and of its local memory for each thread.
+    pub shared: u64,
+    pub local: u64,
+    /// The number of registers of 64 bits that the machine has for each thread.
+    pub registers: u32,
+}
+
+/// A module of a device.
+struct Loaded<'m> {
+    module: Cow<'m, Module>,
+    /// The addresses of its variables and functions, by their names.
+    variables: FxHashMap<String, u64>,
 }
 
 /// The state of a device.
 pub struct State<'m> {
-    module: &'m Module,
+    modules: Vec<Loaded<'m>>,
     pub(crate) options: RunOptions,
     global: Global,
-    /// The addresses of the module's variables, by their names.
-    variables: FxHashMap<String, u64>,
-    programs: FxHashMap<String, Program>,
+    programs: FxHashMap<(ModuleId, String), Program>,
     /// The flow of values in each kernel.
-    flows: FxHashMap<String, Flow>,
+    flows: FxHashMap<(ModuleId, String), Flow>,
     earlier: Earlier,
+    /// The pieces through which the grids that may overlap synchronize, one for each grid.
+    workspaces: Vec<usize>,
 }
 
 impl<'m> State<'m> {
     pub fn new(module: &'m Module, options: RunOptions) -> Result<Self, Vec<LaunchError>> {
-        let mut state = Self {
-            module,
+        let mut state = Self::empty(options);
+        state.load(Cow::Borrowed(module));
+        Ok(state)
+    }
+
+    fn empty(options: RunOptions) -> Self {
+        Self {
+            modules: Vec::new(),
             options,
             global: Global::default(),
-            variables: FxHashMap::default(),
             programs: FxHashMap::default(),
             flows: FxHashMap::default(),
             earlier: Earlier::default(),
-        };
-        let directives = module.items.iter().filter_map(|item| match item {
-            Item::Directive(text) => Some(text),
-            Item::Function(_) => None,
-        });
-        let variables: Vec<Variable> = directives.flat_map(|text| Variable::read(text)).collect();
-        let own: Vec<&Variable> = variables.iter().filter(|variable| is_global(variable)).collect();
+            workspaces: Vec::new(),
+        }
+    }
+
+    fn load(&mut self, module: Cow<'m, Module>) -> ModuleId {
+        let mut addresses = FxHashMap::default();
+        let own: Vec<Variable> = global_variables(&module);
         for variable in &own {
-            let at = declare(&mut state.global, variable);
-            state.variables.insert(variable.name.clone(), at);
+            addresses.insert(variable.name.clone(), declare(&mut self.global, variable));
         }
         // Tables of functions hold addresses of functions, which are the same in the programs of all kernels: see
         // `decode`.
         let functions = module.functions().filter(|function| function.body.is_some());
         let called = functions.filter(|function| !function.head.is_entry);
         for (number, function) in (1u64..).zip(called) {
-            state.variables.insert(function.name.clone(), window::CODE + 16 * number);
+            addresses.insert(function.name.clone(), window::CODE + 16 * number);
         }
         for variable in own {
-            initialize(&mut state.global, variable, state.variables[&variable.name], &state.variables);
+            initialize(&mut self.global, &variable, addresses[&variable.name], &addresses);
         }
-        Ok(state)
+        self.modules.push(Loaded { module, variables: addresses });
+        ModuleId(self.modules.len() as u32 - 1)
+    }
+
+    fn unload(&mut self, id: ModuleId) {
+        let Some(loaded) = self.modules.get_mut(id.0 as usize) else { return };
+        loaded.module = Cow::Owned(Module::default());
+        for address in std::mem::take(&mut loaded.variables).into_values() {
+            if let Some((buffer, _)) = Buffer::at(address) {
+                self.global.free(buffer.0 as usize);
+            }
+        }
+        self.programs.retain(|(module, _), _| *module != id);
+        self.flows.retain(|(module, _), _| *module != id);
+        self.earlier = Earlier::default();
     }
 
     pub fn allocate(&mut self, name: &str, contents: Contents) -> Buffer {
         Buffer(self.global.allocate(name, contents, self.options.seed, 4) as u32)
     }
 
-    pub fn variable(&self, name: &str) -> Option<Buffer> {
-        self.variables.get(name).map(|at| Buffer((at >> 32) as u32 - 1))
+    pub fn variable(&self, module: ModuleId, name: &str) -> Option<Buffer> {
+        let address = self.modules.get(module.0 as usize)?.variables.get(name)?;
+        Buffer::at(*address).map(|(buffer, _)| buffer)
     }
 
     pub fn contents(&self, buffer: Buffer) -> &[u8] {
@@ -187,13 +279,14 @@ impl<'m> State<'m> {
 
     /// Restores global memory: the number of its pieces, and their bytes.
     pub fn restore(&mut self, held: &[Vec<u8>]) {
-        self.global.pieces.truncate(held.len());
-        self.global.pieces.iter_mut().zip(held).for_each(|(piece, bytes)| piece.bytes.clone_from(bytes));
+        self.global.truncate(held.len());
+        self.workspaces.retain(|piece| *piece < held.len());
+        self.global.pieces.iter_mut().zip(held).for_each(|(piece, bytes)| piece.bytes.set(bytes));
     }
 
     /// The bytes of all pieces of global memory.
     pub fn held(&self) -> Vec<Vec<u8>> {
-        self.global.pieces.iter().map(|piece| piece.bytes.clone()).collect()
+        self.global.pieces.iter().map(|piece| piece.bytes.to_vec()).collect()
     }
 
     /// Runs a launch for at most `most` warp instructions. Returns the number of warp instructions if the kernel
@@ -205,13 +298,18 @@ impl<'m> State<'m> {
     }
 
     /// Calls a function with the program of a kernel.
-    pub fn with_program<T>(&mut self, kernel: &str, of: impl FnOnce(&Program) -> T) -> Result<T, Vec<LaunchError>> {
-        if !self.programs.contains_key(kernel) {
-            let program = self.program(kernel)?;
-            self.flows.insert(kernel.to_owned(), Flow::new(&program.steps, &program.functions));
-            self.programs.insert(kernel.to_owned(), program);
+    pub fn with_program<T>(
+        &mut self,
+        (module, kernel): (ModuleId, &str),
+        of: impl FnOnce(&Program) -> T,
+    ) -> Result<T, Vec<LaunchError>> {
+        let key = (module, kernel.to_owned());
+        if !self.programs.contains_key(&key) {
+            let program = self.program(module, kernel)?;
+            self.flows.insert(key.clone(), Flow::new(&program.steps, &program.functions));
+            self.programs.insert(key.clone(), program);
         }
-        self.programs.get(kernel).map(of).ok_or_else(Vec::new)
+        self.programs.get(&key).map(of).ok_or_else(Vec::new)
     }
 
     pub fn run(
@@ -221,8 +319,9 @@ impl<'m> State<'m> {
         is_trial: bool,
         watch: &mut dyn FnMut(Progress) -> ControlFlow<()>,
     ) -> Result<(Report, u64, Learned), Vec<LaunchError>> {
-        self.with_program(&launch.kernel, |_| ())?;
-        let (Some(program), Some(flow)) = (self.programs.get(&launch.kernel), self.flows.get(&launch.kernel)) else {
+        self.with_program((launch.module, &launch.kernel), |_| ())?;
+        let key = launch.key();
+        let (Some(program), Some(flow)) = (self.programs.get(&key), self.flows.get(&key)) else {
             return Err(Vec::new());
         };
         if !launch.dependent {
@@ -241,7 +340,12 @@ impl<'m> State<'m> {
                 false => piece.shadow.set_bound(bound),
             }
         }
-        let workspace = Global::address(self.global.allocate(WORKSPACE, Contents::Bytes(vec![0; 64]), 0, bound));
+        let number = earlier.grids.len();
+        if number == self.workspaces.len() {
+            self.workspaces.push(self.global.allocate(WORKSPACE, Contents::Bytes(vec![0; 64]), 0, bound));
+        }
+        let workspace = Global::address(self.workspaces[number]);
+        self.global.pieces[self.workspaces[number]].bytes.fill(0);
         let kernel = Kernel { programs: &self.programs, program, flow, launch, parameters };
         let mut machine = Machine::new(kernel, &self.options, &mut self.global, earlier);
         machine.is_trial = is_trial;
@@ -251,33 +355,46 @@ impl<'m> State<'m> {
         Ok((report, time, learned))
     }
 
-    fn program(&mut self, name: &str) -> Result<Program, Vec<LaunchError>> {
-        if has_short_addresses(self.module) {
-            let reason = "expected addresses of 64 bits, found `.address_size 32`: no kernel with addresses of 32 bits is run here";
-            return Err(vec![LaunchError { line: None, reason: reason.into() }]);
+    fn program(&mut self, id: ModuleId, name: &str) -> Result<Program, Vec<LaunchError>> {
+        let because = |reason: String| Err(vec![LaunchError { line: None, reason }]);
+        let Some(Loaded { module, variables }) = self.modules.get(id.0 as usize) else {
+            return because("the device has no such module".to_owned());
+        };
+        if has_short_addresses(module) {
+            return because(
+                "expected addresses of 64 bits, found `.address_size 32`: no kernel with addresses of 32 bits is run here"
+                    .to_owned(),
+            );
         }
-        let kernels: Vec<_> = self.module.kernels().collect();
+        let kernels: Vec<_> = module.kernels().collect();
         let Some(kernel) = kernels.iter().find(|function| function.name == name) else {
             let names: Vec<&str> = kernels.iter().map(|kernel| &*kernel.name).collect();
-            let reason = match names.is_empty() {
+            return because(match names.is_empty() {
                 true => "the module has no kernel".to_owned(),
                 false => format!("the module has no kernel '{name}'; its kernels are {}", names.join(", ")),
-            };
-            return Err(vec![LaunchError { line: None, reason }]);
+            });
         };
-        let (global, variables) = (&mut self.global, &self.variables);
-        let program = decode(self.module, kernel, variables, &mut |variable| {
+        let global = &mut self.global;
+        let program = decode(module, kernel, variables, &mut |variable| {
             let at = declare(global, variable);
             initialize(global, variable, at, variables);
             at
         });
         if program.steps.len() > MOST_STEPS {
             let most = MOST_STEPS;
-            let reason = format!("the module has {} instructions, and the limit is {most}", program.steps.len());
-            return Err(vec![LaunchError { line: None, reason }]);
+            return because(format!("the module has {} instructions, and the limit is {most}", program.steps.len()));
         }
         Ok(program)
     }
+}
+
+/// The variables of a module in global and constant memory.
+fn global_variables(module: &Module) -> Vec<Variable> {
+    let directives = module.items.iter().filter_map(|item| match item {
+        Item::Directive(text) => Some(text),
+        Item::Function(_) => None,
+    });
+    directives.flat_map(|text| Variable::read(text)).filter(is_global).collect()
 }
 
 fn parameters(program: &Program, launch: &Launch, errors: &mut Vec<LaunchError>) -> Vec<u8> {

@@ -10,7 +10,7 @@ use ptx_isa::Module;
 
 use crate::{
     device::State,
-    launch::{Argument, Contents, Launch, LaunchError, RunOptions, Schedule},
+    launch::{Argument, Contents, Launch, LaunchError, ModuleId, RunOptions, Schedule},
 };
 
 use self::numbers::numbers;
@@ -41,7 +41,8 @@ impl Launch {
                 *buffer = state.allocate(&format!("scratch {index}"), Contents::Grows(1 << 26));
             }
         }
-        let numbers = state.with_program(&self.kernel, |program| numbers(program, budget.numbers))?;
+        let numbers =
+            state.with_program((ModuleId::default(), &self.kernel), |program| numbers(program, budget.numbers))?;
         let mut search = Search { state, scratch, best: self.clone(), others: Vec::new() };
         let mut score = search.state.trial(&search.scratch, STEPS)?;
         for _ in 0..3 {

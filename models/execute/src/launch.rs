@@ -7,6 +7,8 @@ use crate::matrix::map::TensorMap;
 /// A launch of a kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Launch {
+    /// The module of the kernel.
+    pub module: ModuleId,
     /// The kernel, as the module spells it.
     pub kernel: String,
     /// The sizes of the grid, its CTAs and its clusters, and of dynamic shared memory.
@@ -22,12 +24,28 @@ pub struct Launch {
 impl Launch {
     /// A launch of a size. A size of the CTA alone gives a launch of one CTA.
     pub fn new(kernel: impl Into<String>, size: impl Into<FullSize>, arguments: Vec<Argument>) -> Self {
-        Self { kernel: kernel.into(), size: size.into(), arguments, dependent: false }
+        Self { module: ModuleId::default(), kernel: kernel.into(), size: size.into(), arguments, dependent: false }
+    }
+
+    /// The kernel with its module.
+    pub(crate) fn key(&self) -> (ModuleId, String) {
+        (self.module, self.kernel.clone())
     }
 
     /// The number of threads of the grid.
     pub(crate) fn threads(&self) -> u64 {
         count(self.size.grid).saturating_mul(count(self.size.block))
+    }
+}
+
+/// A module of a device, identified by its number. The default is the first module.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ModuleId(pub(crate) u32);
+
+impl ModuleId {
+    /// The number of the module, in the order in which modules were loaded.
+    pub fn number(self) -> u32 {
+        self.0
     }
 }
 
@@ -74,6 +92,12 @@ impl Buffer {
     /// The address of its first byte, the same on every device. Each buffer has 4 GiB of addresses.
     pub(crate) fn address(self) -> u64 {
         (u64::from(self.0) + 1) << 32
+    }
+
+    /// The buffer of an address, and the offset in the buffer.
+    pub(crate) fn at(address: u64) -> Option<(Self, u64)> {
+        let number = (address >> 32).checked_sub(1).and_then(|number| u32::try_from(number).ok())?;
+        Some((Self(number), address & 0xffff_ffff))
     }
 }
 

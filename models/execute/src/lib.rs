@@ -38,10 +38,10 @@ mod watch;
 
 pub use self::{
     code::Parameter,
-    device::{Device, WORKSPACE},
+    device::{Device, KernelFacts, WORKSPACE},
     guess::{Assumed, Assumption, End, Given, SearchBudget, Tried, Value, search, search_within},
     lacks::Lack,
-    launch::{Argument, Buffer, Contents, GROWS, Launch, LaunchError, Progress, RunOptions, Schedule},
+    launch::{Argument, Buffer, Contents, GROWS, Launch, LaunchError, ModuleId, Progress, RunOptions, Schedule},
     matrix::map::TensorMap,
     report::{
         AccessType, Condition, Dependence, Detail, Fault, FaultKind, Missing, Note, Pattern, Peer, Race, Remedy,

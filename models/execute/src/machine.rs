@@ -14,7 +14,7 @@ use crate::{
     flow::{Flow, joins},
     history::History,
     in_flight::{Async, InFlight, Mbarrier},
-    launch::{Launch, Progress, RunOptions, Schedule},
+    launch::{Launch, ModuleId, Progress, RunOptions, Schedule},
     learned::Learned,
     memory::Global,
     random::Random,
@@ -86,7 +86,7 @@ pub struct Cluster {
 /// A kernel with its launch, ready to execute.
 pub struct Kernel<'r> {
     /// All programs by kernel, including this kernel's.
-    pub programs: &'r FxHashMap<String, Program>,
+    pub programs: &'r FxHashMap<(ModuleId, String), Program>,
     pub program: &'r Program,
     /// The flow of values in this kernel.
     pub flow: &'r Flow,
@@ -96,7 +96,7 @@ pub struct Kernel<'r> {
 
 /// A grid that executes.
 pub struct Machine<'r> {
-    programs: &'r FxHashMap<String, Program>,
+    programs: &'r FxHashMap<(ModuleId, String), Program>,
     pub program: &'r Program,
     pub flow: &'r Flow,
     /// If lanes execute in lock step: by step, the first step that all paths from it pass.
@@ -757,7 +757,7 @@ impl<'r> Machine<'r> {
     fn site_of(&self, access: Record) -> Option<Site> {
         let grid = self.earlier_grid(access.agent).map_or(&self.grid, |(_, grid)| grid);
         let (who, pc) = (self.thread_id(access.agent), access.info.step());
-        let program = self.programs.get(&grid.launch.kernel)?;
+        let program = self.programs.get(&grid.launch.key())?;
         Some(site(program, pc, who, grid.launch.size.block, grid.place(who.cta)))
     }
 

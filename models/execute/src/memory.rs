@@ -1,5 +1,10 @@
 //! Global memory, and the meaning of addresses.
 
+use std::{
+    collections::VecDeque,
+    ops::{Deref, DerefMut},
+};
+
 use ptx_isa::Space;
 
 use crate::{
@@ -76,7 +81,7 @@ pub struct Piece {
     /// Its name in findings.
     pub name: String,
     /// Its contents.
-    pub bytes: Vec<u8>,
+    pub bytes: Storage,
     /// The maximum number of its bytes. Its last word is whole, for atomic accesses of the word around a byte.
     limit: u64,
     /// The initial contents of bytes by which the piece grows.
@@ -87,6 +92,45 @@ pub struct Piece {
     pub shadow: Shadow,
     /// Whether it was freed.
     pub is_freed: bool,
+}
+
+/// The storage of a piece.
+#[derive(Debug)]
+pub enum Storage {
+    /// Memory of the machine.
+    Owned(Vec<u8>),
+    /// Memory of the host, which the host also reads and writes between launches.
+    Mapped(&'static mut [u8]),
+}
+
+impl Storage {
+    /// Replaces the contents. Mapped memory is no longer used.
+    pub fn set(&mut self, bytes: &Vec<u8>) {
+        match self {
+            Self::Owned(owned) => owned.clone_from(bytes),
+            Self::Mapped(_) => *self = Self::Owned(bytes.clone()),
+        }
+    }
+}
+
+impl Deref for Storage {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        match self {
+            Self::Owned(bytes) => bytes,
+            Self::Mapped(bytes) => bytes,
+        }
+    }
+}
+
+impl DerefMut for Storage {
+    fn deref_mut(&mut self) -> &mut [u8] {
+        match self {
+            Self::Owned(bytes) => bytes,
+            Self::Mapped(bytes) => bytes,
+        }
+    }
 }
 
 /// The initial contents of bytes by which a piece grows.
@@ -100,10 +144,16 @@ enum Fill {
 #[derive(Debug, Default)]
 pub struct Global {
     pub pieces: Vec<Piece>,
+    /// The freed pieces, in the order in which they were freed.
+    freed: VecDeque<usize>,
 }
 
 /// The size of the words in which updates of 8 and 16 bits are performed.
 const WORD: usize = 4;
+
+/// The number of pieces from which on the numbers of freed pieces are used again. Below it, each access of a freed piece
+/// is found.
+const MOST_FRESH: usize = 1 << 14;
 
 /// The number of bytes by which a piece grows at once.
 const STEP: u64 = 1 << 16;
@@ -118,7 +168,10 @@ impl Piece {
 impl Global {
     /// Allocates a piece.
     pub fn allocate(&mut self, name: &str, contents: Contents, seed: u64, bound: usize) -> usize {
-        let number = self.pieces.len();
+        let number = match self.freed.front() {
+            Some(oldest) if self.pieces.len() >= MOST_FRESH => *oldest,
+            _ => self.pieces.len(),
+        };
         let (bytes, limit, fill, unwritten) = match contents {
             Contents::Bytes(mut bytes) => {
                 let limit = bytes.len() as u64;
@@ -135,8 +188,36 @@ impl Global {
             Contents::GrowsZero(limit) => (Vec::new(), limit.min(1 << 32), Some(Fill::Zero), None),
         };
         let shadow = Shadow::of_buffer(bound, limit);
-        self.pieces.push(Piece { name: name.to_owned(), bytes, limit, fill, unwritten, shadow, is_freed: false });
+        let bytes = Storage::Owned(bytes);
+        let piece = Piece { name: name.to_owned(), bytes, limit, fill, unwritten, shadow, is_freed: false };
+        match self.pieces.get_mut(number) {
+            Some(old) => {
+                self.freed.pop_front();
+                *old = piece;
+            }
+            None => self.pieces.push(piece),
+        }
         number
+    }
+
+    /// Frees a piece. Later accesses of it are outside of all memory.
+    pub fn free(&mut self, piece: usize) {
+        let Some(freed) = self.pieces.get_mut(piece).filter(|piece| !piece.is_freed) else { return };
+        (freed.bytes, freed.unwritten, freed.is_freed) = (Storage::Owned(Vec::new()), None, true);
+        self.freed.push_back(piece);
+    }
+
+    /// Removes the pieces from a number on.
+    pub fn truncate(&mut self, count: usize) {
+        self.pieces.truncate(count);
+        self.freed.retain(|piece| *piece < count);
+    }
+
+    /// Gives a piece memory of the host as its storage.
+    pub fn map(&mut self, piece: usize, memory: &'static mut [u8], bytes: u64) {
+        let Some(piece) = self.pieces.get_mut(piece) else { return };
+        (piece.limit, piece.unwritten) = (bytes.min(memory.len() as u64), None);
+        piece.bytes = Storage::Mapped(memory);
     }
 
     /// The address of a piece.
@@ -170,15 +251,15 @@ impl Piece {
 
     fn grow(&mut self, end: u64) -> Option<()> {
         let fill = self.fill.as_mut().filter(|_| end <= self.limit.next_multiple_of(WORD as u64))?;
-        let length =
-            (end.next_multiple_of(STEP)).max(self.bytes.len() as u64 * 5 / 4).min(self.limit.next_multiple_of(4));
-        self.bytes.reserve_exact(length as usize - self.bytes.len());
+        let Storage::Owned(bytes) = &mut self.bytes else { return None };
+        let length = (end.next_multiple_of(STEP)).max(bytes.len() as u64 * 5 / 4).min(self.limit.next_multiple_of(4));
+        bytes.reserve_exact(length as usize - bytes.len());
         match fill {
-            Fill::Zero => self.bytes.resize(length as usize, 0),
+            Fill::Zero => bytes.resize(length as usize, 0),
             Fill::Small(random) => {
-                while (self.bytes.len() as u64) < length {
+                while (bytes.len() as u64) < length {
                     let value = random.below(8) as u32;
-                    self.bytes.extend(value.to_le_bytes());
+                    bytes.extend(value.to_le_bytes());
                 }
             }
         }

@@ -7,7 +7,7 @@ use crate::{
     launch::Contents,
     machine::{Cta, Machine},
     memory::{Global, Region, number, region},
-    report::FaultKind,
+    report::{Detail, FaultKind},
     warp::{Warp, each},
 };
 
@@ -17,6 +17,15 @@ impl Machine<'_> {
         let group = warp.groups[index];
         let first = warp.first + group.lanes.trailing_zeros();
         match Runtime::from_symbol(name) {
+            Some(Runtime::Fails) => {
+                let lane = group.lanes.trailing_zeros() as usize;
+                let arguments = [0, 1, 2, 3].map(|at| self.argument(cta, warp, group.base, lane, of, at));
+                let [condition, file, function] = [0, 1, 3].map(|at| self.string(cta, warp, lane, arguments[at]));
+                let line = arguments[2] as u32;
+                let message = format!("assertion `{condition}` failed in `{function}` at {file}:{line}");
+                let detail = Detail::Assertion;
+                self.find_detailed(cta, FaultKind::Trap, first, group.pc, None, None, message, None, detail);
+            }
             Some(Runtime::Ends) => {
                 let message = format!("the call of `{name}` ends the kernel");
                 self.find(cta, FaultKind::Trap, first, group.pc, None, None, message, None);
@@ -49,10 +58,8 @@ impl Machine<'_> {
             Some(Runtime::Frees) => {
                 for lane in each(group.lanes) {
                     let address = self.argument(cta, warp, group.base, lane, of, 0);
-                    if let Region::Global(piece, 0) = region(ptx_isa::Space::Generic, address)
-                        && let Some(piece) = self.global.pieces.get_mut(piece)
-                    {
-                        piece.is_freed = true;
+                    if let Region::Global(piece, 0) = region(ptx_isa::Space::Generic, address) {
+                        self.global.free(piece);
                     }
                 }
                 warp.groups[index].pc += 1;

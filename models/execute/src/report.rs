@@ -389,6 +389,8 @@ pub enum Detail {
     TensorMap,
     /// The CTA whose memory is absent.
     Peer(Peer),
+    /// A failed assertion.
+    Assertion,
     /// For a hang in which all threads wait at barriers or mbarriers: the missing events.
     Missing(Missing),
     /// For a hang below sm_70: lanes of the warp wait until the thread leaves its loop.

@@ -1,6 +1,5 @@
 //! The inputs of a command: a file of any kind, a folder, or standard input.
 
-mod fatbinary;
 mod kind;
 mod source;
 
@@ -16,6 +15,7 @@ use ptx_atomics::{
     pass::{Diagnostic, Errors, Input},
     ptx::Module,
 };
+use ptx_isa::fatbinary;
 use walkdir::WalkDir;
 
 pub use self::{

@@ -112,7 +112,7 @@ impl Simulation<'_> {
         let arguments = planned.arguments.iter().map(|passed| argument(passed, device, buffers));
         let arguments = arguments.collect::<Result<_, _>>().map_err(|error| vec![error])?;
         let Planned { kernel, size, dependent, .. } = planned.clone();
-        Ok(Launch { kernel, size, arguments, dependent })
+        Ok(Launch { dependent, ..Launch::new(kernel, size, arguments) })
     }
 
     /// The buffers of the plan on a device.

@@ -16,7 +16,7 @@ use super::{
     numbers::numbers,
 };
 use crate::{
-    Buffer, FaultKind, LaunchError, RunOptions, Schedule,
+    Buffer, FaultKind, LaunchError, ModuleId, RunOptions, Schedule,
     code::{Op, Parameter, Program, Source},
     device::State,
     learned::Learned,
@@ -189,16 +189,17 @@ impl<'m> Search<'m> {
         let options =
             RunOptions { schedule: Schedule::WarpAhead, races: false, products: false, ..RunOptions::default() };
         let mut state = State::new(module, options)?;
-        let (start, numbers, is_plane, names_others, takes) = state.with_program(kernel, |program| {
-            let start = start(program, kernel, given);
-            (
-                start,
-                numbers(program, budget.numbers),
-                reads_plane(program),
-                names_others(program),
-                takes_others(program),
-            )
-        })?;
+        let (start, numbers, is_plane, names_others, takes) =
+            state.with_program((ModuleId::default(), kernel), |program| {
+                let start = start(program, kernel, given);
+                (
+                    start,
+                    numbers(program, budget.numbers),
+                    reads_plane(program),
+                    names_others(program),
+                    takes_others(program),
+                )
+            })?;
         let function = module.functions().find(|function| function.name == kernel && function.body.is_some());
         let mut head = function.map(|function| function.head.clone()).unwrap_or_default();
         head.most_threads = head.most_threads.or(given.most);
@@ -280,7 +281,7 @@ impl<'m> Search<'m> {
             }
         }
         let mut best = best.ok_or_else(Vec::new)?;
-        let has_clusters = self.state.with_program(&self.start.kernel, Program::has_clusters)?;
+        let has_clusters = self.state.with_program((ModuleId::default(), &self.start.kernel), Program::has_clusters)?;
         let is_open = has_clusters && self.known.cluster.is_none();
         // A kernel that addresses no other CTA needs at most the pair of an instruction with `.cta_group::2`.
         let count = if self.names_others { CLUSTERS.len() } else { 1 };
@@ -341,7 +342,8 @@ impl<'m> Search<'m> {
             None => End::Ended,
         };
         let reads_unwritten = report.findings.iter().any(|finding| finding.kind == FaultKind::Uninitialized);
-        let (covered, instructions) = self.state.with_program(&launch.kernel, |program| covered(program, &learned))?;
+        let (covered, instructions) =
+            self.state.with_program((ModuleId::default(), &launch.kernel), |program| covered(program, &learned))?;
         let tried = Tried { launch: launch.clone(), end, covered, instructions, steps, reads_unwritten };
         Ok((tried, learned, buffers))
     }
@@ -371,7 +373,7 @@ impl<'m> Search<'m> {
     ) -> Result<bool, Vec<LaunchError>> {
         let (before, given) = (launch.clone(), self.given);
         let number = number_of(launch);
-        self.state.with_program(&before.kernel, |program| {
+        self.state.with_program((ModuleId::default(), &before.kernel), |program| {
             for field in fields(program, learned.reads.iter().copied()) {
                 add(launch, program, field, number, given);
             }

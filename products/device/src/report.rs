@@ -1,0 +1,145 @@
+//! The report of a process: a file of lines of JSON, one for each module and launch. A process that ends early, or that
+//! a signal ends, leaves the lines that it has written.
+
+use std::{
+    fs::{self, File},
+    io::Write,
+    path::PathBuf,
+    process,
+};
+
+use ptx_execute::{Fault, Launch, ModuleId, Report, Schedules};
+use ptx_isa::FullSize;
+use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
+
+use crate::{options::Options, say::say_once};
+
+/// A line of a report.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum Entry {
+    /// A module: its number in the process, and the file with its PTX, in the folder of the report.
+    Module { number: u32, file: PathBuf },
+    /// A launch.
+    Launch(Box<Launched>),
+}
+
+/// A launch that has run.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Launched {
+    /// Its number in the process, from 1.
+    pub number: u64,
+    /// The module and the kernel.
+    pub module: u32,
+    pub kernel: String,
+    pub size: FullSize,
+    /// The arguments, if they are recorded.
+    pub arguments: Vec<Given>,
+    /// Whether the launch was checked for races.
+    pub is_checked: bool,
+    /// Whether it was stopped at the budget.
+    pub is_cut: bool,
+    /// Whether the report is about every schedule.
+    pub is_determinate: bool,
+    /// The reason why another schedule may differ, in words.
+    pub dependence: Option<String>,
+    /// The number of instructions that threads have executed.
+    pub steps: u64,
+    pub findings: Vec<Fault>,
+    /// The results that a GPU computes in another way: the line of the PTX, and the difference.
+    pub notes: Vec<(u32, String)>,
+}
+
+/// An argument of a launch.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Given {
+    /// The bytes of a parameter.
+    Bytes(Vec<u8>),
+    /// An address in an allocation: its number and its size, and the offset.
+    Buffer { number: u64, bytes: u64, offset: u64 },
+}
+
+impl Launched {
+    pub fn new(
+        number: u64,
+        launch: Launch,
+        arguments: Vec<Given>,
+        (is_checked, is_cut): (bool, bool),
+        report: Report,
+    ) -> Self {
+        let dependence = match &report.schedules {
+            Schedules::Dependent(why) => Some(why.to_string()),
+            Schedules::Unknown | Schedules::Determinate { .. } => None,
+        };
+        Self {
+            number,
+            module: launch.module.number(),
+            kernel: launch.kernel,
+            size: launch.size,
+            arguments,
+            is_checked,
+            is_cut,
+            is_determinate: report.schedules.is_determinate(),
+            dependence,
+            steps: report.steps,
+            findings: report.findings,
+            notes: report.notes.into_iter().map(|note| (note.line, note.what)).collect(),
+        }
+    }
+}
+
+/// The writer of the report.
+pub struct Recorder {
+    folder: Option<PathBuf>,
+    /// The open file, with the process to which it belongs: a process that forks has a file for each side.
+    file: Option<(u32, File)>,
+    /// The PTX of the modules that the file does not yet have.
+    texts: FxHashMap<u32, String>,
+}
+
+impl Recorder {
+    pub fn new(options: &Options) -> Self {
+        Self { folder: options.folder.clone(), file: None, texts: FxHashMap::default() }
+    }
+
+    /// Notes the PTX of a module. It is written with the first launch of its kernels.
+    pub fn module(&mut self, id: ModuleId, text: &str) {
+        if self.folder.is_some() {
+            self.texts.insert(id.number(), text.to_owned());
+        }
+    }
+
+    /// Writes a launch.
+    pub fn launch(&mut self, launched: Launched) {
+        let Some(folder) = self.folder.clone() else { return };
+        let (number, id) = (launched.module, process::id());
+        if let Some(text) = self.texts.remove(&number) {
+            let file = PathBuf::from(format!("{id}-{number}.ptx"));
+            if let Err(error) = fs::write(folder.join(&file), text) {
+                say_once(&format!("cannot write '{}': {error}", folder.join(&file).display()));
+            }
+            self.write(id, &Entry::Module { number, file });
+        }
+        self.write(id, &Entry::Launch(Box::new(launched)));
+    }
+
+    fn write(&mut self, id: u32, entry: &Entry) {
+        let Some(folder) = &self.folder else { return };
+        let path = folder.join(format!("{id}.jsonl"));
+        self.file.take_if(|(owner, _)| *owner != id);
+        let opened = match self.file.take() {
+            Some((_, file)) => Ok(file),
+            None => File::options().create(true).append(true).open(&path),
+        };
+        let written = opened.and_then(|mut file| {
+            let mut line = serde_json::to_vec(entry)?;
+            line.push(b'\n');
+            file.write_all(&line)?;
+            self.file = Some((id, file));
+            Ok(())
+        });
+        if let Err(error) = written {
+            say_once(&format!("cannot write '{}': {error}", path.display()));
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! Streams and events, and the work that a program submits.
+
+use std::time::Instant;
+
+use crate::{
+    call,
+    error::{Done, Error},
+    gpu::Gpu,
+    handle::Handle,
+    objects::{Capture, Event, Executable, Graph, Stream, Work},
+};
+
+/// Submits work to a stream: it runs, or the capture of the stream gets it.
+pub fn submit(stream: Handle<Stream>, work: Work) -> Done {
+    let is_captured = call::with(|gpu| {
+        let is_captured = gpu.streams.get(stream)?.capture.is_some();
+        if is_captured {
+            gpu.capture(stream, work.clone())?;
+        }
+        Ok(is_captured)
+    })?;
+    if is_captured { Ok(()) } else { perform(work) }
+}
+
+/// Performs work, without the lock where the program's own functions run.
+pub fn perform(work: Work) -> Done {
+    match work {
+        Work::Host(function) => function.call(),
+        Work::Graph(all) => return all.into_iter().try_for_each(perform),
+        work => return call::with(|gpu| gpu.perform(work)),
+    }
+    Ok(())
+}
+
+/// Launches a graph.
+pub fn launch_graph(stream: Handle<Stream>, executable: Handle<Executable>) -> Done {
+    let works = call::with(|gpu| Ok(gpu.executables.get(executable)?.works()))?;
+    submit(stream, Work::Graph(works))
+}
+
+impl Gpu {
+    fn perform(&mut self, work: Work) -> Done {
+        match work {
+            Work::Launch(launch) => self.launch(&launch),
+            Work::Copy(copy) => self.copy(&copy),
+            Work::Fill(fill) => self.fill(&fill),
+            Work::Free(address) => self.free(address),
+            Work::Record(event) => {
+                self.events.get_mut(event)?.recorded = Some(Instant::now());
+                Ok(())
+            }
+            Work::Host(_) | Work::Graph(_) | Work::Nothing => Ok(()),
+        }
+    }
+
+    /// Adds work to the graph of a stream's capture.
+    fn capture(&mut self, stream: Handle<Stream>, work: Work) -> Done {
+        let capture = self.streams.get(stream)?.capture.clone().ok_or(Error::Unknown)?;
+        if let Work::Record(event) = work {
+            self.events.get_mut(event)?.captured = Some((capture.graph, capture.last));
+            return Ok(());
+        }
+        // Memory that a captured call allocates exists from then on, so a replay does not free it.
+        let work = if matches!(work, Work::Free(_)) { Work::Nothing } else { work };
+        let node = self.add_node(capture.graph, work, capture.last)?;
+        if let Some(capture) = &mut self.streams.get_mut(stream)?.capture {
+            capture.last = vec![node];
+        }
+        Ok(())
+    }
+
+    /// Lets a stream wait for an event. An event of a capture takes the stream into the capture.
+    pub fn wait_event(&mut self, stream: Handle<Stream>, event: Handle<Event>) -> Done {
+        let captured = self.events.get(event)?.captured.clone();
+        let stream = self.streams.get_mut(stream)?;
+        let Some((graph, nodes)) = captured else { return Ok(()) };
+        match &mut stream.capture {
+            Some(capture) if capture.graph == graph => capture.last.extend(nodes),
+            Some(_) => return Err(Error::CaptureInvalid),
+            None => stream.capture = Some(Capture { graph, last: nodes, is_origin: false }),
+        }
+        Ok(())
+    }
+
+    /// Begins the capture of a stream.
+    pub fn begin_capture(&mut self, stream: Handle<Stream>, graph: Option<Handle<Graph>>) -> Done {
+        if self.streams.get(stream)?.capture.is_some() || stream.is_null() {
+            return Err(Error::InvalidValue);
+        }
+        let graph = graph.unwrap_or_else(|| self.graphs.insert(Graph::default()));
+        self.streams.get_mut(stream)?.capture = Some(Capture { graph, last: Vec::new(), is_origin: true });
+        Ok(())
+    }
+
+    /// Ends the capture of a stream, and of the streams that joined it.
+    pub fn end_capture(&mut self, stream: Handle<Stream>) -> Done<Handle<Graph>> {
+        let capture = self.streams.get(stream)?.capture.clone().ok_or(Error::CaptureInvalid)?;
+        if !capture.is_origin {
+            return Err(Error::CaptureUnmatched);
+        }
+        let is_own = |other: &Option<Capture>| other.as_ref().is_some_and(|other| other.graph == capture.graph);
+        self.streams.values_mut().filter(|stream| is_own(&stream.capture)).for_each(|stream| stream.capture = None);
+        for event in self.events.values_mut() {
+            event.captured.take_if(|(graph, _)| *graph == capture.graph);
+        }
+        Ok(capture.graph)
+    }
+
+    /// The milliseconds between two events.
+    pub fn elapsed(&self, start: Handle<Event>, end: Handle<Event>) -> Done<f32> {
+        let time = |event: Handle<Event>| {
+            let event = self.events.get(event)?;
+            let recorded = event.recorded.filter(|_| event.flags & Event::WITHOUT_TIME == 0);
+            recorded.ok_or(Error::InvalidHandle)
+        };
+        let (start, end) = (time(start)?, time(end)?);
+        let (span, sign) = if end >= start { (end - start, 1.0) } else { (start - end, -1.0) };
+        Ok(sign * span.as_secs_f32() * 1000.0)
+    }
+}
