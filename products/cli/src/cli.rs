@@ -1,6 +1,7 @@
 //! The arguments of the command line.
 
 mod check;
+mod exec;
 mod optimize;
 mod readings;
 mod target;
@@ -31,6 +32,7 @@ use regex::Regex;
 
 pub use self::{
     check::{CheckArgs, CheckFormat, ExplainArgs, KernelArgs},
+    exec::ExecArgs,
     optimize::OptimizeArgs,
     readings::ReadingArgs,
     target::{SourceArgs, TargetArgs},
@@ -63,6 +65,7 @@ pub enum Command {
     Conformance(ConformanceArgs),
     Litmus(LitmusArgs),
     Llc(LlcArgs),
+    Exec(ExecArgs),
     Explain(ExplainArgs),
     Lsp(LspArgs),
     Optimize(OptimizeArgs),

@@ -4,6 +4,7 @@ mod check;
 mod cli;
 mod conditions;
 mod conformance;
+mod exec;
 mod explain;
 mod format;
 mod host;
@@ -83,6 +84,7 @@ fn main() -> ExitCode {
         Command::Conformance(args) => conformance::run(&args),
         Command::Llc(args) => llc::run(&args.arguments),
         Command::Litmus(args) => litmus::run(&args),
+        Command::Exec(args) => exec::run(&args),
         Command::Explain(args) => explain::run(&args),
         Command::Lsp(args) => lsp::run(&args),
         Command::Optimize(args) => optimize::run(&args),

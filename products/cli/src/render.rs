@@ -89,6 +89,11 @@ pub fn warning(diagnostic: &Diagnostic, input: Option<&Input>) {
     message(&Message { level: Level::WARNING, id: None, diagnostic, first: None }, input);
 }
 
+/// Prints one note to standard error.
+pub fn note(diagnostic: &Diagnostic, input: Option<&Input>) {
+    message(&Message { level: Level::NOTE, id: None, diagnostic, first: None }, input);
+}
+
 /// A message about a location.
 pub struct Message<'a> {
     pub level: Level<'static>,

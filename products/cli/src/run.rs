@@ -6,7 +6,7 @@ mod prepare;
 mod repeat;
 mod sarif;
 mod sequence;
-mod text;
+pub mod text;
 
 use std::{
     path::{Path, PathBuf},

@@ -20,6 +20,7 @@ mod call;
 mod copy;
 mod driver;
 mod error;
+mod folder;
 mod gpu;
 mod graph;
 mod handle;
@@ -33,8 +34,10 @@ mod report;
 mod runtime;
 mod say;
 mod stream;
+mod stub;
 
 pub use self::{
+    folder::{LIBRARY, fill_folder},
     options::{BUDGET, DEVICE, OPTIONS, Options},
     report::{Entry, Given, Launched},
 };

@@ -25,7 +25,7 @@ impl Gpu {
             return Err(Error::OutOfMemory);
         }
         let number = self.memory.count + 1;
-        let name = format!("buffer {number} of {bytes} bytes");
+        let name = format!("buffer{number}");
         let (address, buffer) = match kind {
             Kind::Device => {
                 let buffer = self.device.allocate(&name, Contents::Uninitialized(bytes));

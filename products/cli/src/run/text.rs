@@ -2,13 +2,14 @@
 
 use annotate_snippets::Level;
 use ptx_atomics::check::language::{self, SourceLanguage};
-use ptx_atomics::execute::{FaultKind, LaunchError};
+use ptx_atomics::execute::{Fault, FaultKind, LaunchError};
 use ptx_atomics::pass::Diagnostic;
 use ptx_atomics::ptx::InstPlace;
 
+pub use super::result::Importance;
 use super::{
     place::RunPtx,
-    result::{Importance, PlanFinding, PlanResult},
+    result::{PlanFinding, PlanResult},
 };
 use crate::render::{self, Message};
 
@@ -36,13 +37,18 @@ pub fn launch_error(error: &LaunchError, ptx: &RunPtx) -> Diagnostic {
 }
 
 fn finding(PlanFinding { finding, kernel, level, seeds }: &PlanFinding, found: &PlanResult, ptx: &RunPtx) {
+    fault(finding, kernel, *level, found.with(seeds).into_iter().collect(), ptx);
+}
+
+/// Prints a finding of a kernel, with notes on the execution that shows it.
+pub fn fault(finding: &Fault, kernel: &str, level: Importance, last: Vec<String>, ptx: &RunPtx) {
     let mut notes: Vec<_> = ptx.inlined(&finding.site).into_iter().collect();
     notes.extend(sites(finding, ptx));
-    notes.extend(found.with(seeds));
+    notes.extend(last);
     let location = ptx.place(&finding.site);
     let language = location.as_ref().and_then(|at| SourceLanguage::from_file_name(&at.file));
     let diagnostic = Diagnostic {
-        function: Some(kernel.clone()),
+        function: Some(kernel.to_owned()),
         location,
         notes,
         help: finding.help.as_ref().map(|help| language::executed(language, help)),
@@ -61,7 +67,7 @@ fn finding(PlanFinding { finding, kernel, level, seeds }: &PlanFinding, found: &
 }
 
 /// The instructions of a finding in words, the first one first.
-fn sites(finding: &ptx_atomics::execute::Fault, ptx: &RunPtx) -> Vec<String> {
+fn sites(finding: &Fault, ptx: &RunPtx) -> Vec<String> {
     let is_race = matches!(finding.kind, FaultKind::Race | FaultKind::SameValue);
     let [one, other] = if is_race { ["the second access", "the first access"] } else { ["here", "with"] };
     let first = finding.other.as_ref().map(|site| format!("{other}: {}", ptx.words(site)));

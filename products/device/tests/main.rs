@@ -1,0 +1,212 @@
+//! Tests of the device: programs of the driver API in C, and of the runtime API in CUDA C++ from nvcc and from clang.
+//! Each program prints its results; a table has the expected output. A program is skipped where its compiler is absent.
+
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
+    process::{Command, Output},
+    sync::LazyLock,
+};
+
+use libtest_mimic::{Arguments, Failed, Trial};
+use ptx_atomics_device::{Entry, LIBRARY, OPTIONS, Options, fill_folder};
+use testing::{exists, root, success, tool, trial};
+
+/// A compiler of programs.
+#[derive(Clone, Copy)]
+enum Compiler {
+    /// `cc`, for the driver API.
+    C,
+    /// nvcc, with the shared runtime.
+    Nvcc,
+    /// clang's CUDA.
+    Clang,
+}
+
+use Compiler::{C, Clang, Nvcc};
+
+/// The programs in `tests/programs` with the compilers of each, and the expected output.
+const PROGRAMS: [(&str, &[Compiler], &str); 8] = [
+    ("driver.c", &[C], "12 4\nfound 1\nmissing 500\nunsupported 801\nattribute 9 0\n"),
+    ("memory.c", &[C], "pitched 1\nmanaged 10\nregistered 12\nrange 1\nfreed 1\n"),
+    ("graph.c", &[C], "captured 6\nbuilt 7\nhost 2\n"),
+    ("faults.c", &[C], "launch 0\nsynchronize 700\nallocate 700\nreset 0\nassertion 710\n"),
+    ("reduce.cu", &[Nvcc, Clang], "sum 29994\nreversed 1\n"),
+    ("symbols.cu", &[Nvcc, Clang], "constant 1\nread printed 3 1.500000\n7\n"),
+    ("streams.cu", &[Nvcc, Clang], "events 1\ngraph 288\ncallback 1\noccupancy 1\n"),
+    ("managed.cu", &[Nvcc], "managed 6\ncluster 1 2 0\n"),
+];
+
+fn main() {
+    let programs = PROGRAMS.iter().flat_map(|(name, compilers, expected)| {
+        compilers.iter().map(move |compiler| {
+            let title = format!("{name} by {}", compiler.name());
+            trial(title, compiler.missing(), move || check(name, *compiler, expected))
+        })
+    });
+    let others = vec![
+        trial("a race is in the report".into(), C.missing(), race),
+        trial("a process that forks has a report for each side".into(), C.missing(), fork),
+        trial("every function of the headers is exported".into(), C.missing(), exported),
+    ];
+    libtest_mimic::run(&Arguments::from_args(), programs.chain(others).collect()).exit();
+}
+
+impl Compiler {
+    fn name(self) -> &'static str {
+        match self {
+            C => "cc",
+            Nvcc => "nvcc",
+            Clang => "clang",
+        }
+    }
+
+    fn missing(self) -> Option<&'static str> {
+        let needed = match self {
+            C => (exists("cc") && sdk().join("include/cuda.h").is_file()).then_some(()),
+            Nvcc => nvcc().join("bin/nvcc").is_file().then_some(()),
+            Clang => (exists(tool("clang")) && fatbinary().is_file() && sdk().join("include").is_dir()).then_some(()),
+        };
+        if needed.is_some() { None } else { Some(self.name()) }
+    }
+
+    /// The command that compiles a program.
+    fn command(self, program: &Path, to: &Path, libraries: &Path) -> Command {
+        let (sdk, nvcc) = (sdk(), nvcc());
+        let mut command = match self {
+            C => Command::new("cc"),
+            Nvcc => Command::new(nvcc.join("bin/nvcc")),
+            Clang => Command::new(tool("clang")),
+        };
+        let path = env::var_os("PATH").unwrap_or_default();
+        let folders = [fatbinary().with_file_name("")].into_iter().chain(env::split_paths(&path));
+        command.env("PATH", env::join_paths(folders).expect("folders"));
+        match self {
+            C => command.arg("-I").arg(sdk.join("include")).arg("-L").arg(libraries),
+            Nvcc => {
+                command.args(["-O1", "-cudart", "none", "-gencode", "arch=compute_90,code=compute_90", "-lineinfo"])
+            }
+            Clang => command
+                .args([
+                    "-x",
+                    "cuda",
+                    "-O1",
+                    "--no-offload-new-driver",
+                    "--cuda-gpu-arch=sm_90",
+                    "--cuda-include-ptx=all",
+                ])
+                .args(["-Wno-unknown-cuda-version", "-x", "cuda"])
+                .arg(format!("--cuda-path={}", sdk.display())),
+        };
+        command.arg(program).arg("-o").arg(to);
+        match self {
+            C => command.args(["-lcuda", "-lpthread"]),
+            Nvcc => command.arg(libraries.join("libcudart.so.13")),
+            Clang => command.args(["-x", "none"]).arg(libraries.join("libcudart.so.12")).arg("-lstdc++"),
+        };
+        command
+    }
+}
+
+fn sdk() -> PathBuf {
+    root().join(".tools/cuda-12.9/sdk")
+}
+
+fn nvcc() -> PathBuf {
+    root().join(".tools/cuda-13.5/nvidia/cu13")
+}
+
+fn fatbinary() -> PathBuf {
+    root().join(".tools/ptxas-13.5/nvidia/cu13/bin/fatbinary")
+}
+
+/// The folder with the libraries.
+static LIBRARIES: LazyLock<tempfile::TempDir> = LazyLock::new(|| {
+    let folder = tempfile::tempdir().expect("a folder");
+    let test = env::current_exe().expect("the path of the test");
+    let places = test.ancestors().skip(1).take(2).map(|folder| folder.join(LIBRARY));
+    let library = places.into_iter().find(|path| path.is_file()).expect("cargo makes the library");
+    fill_folder(folder.path(), &library).expect("links");
+    folder
+});
+
+/// Compiles a program of this crate.
+fn compiled(name: &str, compiler: Compiler, folder: &Path) -> Result<PathBuf, Failed> {
+    let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs").join(name);
+    let to = folder.join("program");
+    success(&mut compiler.command(&program, &to, LIBRARIES.path()))?;
+    Ok(to)
+}
+
+/// Runs a program on the device.
+fn run(program: &Path, options: &Options) -> Result<Output, Failed> {
+    let options = serde_json::to_string(options)?;
+    Ok(Command::new(program).env("LD_LIBRARY_PATH", LIBRARIES.path()).env(OPTIONS, options).output()?)
+}
+
+fn check(name: &str, compiler: Compiler, expected: &str) -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let output = run(&compiled(name, compiler, folder.path())?, &Options::default())?;
+    let said = String::from_utf8(output.stdout)?;
+    if said == expected { Ok(()) } else { Err(format!("{said}\n{}", String::from_utf8_lossy(&output.stderr)).into()) }
+}
+
+/// The reports of the processes of a program.
+fn reports(name: &str) -> Result<Vec<Vec<Entry>>, Failed> {
+    let (folder, reports) = (tempfile::tempdir()?, tempfile::tempdir()?);
+    let options = Options { folder: Some(reports.path().to_owned()), races: true, ..Options::default() };
+    run(&compiled(name, C, folder.path())?, &options)?;
+    let files = fs::read_dir(reports.path())?.flatten().map(|file| file.path());
+    let reports = files.filter(|path| path.extension().is_some_and(|ending| ending == "jsonl"));
+    let read = |path: PathBuf| -> Result<Vec<Entry>, Failed> {
+        Ok(fs::read_to_string(path)?.lines().map(serde_json::from_str).collect::<Result<_, _>>()?)
+    };
+    reports.map(read).collect()
+}
+
+/// The launches of a report: the kernel, whether it was checked, whether it is determinate, and its findings.
+fn launches(report: &[Entry]) -> Vec<(String, bool, bool, usize)> {
+    let launches = report.iter().filter_map(|entry| match entry {
+        Entry::Launch(of) => Some((of.kernel.clone(), of.is_checked, of.is_determinate, of.findings.len())),
+        Entry::Module { .. } => None,
+    });
+    launches.collect()
+}
+
+fn race() -> Result<(), Failed> {
+    let found = reports("races.c")?;
+    let [report] = &found[..] else { return Err(format!("{} reports", found.len()).into()) };
+    let launch =
+        |kernel: &str, is_checked, is_determinate, findings| (kernel.to_owned(), is_checked, is_determinate, findings);
+    // The second launch of a kernel with the same sizes and scalars computes values alone.
+    assert_eq!(
+        launches(report),
+        [launch("racy", true, false, 1), launch("free", true, true, 0), launch("free", false, false, 0)]
+    );
+    Ok(())
+}
+
+fn fork() -> Result<(), Failed> {
+    let found = reports("fork.c")?;
+    assert_eq!(found.iter().map(|report| launches(report).len()).collect::<Vec<_>>(), [1, 1]);
+    Ok(())
+}
+
+/// The functions that the headers declare and the library does not export.
+fn exported() -> Result<(), Failed> {
+    let symbols = success(Command::new("nm").args(["-D", "--defined-only"]).arg(LIBRARIES.path().join(LIBRARY)))?;
+    let exported: Vec<&str> = symbols.lines().filter_map(|line| line.split_whitespace().last()).collect();
+    let mut missing = Vec::new();
+    for (header, mark) in [("cuda.h", "CUDAAPI "), ("cuda_runtime_api.h", "CUDARTAPI ")] {
+        let text = fs::read_to_string(sdk().join("include").join(header))?;
+        for declared in text.split(mark).skip(1) {
+            let name = declared.split('(').next().unwrap_or_default().trim();
+            let is_name =
+                name.starts_with("cu") && name.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '_');
+            if is_name && !exported.contains(&name) && !missing.contains(&name.to_owned()) {
+                missing.push(name.to_owned());
+            }
+        }
+    }
+    if missing.is_empty() { Ok(()) } else { Err(missing.join(" ").into()) }
+}
