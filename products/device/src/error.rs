@@ -65,6 +65,7 @@ errors! {
     LaunchFailed = 719        c"CUDA_ERROR_LAUNCH_FAILED"          c"cudaErrorLaunchFailure"              c"unspecified launch failure"
     TooLarge = 720            c"CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE" c"cudaErrorCooperativeLaunchTooLarge" c"too many CTAs of a cooperative launch"
     NotSupported = 801        c"CUDA_ERROR_NOT_SUPPORTED"          c"cudaErrorNotSupported"               c"not supported by ptx-atomics"
+    CapturedEvent = 907       c"CUDA_ERROR_CAPTURED_EVENT"         c"cudaErrorCapturedEvent"              c"the event is part of a capture"
     UpdateFailed = 910        c"CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE" c"cudaErrorGraphExecUpdateFailure"  c"the update of a graph failed"
     CaptureInvalid = 901      c"CUDA_ERROR_STREAM_CAPTURE_INVALIDATED" c"cudaErrorStreamCaptureInvalidated" c"the capture of a stream is invalid"
     CaptureUnmatched = 903    c"CUDA_ERROR_STREAM_CAPTURE_UNMATCHED" c"cudaErrorStreamCaptureUnmatched"   c"the capture began in another stream"

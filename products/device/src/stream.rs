@@ -106,6 +106,11 @@ impl Gpu {
         Ok(capture.graph)
     }
 
+    /// Checks that a program may ask for an event: no capture has it.
+    pub fn recorded(&self, event: Handle<Event>) -> Done {
+        if self.events.get(event)?.captured.is_some() { Err(Error::CapturedEvent) } else { Ok(()) }
+    }
+
     /// The milliseconds between two events.
     pub fn elapsed(&self, start: Handle<Event>, end: Handle<Event>) -> Done<f32> {
         let time = |event: Handle<Event>| {

@@ -10,7 +10,7 @@ use std::{
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use ptx_atomics_device::{Entry, LIBRARY, OPTIONS, Options, fill_folder};
-use testing::{exists, root, success, tool, trial};
+use testing::{exists, root, success, trial};
 
 /// A compiler of programs.
 #[derive(Clone, Copy)]
@@ -65,7 +65,7 @@ impl Compiler {
         let needed = match self {
             C => (exists("cc") && sdk().join("include/cuda.h").is_file()).then_some(()),
             Nvcc => nvcc().join("bin/nvcc").is_file().then_some(()),
-            Clang => (exists(tool("clang")) && fatbinary().is_file() && sdk().join("include").is_dir()).then_some(()),
+            Clang => (exists(clang()) && fatbinary().is_file() && sdk().join("include").is_dir()).then_some(()),
         };
         if needed.is_some() { None } else { Some(self.name()) }
     }
@@ -76,7 +76,7 @@ impl Compiler {
         let mut command = match self {
             C => Command::new("cc"),
             Nvcc => Command::new(nvcc.join("bin/nvcc")),
-            Clang => Command::new(tool("clang")),
+            Clang => Command::new(clang()),
         };
         let path = env::var_os("PATH").unwrap_or_default();
         let folders = [fatbinary().with_file_name("")].into_iter().chain(env::split_paths(&path));
@@ -99,10 +99,11 @@ impl Compiler {
                 .arg(format!("--cuda-path={}", sdk.display())),
         };
         command.arg(program).arg("-o").arg(to);
+        // Programs are linked with NVIDIA's runtime, and find ours when they run.
         match self {
             C => command.args(["-lcuda", "-lpthread"]),
-            Nvcc => command.arg(libraries.join("libcudart.so.13")),
-            Clang => command.args(["-x", "none"]).arg(libraries.join("libcudart.so.12")).arg("-lstdc++"),
+            Nvcc => command.arg("-Xlinker").arg(nvcc.join("lib/libcudart.so.13")),
+            Clang => command.args(["-x", "none"]).arg(sdk.join("lib/libcudart.so.12")).arg("-lstdc++"),
         };
         command
     }
@@ -114,6 +115,10 @@ fn sdk() -> PathBuf {
 
 fn nvcc() -> PathBuf {
     root().join(".tools/cuda-13.5/nvidia/cu13")
+}
+
+fn clang() -> &'static str {
+    ["clang-22", "clang-23"].into_iter().find(|name| exists(name)).unwrap_or("clang")
 }
 
 fn fatbinary() -> PathBuf {

@@ -46,6 +46,9 @@ impl From<HostNode> for Work {
     }
 }
 
+/// All flags of an instantiation.
+const FLAGS: u64 = 15;
+
 /// The nodes at a pointer.
 ///
 /// # Safety
@@ -226,7 +229,10 @@ api! { driver:
             Ok(())
         })
     }
-    cuGraphInstantiateWithFlags(to: *mut Handle<Executable>, graph: Handle<Graph>, _flags: u64) {
+    cuGraphInstantiateWithFlags(to: *mut Handle<Executable>, graph: Handle<Graph>, flags: u64) {
+        if flags > FLAGS {
+            return Err(Error::InvalidValue);
+        }
         put(to, with(|gpu| gpu.instantiate(graph))?)
     }
     cuGraphInstantiate_v2(

@@ -195,10 +195,15 @@ api! { driver:
     cuEventRecordWithFlags(event: Handle<Event>, stream: Handle<Stream>, _flags: u32) = cuEventRecordWithFlags_ptsz {
         submit(stream, Work::Record(event))
     }
-    cuEventQuery(event: Handle<Event>) { any(|gpu| gpu.events.get(event).map(drop).and_then(|()| gpu.fault.map_or(Ok(()), Err))) }
+    cuEventQuery(event: Handle<Event>) {
+        any(|gpu| {
+            gpu.recorded(event)?;
+            gpu.fault.map_or(Ok(()), Err)
+        })
+    }
     cuEventSynchronize(event: Handle<Event>) {
         any(|gpu| {
-            gpu.events.get(event)?;
+            gpu.recorded(event)?;
             gpu.synchronize()
         })
     }

@@ -3,6 +3,7 @@
 use std::ffi::c_void;
 
 use crate::{
+    allocations::Kind,
     call::{any, api, put, with},
     driver::graph::{
         self, FillNode, HostNode, add, connect, cuGraphAddChildGraphNode, cuGraphAddEmptyNode,
@@ -11,7 +12,8 @@ use crate::{
         cuGraphGetRootNodes, cuGraphHostNodeSetParams, cuGraphLaunch, cuGraphNodeGetType, cuGraphUpload, set,
         set_executable, update,
     },
-    error::Done,
+    driver::memory::allocate,
+    error::{Done, Error},
     handle::Handle,
     objects::{Event, Executable, Graph, Node, Stream, Work},
     runtime::{
@@ -42,13 +44,55 @@ impl KernelNode {
     }
 }
 
+/// The first words of `cudaGraphNodeParams`: the kind of the node, and the structure of the kind.
+#[repr(C)]
+pub struct AnyNode {
+    kind: u32,
+    unused: [u32; 3],
+    of: [u64; 29],
+}
+
+/// The places, in words, of the copy in `cudaMemcpyNodeParams` and of the size in `cudaMemAllocNodeParams`.
+const BEFORE_COPY: usize = 2;
+const ALLOCATED_BYTES: usize = 13;
+
+impl AnyNode {
+    /// The work of the node. A node that allocates gives the address now, since all launches of the graph have the same.
+    unsafe fn work(&mut self) -> Done<Work> {
+        let of = self.of.as_mut_ptr();
+        // SAFETY: the kind says which structure the words are.
+        unsafe {
+            match self.kind {
+                0 => (*of.cast::<KernelNode>()).work(),
+                1 => (*of.add(BEFORE_COPY).cast::<Copy3d>()).work(),
+                2 => Ok((*of.cast::<FillNode>()).into()),
+                3 => Ok((*of.cast::<HostNode>()).into()),
+                5 | 6 | 11 => Ok(Work::Nothing),
+                7 => Ok(Work::Record(Handle::new(self.of[0] as usize))),
+                10 => allocation(of),
+                _ => Err(Error::NotSupported),
+            }
+        }
+    }
+}
+
+/// Allocates for `cudaMemAllocNodeParams`, and writes the address after the size.
+unsafe fn allocation(of: *mut u64) -> Done<Work> {
+    // SAFETY: the caller passes the structure.
+    unsafe {
+        let bytes = *of.add(ALLOCATED_BYTES);
+        *of.add(ALLOCATED_BYTES + 1) = allocate(bytes as usize, Kind::Device, 0)?;
+    }
+    Ok(Work::Nothing)
+}
+
 /// Gives the result of an update, whose place depends on the version.
 unsafe fn give_update(executable: Handle<Executable>, graph: Handle<Graph>, third: *mut u32, fourth: *mut u32) -> Done {
     let result = update(executable, graph)?;
     let to = if version() < 12000 { fourth } else { third };
     // SAFETY: the program passes a pointer for the result.
     unsafe { put(to, result) }?;
-    if result == 0 { Ok(()) } else { Err(crate::error::Error::UpdateFailed) }
+    if result == 0 { Ok(()) } else { Err(Error::UpdateFailed) }
 }
 
 forward! {
@@ -133,6 +177,20 @@ api! { runtime:
     }
     cudaGraphExecUpdate(executable: Handle<Executable>, graph: Handle<Graph>, third: *mut u32, fourth: *mut u32) {
         give_update(executable, graph, third, fourth)
+    }
+    cudaGraphAddMemAllocNode(
+        to: *mut Handle<Node>, graph: Handle<Graph>, after: *const Handle<Node>, count: usize, of: *mut u64,
+    ) { add(to, graph, after, count, allocation(of)?) }
+    cudaGraphAddMemFreeNode(
+        to: *mut Handle<Node>, graph: Handle<Graph>, after: *const Handle<Node>, count: usize, _address: u64,
+    ) { add(to, graph, after, count, Work::Nothing) }
+    cudaGraphAddNode(
+        to: *mut Handle<Node>, graph: Handle<Graph>, after: *const Handle<Node>, fourth: usize, fifth: usize,
+        sixth: *mut AnyNode,
+    ) = cudaGraphAddNode_v2 {
+        // From version 13 on, data of edges precede the number of nodes.
+        let (count, of) = if version() < 13000 { (fourth, fifth as *mut AnyNode) } else { (fifth, sixth) };
+        add(to, graph, after, count, (*of).work()?)
     }
     cudaGraphDebugDotPrint() { any(|_| Ok(())) }
 }
