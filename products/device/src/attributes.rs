@@ -150,7 +150,7 @@ const ATTRIBUTES: [(u32, Value); 82] = [
 /// The number of attributes of CUDA 13.5, from 1.
 const MOST: u32 = 161;
 
-/// The value of an attribute; `None` if there is no such attribute.
+/// The value of an attribute; `None` if the API has no such attribute.
 pub fn attribute(sm: Sm, number: u32) -> Option<i32> {
     let found = ATTRIBUTES.iter().find(|(own, _)| *own == number).map(|(_, value)| match value {
         Fixed(value) => *value,

@@ -44,12 +44,12 @@ fn main() {
             trial(title, compiler.missing(), move || check(name, *compiler, expected))
         })
     });
-    let others = vec![
+    let trials = vec![
         trial("a race is in the report".into(), C.missing(), race),
         trial("a process that forks has a report for each side".into(), C.missing(), fork),
         trial("every function of the headers is exported".into(), C.missing(), exported),
     ];
-    libtest_mimic::run(&Arguments::from_args(), programs.chain(others).collect()).exit();
+    libtest_mimic::run(&Arguments::from_args(), programs.chain(trials).collect()).exit();
 }
 
 impl Compiler {

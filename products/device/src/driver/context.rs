@@ -24,7 +24,7 @@ fn push(context: Handle<Context>) {
     CURRENT.with_borrow_mut(|all| all.push(context));
 }
 
-/// Makes a context current in place of the current one.
+/// Makes a context current instead of the current one.
 pub fn set(context: Handle<Context>) {
     CURRENT.with_borrow_mut(|all| {
         all.pop();

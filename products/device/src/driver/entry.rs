@@ -75,7 +75,7 @@ pub fn find(name: &str, version: i32, is_of_thread: bool) -> Option<*mut c_void>
 /// Gives the address of a function.
 ///
 /// # Safety
-/// The name ends with NUL; the others can be written, or are NULL.
+/// The name ends with NUL; the other pointers can be written, or are NULL.
 pub unsafe fn give(name: *const c_char, to: *mut *mut c_void, version: i32, flags: u64, status: *mut u32) -> Done {
     if name.is_null() {
         return Err(Error::InvalidValue);

@@ -48,6 +48,8 @@ impl From<HostNode> for Work {
 
 /// All flags of an instantiation.
 const FLAGS: u64 = 15;
+/// The flags that exclude each other: memory is freed by each launch, and launches by the device.
+const APART: u64 = 5;
 
 /// The nodes at a pointer.
 ///
@@ -230,7 +232,7 @@ api! { driver:
         })
     }
     cuGraphInstantiateWithFlags(to: *mut Handle<Executable>, graph: Handle<Graph>, flags: u64) {
-        if flags > FLAGS {
+        if flags > FLAGS || flags & APART == APART {
             return Err(Error::InvalidValue);
         }
         put(to, with(|gpu| gpu.instantiate(graph))?)

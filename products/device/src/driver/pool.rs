@@ -32,7 +32,7 @@ api! { driver:
     cuMemPoolTrimTo(_pool: usize, _bytes: usize) { Ok(()) }
     cuMemPoolSetAttribute(_pool: usize, _number: u32, _value: *mut u8) { Ok(()) }
     cuMemPoolGetAttribute(_pool: usize, number: u32, to: *mut u8) {
-        // The first three attributes are numbers of 32 bits, the others of 64 bits.
+        // The first three attributes are numbers of 32 bits, the later ones of 64 bits.
         if number <= 3 { put(to.cast::<u32>(), 0) } else { put(to.cast::<u64>(), 0) }
     }
     cuMemPoolSetAccess(_pool: usize, _access: *const u8, _count: usize) { Ok(()) }
