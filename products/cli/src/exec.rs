@@ -10,7 +10,7 @@ use std::{
     process::{Command, ExitCode, ExitStatus},
 };
 
-use ptx_atomics::pass::Diagnostic;
+use ptx_atomics::pass::{Diagnostic, Errors};
 use ptx_atomics_device::{LIBRARY, OPTIONS, Options, fill_folder};
 
 use crate::{
@@ -28,19 +28,18 @@ const SIGNAL: i32 = 128;
 pub fn run(args: &ExecArgs) -> ExitCode {
     match executed(args) {
         Ok(status) => ExitCode::from(status),
-        Err(error) => {
-            render::error(&error, None);
+        Err(errors) => {
+            errors.iter().for_each(|error| render::error(error, None));
             ExitCode::from(NOT_RUN)
         }
     }
 }
 
 /// Runs the program, and reports on its launches. The result is the exit status.
-fn executed(args: &ExecArgs) -> Result<u8, Diagnostic> {
+fn executed(args: &ExecArgs) -> Result<u8, Errors> {
     let library = library(args.library.as_deref())?;
     let folder = tempfile::tempdir().map_err(|error| Diagnostic::new(format!("cannot make a folder: {error}")))?;
-    fill_folder(folder.path(), &library)
-        .map_err(|error| Diagnostic::new(format!("cannot write '{}': {error}", folder.path().display())))?;
+    fill_folder(folder.path(), &library).map_err(|error| cannot("write", folder.path(), &error))?;
     let status = status(args, folder.path())?;
     let entries = report::read(folder.path());
     let kernels = report::kernels(entries, folder.path());
@@ -54,7 +53,7 @@ fn executed(args: &ExecArgs) -> Result<u8, Diagnostic> {
 }
 
 /// Runs the program with the libraries of a folder.
-fn status(args: &ExecArgs, folder: &Path) -> Result<ExitStatus, Diagnostic> {
+fn status(args: &ExecArgs, folder: &Path) -> Result<ExitStatus, Errors> {
     let options = Options {
         folder: Some(folder.to_owned()),
         races: !args.no_races,
@@ -75,12 +74,12 @@ fn status(args: &ExecArgs, folder: &Path) -> Result<ExitStatus, Diagnostic> {
     command.args(arguments).env("LD_LIBRARY_PATH", path).env(OPTIONS, options);
     command.status().map_err(|error| {
         let message = format!("cannot run '{}': {error}", program.display());
-        Diagnostic::new(message).help("give the program after --, such as: ptx-atomics exec -- ./program")
+        Diagnostic::new(message).help("give the program after --, such as: ptx-atomics exec -- ./program").into()
     })
 }
 
 /// Finds the library: the given one, or the one beside this command.
-fn library(given: Option<&Path>) -> Result<PathBuf, Diagnostic> {
+fn library(given: Option<&Path>) -> Result<PathBuf, Errors> {
     let own = env::current_exe().and_then(std::fs::canonicalize).ok();
     let beside = own.as_deref().and_then(Path::parent);
     let places = ["", "deps", "../lib", "../lib/ptx-atomics"];
@@ -95,16 +94,12 @@ fn library(given: Option<&Path>) -> Result<PathBuf, Diagnostic> {
             format!("build it by `cargo build --release -p ptx-atomics-device`, and give {LIBRARY} by --library");
         Diagnostic::new(format!("cannot find '{name}'")).help(help)
     })?;
-    std::fs::canonicalize(&found)
-        .map_err(|error| Diagnostic::new(format!("cannot read '{}': {error}", found.display())))
+    std::fs::canonicalize(&found).map_err(|error| cannot("read", &found, &error))
 }
 
 /// Writes a file.
-fn write(path: &Path, text: String) -> Result<(), Diagnostic> {
-    let first = |errors: ptx_atomics::pass::Errors| {
-        errors.iter().next().cloned().unwrap_or_else(|| Diagnostic::new("an output cannot be written"))
-    };
-    let output = Output::open(path).map_err(|error| first(cannot("write", path, &error)))?;
+fn write(path: &Path, text: String) -> Result<(), Errors> {
+    let output = Output::open(path).map_err(|error| cannot("write", path, &error))?;
     let content = Content { name: path.to_owned(), output, bytes: text.into_bytes() };
-    output::publish(vec![content]).map_err(|(name, error)| first(cannot("write", &name, &error)))
+    output::publish(vec![content]).map_err(|(name, error)| cannot("write", &name, &error))
 }

@@ -3,7 +3,7 @@
 //! `ptx-atomics exec` puts this library before a program, which calls it instead of NVIDIA's. A call that is not
 //! implemented returns `CUDA_ERROR_NOT_SUPPORTED` and names itself once on standard error.
 //!
-//! - [`gpu`] has the state of the process, under one mutex. The library knows the executor only through
+//! - `gpu` has the state of the process, under one mutex. The library knows the executor only through
 //!   `ptx_execute::Device`: load a module, allocate, free, map, read, write, launch.
 //! - All work runs at once, in the thread that asks for it: streams are in order with each other. A host function runs
 //!   in the thread that submits it. A kernel that waits for a later action of the host is reported as a deadlock.

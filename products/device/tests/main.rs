@@ -8,9 +8,9 @@ use std::{
     sync::LazyLock,
 };
 
-use libtest_mimic::{Arguments, Failed, Trial};
+use libtest_mimic::{Arguments, Failed};
 use ptx_atomics_device::{Entry, LIBRARY, OPTIONS, Options, fill_folder};
-use testing::{exists, root, success, trial};
+use testing::{binary, exists, root, success, trial};
 
 /// A compiler of programs.
 #[derive(Clone, Copy)]
@@ -47,6 +47,7 @@ fn main() {
     let trials = vec![
         trial("a race is in the report".into(), C.missing(), race),
         trial("a process that forks has a report for each side".into(), C.missing(), fork),
+        trial("the command".into(), C.missing().or(command_missing()), command),
         trial("every function of the headers is exported".into(), C.missing(), exported),
     ];
     libtest_mimic::run(&Arguments::from_args(), programs.chain(trials).collect()).exit();
@@ -194,6 +195,48 @@ fn race() -> Result<(), Failed> {
 fn fork() -> Result<(), Failed> {
     let found = reports("fork.c")?;
     assert_eq!(found.iter().map(|report| launches(report).len()).collect::<Vec<_>>(), [1, 1]);
+    Ok(())
+}
+
+fn command_missing() -> Option<&'static str> {
+    let test = env::current_exe().ok();
+    let beside = test.as_deref().and_then(Path::parent).map(|folder| folder.with_file_name("ptx-atomics"));
+    if beside.is_some_and(|path| path.is_file()) { None } else { Some("program ptx-atomics in the target folder") }
+}
+
+/// Runs `ptx-atomics exec` with a program. The result is its exit status and its messages.
+fn exec(options: &[&str], program: &Path) -> Result<(i32, String), Failed> {
+    let library = LIBRARIES.path().join(LIBRARY);
+    let mut command = Command::new(binary());
+    let output = command.arg("exec").args(options).arg("--library").arg(library).arg("--").arg(program).output()?;
+    Ok((output.status.code().unwrap_or(-1), String::from_utf8(output.stderr)?))
+}
+
+fn command() -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let program = compiled("races.c", C, folder.path())?;
+    let file = folder.path().join("launches.toml");
+    let record = file.to_str().ok_or("a path")?;
+    let last = |messages: &str| messages.lines().last().unwrap_or_default().to_owned();
+    let (status, messages) = exec(&["--exit-code", "--record", record], &program)?;
+    assert_eq!((status, messages.matches("error[race]").count()), (1, 1), "{messages}");
+    assert!(last(&messages).starts_with("3 launches of 2 kernels: "), "{messages}");
+    let recorded = fs::read_to_string(&file)?;
+    assert_eq!(["\"racy\"", "\"free\""].map(|kernel| recorded.matches(kernel).count()), [1, 1], "{recorded}");
+    // Without the option, the status is the program's.
+    assert_eq!(exec(&[], &program)?.0, 0);
+    let (status, messages) = exec(&["--exit-code", "--skip", "racy"], &program)?;
+    assert!(status == 0 && last(&messages).contains("no race in any schedule"), "{messages}");
+    let (status, messages) = exec(&["--exit-code", "--no-races"], &program)?;
+    assert!(status == 0 && last(&messages).contains("not checked for races"), "{messages}");
+    // A kernel beyond the budget, and programs that are none.
+    let (status, messages) = exec(&["--budget", "1"], &program)?;
+    assert!(status != 0 && messages.contains("stopped after"), "{messages}");
+    assert_eq!(
+        exec(&[], Path::new("false"))?,
+        (1, "the program launched no kernel on the device of ptx-atomics\n".into())
+    );
+    assert_eq!(exec(&[], Path::new("./none"))?.0, 2);
     Ok(())
 }
 

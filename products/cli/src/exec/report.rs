@@ -142,10 +142,8 @@ fn summary(kernels: &[Launches], has_races: bool, has_finding: bool) {
         () if has_finding => "with the findings above".to_owned(),
         () if !has_races || checked == 0 => "without a finding; not checked for races".to_owned(),
         () if is_determinate && checked == launches => "no race in any schedule".to_owned(),
-        () if is_determinate => {
-            format!("no race in any schedule of the {checked} that do not repeat another or are skipped")
-        }
-        () => format!("no race in the schedules that ran, in {checked} that were checked"),
+        () if is_determinate => format!("no race in any schedule of the {checked} that were checked"),
+        () => format!("no race in the executed schedules of the {checked} that were checked"),
     };
     render::say(&format!("{of}: {steps} instructions by threads, {verdict}"));
 }

@@ -56,9 +56,18 @@ struct DriverConfiguration {
     count: u32,
 }
 
+/// The sizes of a launch that has begun with `<<<…>>>`.
+#[derive(Clone, Copy)]
+struct Pushed {
+    grid: Sizes,
+    block: Sizes,
+    shared: usize,
+    stream: Handle<Stream>,
+}
+
 thread_local! {
     /// The sizes of launches that have begun with `<<<…>>>`.
-    static PUSHED: RefCell<Vec<(Sizes, Sizes, usize, Handle<Stream>)>> = const { RefCell::new(Vec::new()) };
+    static PUSHED: RefCell<Vec<Pushed>> = const { RefCell::new(Vec::new()) };
 }
 
 /// The launch of a function of the host.
@@ -97,15 +106,15 @@ fn resident(function: usize, threads: i32, shared: usize) -> Done<i32> {
 
 api! { runtime:
     __cudaPushCallConfiguration(grid: Sizes, block: Sizes, shared: usize, stream: Handle<Stream>) {
-        PUSHED.with_borrow_mut(|pushed| pushed.push((grid, block, shared, stream)));
+        PUSHED.with_borrow_mut(|pushed| pushed.push(Pushed { grid, block, shared, stream }));
         Ok(())
     }
     __cudaPopCallConfiguration(grid: *mut Sizes, block: *mut Sizes, shared: *mut usize, stream: *mut Handle<Stream>) {
         let popped = PUSHED.with_borrow_mut(Vec::pop).ok_or(Error::MissingConfiguration)?;
-        put(grid, popped.0)?;
-        put(block, popped.1)?;
-        put(shared, popped.2)?;
-        put(stream, popped.3)
+        put(grid, popped.grid)?;
+        put(block, popped.block)?;
+        put(shared, popped.shared)?;
+        put(stream, popped.stream)
     }
     // The handle is the function itself, so that the launch reports the errors of the kernel.
     __cudaGetKernel(to: *mut usize, function: usize) { put(to, function) }
