@@ -9,6 +9,8 @@
 
 mod shape;
 
+use std::rc::Rc;
+
 use ptx_isa::{Family, Role, Space, Special, SpecialScalar, graph};
 use rustc_hash::FxHashMap;
 
@@ -39,6 +41,8 @@ pub struct Flow {
     pub varying: Vec<Pc>,
     /// The instructions that write a result of a strong access or of a varying instruction to memory; ascending.
     carriers: Vec<Pc>,
+    /// By instruction, whether it is a strong access whose results steer or are stored.
+    pub counts: Rc<[bool]>,
     /// The waits for mbarriers with an answer.
     pub answers: FxHashMap<Pc, Answer>,
 }
@@ -195,15 +199,18 @@ impl Flow {
     }
 
     fn find_carriers(&mut self, steps: &[Step]) {
-        let mut sources = self.varying.clone();
-        for (pc, step) in (0..).zip(steps) {
+        let mut carriers: Vec<Pc> = Vec::new();
+        self.varying.iter().for_each(|pc| carriers.extend(self.stores_of(steps, *pc)));
+        let mut counts = vec![false; steps.len()];
+        for (pc, step) in steps.iter().enumerate() {
             let is_shared = |access: &DecodedAccess| access.strong.is_some() || access.rmw.is_some();
             if matches!(&step.op, Op::Access(access) if is_shared(access) && !access.results.is_empty()) {
-                sources.push(pc);
+                let stores = self.stores_of(steps, pc as Pc);
+                counts[pc] = !stores.is_empty() || self.steered_by(steps, pc as Pc).is_some();
+                carriers.extend(stores);
             }
         }
-        let mut carriers: Vec<Pc> = Vec::new();
-        sources.iter().for_each(|pc| carriers.extend(self.stores_of(steps, *pc)));
+        self.counts = counts.into();
         carriers.sort_unstable();
         carriers.dedup();
         self.carriers = carriers;

@@ -225,7 +225,7 @@ impl<'r> Machine<'r> {
             version: 0,
             changed: 0,
             in_flight: InFlight::default(),
-            conflicts: Conflicts::default(),
+            conflicts: Conflicts { counts: flow.counts.clone(), ..Conflicts::default() },
             watch: Watch::default(),
             owners,
             cancelled: 0,

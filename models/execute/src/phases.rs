@@ -34,16 +34,17 @@ impl Phases {
     pub fn complete(&mut self, start: &Clock, (agent, epoch): (Agent, Epoch)) -> Option<Condition> {
         let is_early = !start.follows_all(&self.last);
         self.current.raise(agent, epoch);
-        // The operation began after these waits and expectations, so that its bytes come after them.
-        for list in [&mut self.waits, &mut self.expected] {
-            list.retain(|(agent, epoch, _)| !start.follows(*agent, *epoch));
-        }
+        // The operation began after these waits, so that its bytes come after them. Without an arrival after an
+        // expectation, the phase can end before it.
+        self.waits.retain(|(agent, epoch, _)| !start.follows(*agent, *epoch));
         is_early.then_some(Condition::EarlyArrival)
     }
 
-    /// Records that a thread expects more bytes or arrivals.
-    pub fn expect(&mut self, clock: &Clock, pc: Pc) {
+    /// Records that a thread expects more bytes or arrivals. Returns the condition that fails.
+    pub fn expect(&mut self, clock: &Clock, pc: Pc) -> Option<Condition> {
         self.expected.push((clock.agent, clock.own, pc));
+        let is_early = !clock.follows_all(&self.last);
+        is_early.then_some(Condition::EarlyArrival)
     }
 
     /// Whether a clock follows the last phase.

@@ -266,7 +266,7 @@ impl Shadow {
             && (read.is_none()
                 || same(read) && (after(read) && access.covers(*read, is_exact) || read.is_repeated_by(new, is_exact)))
         {
-            if !read.is_repeated_by(new, is_exact) {
+            if !read.is_repeated_by(new, is_exact) || conflicts.hides(*read, new) {
                 conflicts.forget(*read, access);
             }
             conflicts.compare_strong(*write, access);
@@ -359,7 +359,7 @@ fn sift(
             let is_covered = is_continued && is_before && access.covers(old, is_exact);
             let is_repeated = old.is_repeated_by(new, is_exact);
             if !is_read_after_write && (is_known || replaces || is_covered || is_repeated) {
-                if !is_repeated {
+                if !is_repeated || conflicts.hides(old, new) {
                     conflicts.forget(old, access);
                 }
                 old.info = old.info.with_mask(old.info.mask() & !mask);

@@ -259,8 +259,10 @@ impl Machine<'_> {
     /// Records that a thread expects more bytes or arrivals in the current phase.
     fn expect_in_phase(&mut self, cta: &Cta, at: Lane, key: Key) {
         let clock = &cta.order[at.thread as usize].clock;
-        if let Some(barrier) = self.in_flight.barriers.get_mut(&key).filter(|_| self.options.races) {
-            barrier.phases.expect(clock, at.pc);
+        if let Some(barrier) = self.in_flight.barriers.get_mut(&key).filter(|_| self.options.races)
+            && let Some(condition) = barrier.phases.expect(clock, at.pc)
+        {
+            self.depend_at(cta, condition, at.thread, at.pc);
         }
     }
 

@@ -52,12 +52,14 @@ impl TensorElement {
         }
     }
 
+    /// Whether each unit has padding in shared memory.
+    pub fn is_padded(self) -> bool {
+        matches!(self, Self::B4x16P64 | Self::B6x16P32)
+    }
+
     /// The bytes of a unit in shared memory. The types with padding fill 16 bytes.
     pub fn shared_unit(self) -> u64 {
-        match self {
-            Self::B4x16P64 | Self::B6x16P32 => 16,
-            _ => self.unit().1,
-        }
+        if self.is_padded() { 16 } else { self.unit().1 }
     }
 
     /// The conversion of an element of 32 bits by a load: `.ftz` flushes denormals to zero, and `.tf32` rounds to

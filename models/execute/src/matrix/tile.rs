@@ -16,6 +16,8 @@ pub struct Chunk {
     pub bytes: u32,
 }
 
+/// The number of elements with padding in a row of a box.
+const PADDED_ROW: u64 = 128;
 /// The maximum number of bytes of a box. Shared memory is not larger.
 const LARGEST: u64 = 256 << 10;
 
@@ -48,6 +50,9 @@ impl TensorMap {
         }
         if self.interleave != Interleave::None {
             return refused("with an interleave layout");
+        }
+        if self.element.is_padded() && self.count(0) != PADDED_ROW {
+            return refused("of elements with padding whose box does not have 128 elements in its first dimension");
         }
         let row = self.count(0) / self.element.unit().0 * self.element.shared_unit();
         if row == 0

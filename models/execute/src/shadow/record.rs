@@ -1,5 +1,7 @@
 //! Accesses, and the comparison of two accesses.
 
+use std::rc::Rc;
+
 use ptx_isa::Scope;
 
 use crate::clock::{Agent, Clock, Epoch, Fenced, cta_of};
@@ -187,6 +189,8 @@ pub struct Conflicts {
     pub may_race: bool,
     /// The accesses of the current cell that are forgotten.
     pub forgotten: Vec<Record>,
+    /// By instruction, whether it is a strong access whose results count: see [`Self::hides`].
+    pub counts: Rc<[bool]>,
 }
 
 /// An access to check.
@@ -237,11 +241,19 @@ impl Conflicts {
         }
     }
 
+    /// Whether an access hides the results of an earlier strong access by another instruction: an access of another
+    /// thread that is not ordered with both may change these results.
+    #[inline(always)]
+    pub fn hides(&self, old: Record, new: Record) -> bool {
+        let step = old.info.step();
+        old.info.strength() > 0 && step != new.info.step() && self.counts.get(step as usize) == Some(&true)
+    }
+
     /// Forgets an access because of a later one, unless every access that races with it races with the later one, too.
     #[inline(always)]
     pub fn forget(&mut self, old: Record, access: CheckedAccess<'_>) {
         let is_covered = old.is_before(access) && !access.is_operation && old.is_covered_by(access.record, true);
-        if !old.is_none() && !is_covered {
+        if !old.is_none() && (!is_covered || self.hides(old, access.record)) {
             self.forgotten.push(old);
         }
     }

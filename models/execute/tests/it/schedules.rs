@@ -105,7 +105,7 @@ fn values_are_followed_through_memory() {
         |take: &str| format!("{take} @%lane st.shared.u32 [word], %r; bar.sync 0; ld.shared.u32 %r, [word]; {BRANCH}");
     check("determinate", &through(OWN_TICKET));
     check("Steered(Memory)", &through(&format!("mov.u32 %r, 0; @%lane {TICKET}")));
-    // The access contends after its result has steered.
+    // The access contends after its result has steered, and a later access of its thread hides it.
     check(
         "Steered(Memory)",
         &format!("{} {OWN_TICKET} @%lane red.relaxed.gpu.global.add.u32 [%x], 1;", through(OWN_TICKET)),
@@ -146,7 +146,7 @@ fn waits_observe_one_phase() {
     );
     check("EarlyArrival", &kernel(&format!("{arrive} {arrive}"), wait));
     check(
-        "LateExpectation",
+        "EarlyArrival",
         &kernel(
             &format!(
                 "{arrive} @%lane mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [full], 16; @%lane mbarrier.complete_tx.relaxed.cta.shared::cta.b64 [full], 16;"

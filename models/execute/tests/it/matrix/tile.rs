@@ -301,7 +301,10 @@ fn a_tensor_without_a_box_is_refused() {
     no(TensorMap { box_sizes: [0, 8, 1, 1, 1], ..map });
     no(TensorMap { interleave: Interleave::B16, ..map });
     no(TensorMap { swizzle_mode: 1, swizzle_atomicity: 1, ..map });
-    no(TensorMap { element: TensorElement::B6x16P32, ..map });
+    for element in [TensorElement::B4x16P64, TensorElement::B6x16P32] {
+        no(TensorMap { element, ..map });
+        assert!(TensorMap { element, box_sizes: [128, 8, 1, 1, 1], ..map }.tile(&[0, 0], 0).is_ok(), "{element:?}");
+    }
     no(TensorMap::default());
     let wide = TensorMap { box_sizes: [u32::MAX - 15; 5], ..map };
     assert!(wide.gather([0; 5], 0).is_err());
