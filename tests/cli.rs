@@ -198,7 +198,7 @@ fn shell() -> Result<(), Failed> {
         let words = [&*format!(".TH ptx-atomics{command} 1"), "ptx-atomics 0.", ".SH SYNOPSIS"];
         assert!(words.iter().all(|word| page.contains(word)), "{command}: {page}");
     }
-    assert_eq!(fs::read_dir(&pages)?.count(), 14);
+    assert_eq!(fs::read_dir(&pages)?.count(), 15);
     Ok(())
 }
 
