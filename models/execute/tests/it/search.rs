@@ -50,10 +50,18 @@ fn clusters_where_the_gpu_has_them() {
     assert_eq!(best_for("sm_80", body).launch.size.cluster, [1, 1, 1]);
 }
 
-/// The number that the first access loads is an address in a later access.
 #[test]
 fn addresses_that_are_loaded_as_elements_of_a_vector() {
     let body = "mov.b64 %d, p;\ncvta.param.u64 %d, %d;\n.reg .b64 %e, %f;\nld.param.v2.b64 {%e, %f}, [%d];\n\
                 ld.global.b32 %r, [%f];";
     assert_eq!(best(body).launch.arguments(), ["p+0=256", "p+8:u32[]=small"]);
+}
+
+/// The kernel uses the field as an address only in a launch in which another field is not zero.
+#[test]
+fn numbers_become_addresses_at_a_later_use() {
+    let body = "mov.b64 %d, p;\ncvta.param.u64 %d, %d;\n.reg .b64 %e, %f;\nld.param.b64 %e, [%d];\n\
+                setp.eq.u64 %p, %e, 7;\n@%p bra end;\nld.param.b32 %r, [%d+8];\nsetp.eq.u32 %p, %r, 0;\n@%p bra end;\n\
+                ld.param.b64 %f, [%d];\nld.global.b32 %r, [%f];\nend:";
+    assert_eq!(best(body).launch.arguments(), ["p+0:u32[]=small", "p+8=256"]);
 }
