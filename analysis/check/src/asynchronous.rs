@@ -52,6 +52,7 @@ pub fn answers(check: &Check<'_>, function: &Function, kernel: &Kernel) -> (Vec<
             let explanation = if check.explains { explanation(check, kernel, &hazard) } else { None };
             Finding { explanation, ..finding(hazard, witness, looked, &launches) }
         })
+        .filter(|finding| !is_of_guess(finding))
         .collect();
     // Without the question about barriers, the answer has the faults of the barriers of asynchronous operations, too.
     let has_barriers = check.questions.has(Question::Barriers);
@@ -66,6 +67,13 @@ pub fn answers(check: &Check<'_>, function: &Function, kernel: &Kernel) -> (Vec<
         counts: if question == Question::Async { (report.synchronizations, report.unchecked) } else { (0, 0) },
     };
     (vec![answer(Question::Async), answer(Question::Barriers)], findings)
+}
+
+/// Whether only a guessed launch shows a wait that never ends or is lapped. The wrong number of threads, CTAs or bytes
+/// usually is the reason.
+fn is_of_guess(finding: &Finding) -> bool {
+    let is_wait = matches!(finding.rule, Some(Rule::Deadlock | Rule::Lapped));
+    is_wait && matches!(&finding.evidence, Evidence::Witness(witness) if !witness.is_certain())
 }
 
 /// Each hazard with the most certain execution that shows it, followed by the hazards that only executions show.

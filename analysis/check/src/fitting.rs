@@ -52,6 +52,7 @@ pub fn count(check: &Check<'_>, function: &Function, most: Option<u32>, witnesse
     for group in groups {
         let base = witnesses[group[0]].launch.clone();
         let guessed = Guessed::new(check, function, most, &base);
+        let guessed = Guessed { block: guessed.block && !is_declared(function, base.size.block), ..guessed };
         if !guessed.any() {
             group.iter().for_each(|at| witnesses[*at].is_given = true);
             continue;
@@ -131,6 +132,13 @@ impl Guessed {
         // A two-dimensional block grows in its second direction.
         if base[1] > 1 { along(1).or_else(|| along(0)) } else { along(0) }
     }
+}
+
+/// Whether a block has all threads for which the kernel is compiled, in one dimension: `.maxntid` gives their number.
+/// Kernels are usually launched with this number, and are often wrong with another.
+fn is_declared(function: &Function, block: Dim3) -> bool {
+    let [threads, 1, 1] = block else { return false };
+    function.head.most_threads == Some(threads)
 }
 
 fn key(fault: &Fault) -> Key {

@@ -10,16 +10,14 @@ use crate::{
     machine::{Cta, Machine},
     registers::Changed,
     report::FaultKind,
-    warp::{Lanes, Warp},
+    warp::{Lanes, WARPGROUP, Warp},
 };
-
-/// The number of warps of a warpgroup.
-const WARPGROUP: usize = 4;
 
 /// The warps of the warpgroup of a warp, except the warp.
 fn others(cta: &Cta, w: usize) -> impl Iterator<Item = usize> + use<> {
-    let first = w / WARPGROUP * WARPGROUP;
-    (first..(first + WARPGROUP).min(cta.changes.len())).filter(move |other| *other != w)
+    let count = WARPGROUP as usize;
+    let first = w / count * count;
+    (first..(first + count).min(cta.changes.len())).filter(move |other| *other != w)
 }
 
 impl Machine<'_> {
@@ -57,7 +55,9 @@ impl Machine<'_> {
         let follows = |other: usize| {
             number == 0 || cta.changes[other].get(number - 1).is_some_and(|of| clock.has_seen(of.at.0, of.at.1))
         };
-        let is_early = self.options.races && !others(cta, w).all(follows);
+        // A change to the number that the warp already has changes nothing.
+        let is_change = last.is_none_or(|last| last.to.1 != own.to.1);
+        let is_early = is_change && self.options.races && !others(cta, w).all(follows);
         let different = others(cta, w).filter_map(|other| cta.changes[other].get(number)).find(|of| of.to != own.to);
         if let Some(other) = different.copied() {
             let message = "warps of a warpgroup execute different `setmaxnreg`".to_owned();

@@ -9,6 +9,9 @@ use crate::{
 /// A set of lanes.
 pub type Lanes = u32;
 
+/// The number of warps of a warpgroup.
+pub const WARPGROUP: u32 = 4;
+
 /// The lanes of a set, in their order.
 pub fn each(mut lanes: Lanes) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {

@@ -164,6 +164,28 @@ fn locks_in_lock_step() {
     assert_eq!(locks_of("sm_60", &inside), []);
 }
 
+/// Only the guessed number lets the kernel wait for an arrival that does not come.
+#[test]
+fn waits_of_a_guessed_launch() {
+    let wait = "@%p0 mbarrier.init.shared::cta.b64 [tile], 2; bar.sync 0;
+        @%p0 mbarrier.arrive.shared::cta.b64 _, [tile];
+        again: mbarrier.try_wait.parity.shared::cta.b64 %p1, [tile], 0; @!%p1 bra again;";
+    assert_eq!(levels_of(".reqntid 64", wait), [(Some("R28"), "error")]);
+    let guessed = format!("ld.param.u32 %r1, [rounds]; setp.ne.u32 %p2, %r1, 256; @%p2 bra done; {wait} done:");
+    assert_eq!(levels_of(".reqntid 64", &guessed), []);
+}
+
+/// Threads of two warps race. A kernel is launched with all threads for which it is compiled.
+#[test]
+fn races_of_the_declared_block() {
+    let race = "setp.eq.u32 %p1, %thread, 32; @%p0 st.shared.u32 [tile], 1; @%p1 st.shared.u32 [tile], 2;";
+    assert_eq!(levels_of(".maxntid 64", race), [(Some("R17"), "error")]);
+    assert_eq!(levels_of("", race), [(Some("R17"), "error")]);
+    let once = race.replace("%thread, 32;", "%thread, 32; mov.u32 %r1, %ntid.x; setp.ne.u32 %p2, %r1, 64; @%p2 ret;");
+    assert_eq!(levels_of(".maxntid 64", &once), [(Some("R17"), "error")]);
+    assert_eq!(levels_of("", &once), [(Some("R17"), "possible")]);
+}
+
 /// Warps of a warpgroup and lanes of a warp that execute different instructions.
 #[test]
 fn warps_that_diverge() {

@@ -20,11 +20,8 @@ use crate::{
     },
     report::{Detail, FaultKind},
     shadow::Info,
-    warp::{Group, Wait, Warp, each},
+    warp::{Group, WARPGROUP, Wait, Warp, each},
 };
-
-/// The number of warps that multiply together.
-const WARPGROUP: u32 = 4;
 
 impl Machine<'_> {
     /// Checks whether a step reads or writes registers of a product in flight.

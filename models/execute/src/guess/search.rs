@@ -17,10 +17,11 @@ use super::{
 };
 use crate::{
     Buffer, FaultKind, LaunchError, ModuleId, RunOptions, Schedule,
-    code::{Op, Parameter, Program, Source},
+    code::{LANES, Op, Parameter, Program, Source},
     device::State,
     learned::Learned,
     memory::Region,
+    warp::WARPGROUP,
 };
 
 /// The part of a launch that a user gives. The search chooses the rest.
@@ -171,6 +172,7 @@ struct Search<'m> {
     numbers: Vec<u64>,
     is_plane: bool,
     names_others: bool,
+    changes_registers: bool,
     /// The budget of a trial in warp instructions, and the remaining budget of all trials.
     most: u64,
     left: u64,
@@ -189,7 +191,7 @@ impl<'m> Search<'m> {
         let options =
             RunOptions { schedule: Schedule::WarpAhead, races: false, products: false, ..RunOptions::default() };
         let mut state = State::new(module, options)?;
-        let (start, numbers, is_plane, names_others, takes) =
+        let (start, numbers, is_plane, names_others, takes, changes_registers) =
             state.with_program((ModuleId::default(), kernel), |program| {
                 let start = start(program, kernel, given);
                 (
@@ -198,6 +200,7 @@ impl<'m> Search<'m> {
                     reads_plane(program),
                     names_others(program),
                     takes_others(program),
+                    changes_registers(program),
                 )
             })?;
         let function = module.functions().find(|function| function.name == kernel && function.body.is_some());
@@ -215,6 +218,7 @@ impl<'m> Search<'m> {
             numbers,
             is_plane,
             names_others,
+            changes_registers,
             most: budget.trial_steps,
             left: budget.steps,
             budget,
@@ -314,8 +318,11 @@ impl<'m> Search<'m> {
         let most = self.head.most_threads.unwrap_or(MOST_THREADS);
         let lines = BLOCKS.iter().map(|threads| [*threads, 1, 1]);
         let planes = PLANES.into_iter().filter(|_| self.is_plane);
+        let fits = |threads: u32| {
+            threads <= most && (!self.changes_registers || threads.is_multiple_of(WARPGROUP * LANES as u32))
+        };
         // A kernel that reads both indices of a thread usually has a block of two dimensions.
-        let all = planes.chain(lines).filter(|block| block.iter().product::<u32>() <= most);
+        let all = planes.chain(lines).filter(|block| fits(block.iter().product()));
         // A kernel is usually launched with the maximum number of threads for which it is compiled. `.maxntid` gives
         // only the product of the dimensions, and a second dimension usually counts warps.
         let declared = self.head.most_threads.into_iter().flat_map(|most| {
@@ -332,8 +339,8 @@ impl<'m> Search<'m> {
         let (report, steps, learned) = self.state.run(&on, self.most, true, &mut |_| ControlFlow::Continue(()))?;
         self.left = self.left.saturating_sub(steps + self.budget.launch_steps);
         let is_wrong = |kind: &FaultKind| {
-            use FaultKind::{Absent, Race, SameValue, Unfinished, Uninitialized};
-            !matches!(kind, Absent | Race | SameValue | Uninitialized | Unfinished)
+            use FaultKind::{Absent, Race, SameValue, Setmaxnreg, Unfinished, Uninitialized};
+            !matches!(kind, Absent | Race | SameValue | Setmaxnreg | Uninitialized | Unfinished)
         };
         let wrong = report.findings.iter().map(|finding| finding.kind).find(is_wrong);
         let end = match wrong {
@@ -476,6 +483,11 @@ fn takes_others(program: &Program) -> bool {
 /// Whether the kernel computes addresses of other CTAs of its cluster.
 fn names_others(program: &Program) -> bool {
     program.steps.iter().any(|step| matches!(step.op, Op::Mapa { .. }))
+}
+
+/// Whether warpgroups of the kernel change their numbers of registers, so that its CTA has only whole warpgroups.
+fn changes_registers(program: &Program) -> bool {
+    program.steps.iter().any(|step| matches!(step.op, Op::Setmaxnreg(..)))
 }
 
 /// Whether the kernel reads the second dimension of the thread index.

@@ -102,6 +102,7 @@ fn setmaxnreg_of_a_warpgroup() {
     let of = |one: &str, other: &str| format!("@%first bra OTHER;\n{one}\nbra DONE;\nOTHER:\n{other}\nDONE:\n");
     check(&both("bar.sync 0;"), &[]);
     check(&both(""), &["setmaxnreg"]);
+    check(&format!("{less}\n{less}"), &[]);
     check(&of(less, more), &["setmaxnreg"]);
     check(&of(less, less), &[]);
     check(&of(less, &less.replace("40", "48")), &["setmaxnreg"]);

@@ -8,8 +8,12 @@ fn best(body: &str) -> Tried {
 }
 
 fn best_for(gpu: &str, body: &str) -> Tried {
+    best_of(gpu, 32, body)
+}
+
+fn best_of(gpu: &str, most: u32, body: &str) -> Tried {
     let text = format!(
-        ".version 8.0\n.target {gpu}\n.address_size 64\n.visible .entry kernel(.param .align 8 .b8 p[16])\n.maxntid 32\n{{\n\
+        ".version 8.0\n.target {gpu}\n.address_size 64\n.visible .entry kernel(.param .align 8 .b8 p[16])\n.maxntid {most}\n{{\n\
          .reg .pred %p;\n.reg .b32 %r;\n.reg .b64 %d;\n{body}\nret;\n}}\n"
     );
     let module: Module = text.parse().expect("a module");
@@ -48,6 +52,15 @@ fn clusters_where_the_gpu_has_them() {
     let body = "mov.u32 %r, %cluster_nctarank;\nsetp.eq.u32 %p, %r, 1;\n@%p trap;";
     assert_eq!(best_for("sm_90", body).launch.size.cluster, [2, 1, 1]);
     assert_eq!(best_for("sm_80", body).launch.size.cluster, [1, 1, 1]);
+}
+
+/// The kernel stops itself in the CTA for which it is compiled. All four warps of a warpgroup change their registers.
+#[test]
+fn blocks_that_change_registers_have_whole_warpgroups() {
+    let body = |change: &str| format!("mov.u32 %r, %ntid.x;\nsetp.eq.u32 %p, %r, 256;\n@%p trap;\n{change}");
+    for (change, block) in [("", 32), ("setmaxnreg.dec.sync.aligned.u32 40;", 128)] {
+        assert_eq!(best_of("sm_90a", 256, &body(change)).launch.size.block, [block, 1, 1], "{change}");
+    }
 }
 
 #[test]
