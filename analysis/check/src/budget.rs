@@ -7,6 +7,8 @@ pub struct Budget {
     pub hazards: ptx_hazards::Budget,
     /// The proof of races and barriers, with its executions.
     pub races: ptx_races::check::Budget,
+    /// The number of launches of a program in which a kernel is checked.
+    pub program_launches: usize,
     /// The number of additional launches in which a finding is searched again.
     pub launches: usize,
     /// Instructions of warps in the executions of these launches.
@@ -30,6 +32,7 @@ impl Default for Budget {
         Self {
             hazards: ptx_hazards::Budget::default(),
             races: ptx_races::check::Budget::default(),
+            program_launches: 4,
             launches: 8,
             launch_steps: 500_000,
         }

@@ -16,6 +16,9 @@ pub struct Check<'c> {
     pub ir: Option<&'c Judged>,
     /// The launches that the report is about.
     pub launch: Launch,
+    /// The launches of kernels that a program makes, by the name of the kernel. A kernel in this list is checked in
+    /// these launches only.
+    pub launches: Vec<(String, Launch)>,
     /// A substring of the names of the kernels to check.
     pub kernel: Option<&'c str>,
     /// The questions.
@@ -55,6 +58,7 @@ impl<'c> Check<'c> {
             ptx,
             ir: None,
             launch: Launch::default(),
+            launches: Vec::new(),
             kernel: None,
             questions: Questions::ALL,
             readings: Readings::DEFAULT,
@@ -68,9 +72,34 @@ impl<'c> Check<'c> {
 
     /// A key of all inputs that affect the report, except the text of the module and the stops.
     pub fn key(&self) -> String {
-        let Self { ptx: _, ir, launch, kernel, questions, readings, budget, stop: _, time: _, jobs: _, explains } =
-            self;
-        format!("{:?}", (ir, launch, kernel, questions, readings, budget, explains))
+        let Self {
+            ptx: _,
+            ir,
+            launch,
+            launches,
+            kernel,
+            questions,
+            readings,
+            budget,
+            stop: _,
+            time: _,
+            jobs: _,
+            explains,
+        } = self;
+        format!("{:?}", (ir, launch, launches, kernel, questions, readings, budget, explains))
+    }
+
+    /// The launches in which a kernel is checked, each once, up to the budget. Launches of different sizes come first.
+    pub(crate) fn launches_of(&self, kernel: &str) -> Vec<&Launch> {
+        let mut own: Vec<(bool, &Launch)> = Vec::new();
+        for launch in self.launches.iter().filter(|(name, _)| name == kernel).map(|(_, launch)| launch) {
+            if own.iter().all(|(_, other)| *other != launch) {
+                own.push((own.iter().any(|(_, other)| other.size == launch.size), launch));
+            }
+        }
+        own.sort_by_key(|(has_known_size, _)| *has_known_size);
+        let own: Vec<&Launch> = own.into_iter().take(self.budget.program_launches).map(|(_, launch)| launch).collect();
+        if own.is_empty() { vec![&self.launch] } else { own }
     }
 
     /// Whether a kernel is selected: by a substring of its symbol, or of its name in the source.

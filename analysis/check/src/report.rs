@@ -109,8 +109,11 @@ impl Verdict {
             _ if finding.is_possible() || finding.is_not_checked() || finding.launches().is_some() => Self::Open,
             _ => Self::Free,
         };
-        let rank = |verdict: &Self| [Self::Free, Self::Open].iter().position(|own| own == verdict).unwrap_or(2);
-        findings.map(of).max_by_key(rank).unwrap_or(Self::Free)
+        findings.map(of).max_by_key(|verdict| verdict.rank()).unwrap_or(Self::Free)
+    }
+
+    fn rank(self) -> usize {
+        [Self::Free, Self::Open].iter().position(|own| *own == self).unwrap_or(2)
     }
 }
 
@@ -123,6 +126,33 @@ impl KernelReport {
         let verdict = Verdict::from_findings(question, self.findings.iter().filter(|own| own.question == question));
         let answers = self.answers.iter_mut().filter(|answer| answer.question == question);
         answers.filter(|answer| answer.verdict == Verdict::Free).for_each(|answer| answer.verdict = verdict);
+    }
+
+    /// Adds the report of the same kernel in another launch. Of a finding that both have, the more certain remains, and of
+    /// a verdict the worse.
+    pub(crate) fn merge(&mut self, other: Self) {
+        for finding in other.findings {
+            let key = |of: &Finding| (of.rule, of.question, of.sites.iter().map(|site| site.at).collect::<Vec<_>>());
+            match self.findings.iter_mut().find(|own| key(own) == key(&finding)) {
+                Some(own) if finding.rank() < own.rank() => *own = finding,
+                Some(_) => {}
+                None => self.findings.push(finding),
+            }
+        }
+        for answer in other.answers {
+            let Some(own) = self.answers.iter_mut().find(|own| own.question == answer.question) else {
+                self.answers.push(answer);
+                continue;
+            };
+            if answer.verdict.rank() > own.verdict.rank() {
+                own.verdict = answer.verdict;
+            }
+            own.assumptions.extend(answer.assumptions);
+            own.assumptions.sort_unstable();
+            own.assumptions.dedup();
+            own.is_stopped |= answer.is_stopped;
+            own.counts = (own.counts.0.max(answer.counts.0), own.counts.1.max(answer.counts.1));
+        }
     }
 
     /// The answer to a question.

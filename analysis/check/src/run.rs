@@ -6,7 +6,7 @@ use ptx_isa::{Function, InstPlace, LaunchSize, Text, flat::Library};
 
 use crate::{
     asynchronous,
-    check::Check,
+    check::{Check, Launch},
     evidence::{Evidence, Looked, Open, Why},
     finding::{Finding, Site},
     order::Judged,
@@ -24,13 +24,21 @@ impl Check<'_> {
         let library = Library::new(self.ptx);
         let kernels: Vec<&Function> =
             self.ptx.functions().filter(|function| function.head.is_entry && self.is_asked(&function.name)).collect();
-        let parameters = self.launch.numbers.iter().map(|(name, number)| (name.clone(), number.cast_signed()));
-        let options = ptx_hazards::HazardOptions { size: self.launch.size, parameters: parameters.collect() };
-        let is_read = self.questions.has(Question::Async) || self.questions.has(Question::Barriers);
-        let read = if is_read { ptx_hazards::read_with(self.ptx, &options) } else { Vec::new() };
-        let read: BTreeMap<&str, &ptx_hazards::Kernel> = read.iter().map(|kernel| (&*kernel.name, kernel)).collect();
-        let of_kernel = |function: &&Function| self.of_kernel(&library, function, read.get(&*function.name).copied());
-        let mut reports = parallel::map(&kernels, self.jobs, of_kernel);
+        let mut reports: Vec<KernelReport> = Vec::new();
+        let most = kernels.iter().map(|function| self.launches_of(&function.name).len()).max().unwrap_or(0);
+        for number in 0..most {
+            let has_launch = |function: &&&Function| self.launches_of(&function.name).len() > number;
+            let kernels: Vec<&Function> = kernels.iter().filter(has_launch).copied().collect();
+            let more = self.in_launches(number, &library, &kernels);
+            if number == 0 {
+                reports = more;
+                continue;
+            }
+            for report in more {
+                let own = reports.iter_mut().find(|own| own.kernel == report.kernel);
+                own.into_iter().for_each(|own| own.merge(report.clone()));
+            }
+        }
         if let Some(judged) = self.ir.filter(|_| self.questions.has(Question::Order)) {
             self.add_order(judged, &mut reports);
         }
@@ -39,6 +47,27 @@ impl Check<'_> {
             report.findings.sort_by_key(Finding::rank);
         }
         Report { kernels: reports }
+    }
+
+    /// The report of each kernel in its launch with this number, from 0.
+    fn in_launches(&self, number: usize, library: &Library<'_>, kernels: &[&Function]) -> Vec<KernelReport> {
+        let launch = |kernel: &str| {
+            let own = self.launches_of(kernel).get(number).copied().cloned();
+            own.unwrap_or_else(|| self.launch.clone())
+        };
+        let options = |kernel: &str| {
+            let Launch { size, numbers, .. } = launch(kernel);
+            let parameters = numbers.into_iter().map(|(name, number)| (name, number.cast_signed())).collect();
+            ptx_hazards::HazardOptions { size, parameters }
+        };
+        let is_read = self.questions.has(Question::Async) || self.questions.has(Question::Barriers);
+        let read = if is_read { ptx_hazards::read_each(self.ptx, options) } else { Vec::new() };
+        let read: BTreeMap<&str, &ptx_hazards::Kernel> = read.iter().map(|kernel| (&*kernel.name, kernel)).collect();
+        let of_kernel = |function: &&Function| {
+            let check = Self { launch: launch(&function.name), ..self.clone() };
+            check.of_kernel(library, function, read.get(&*function.name).copied())
+        };
+        parallel::map(kernels, self.jobs, of_kernel)
     }
 
     fn of_kernel(

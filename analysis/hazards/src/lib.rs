@@ -20,6 +20,6 @@ pub use self::{
     kernel::*,
     litmus::litmus,
     options::{Budget, HazardOptions},
-    read::{read, read_with},
+    read::{read, read_each, read_with},
     witness::{Class, Witness, Witnesses, options, witnesses},
 };

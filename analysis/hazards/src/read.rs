@@ -36,12 +36,18 @@ pub fn read(module: &Module) -> Vec<Kernel> {
 
 /// The kernels of a module, with known facts about their launch.
 pub fn read_with(module: &Module, options: &HazardOptions) -> Vec<Kernel> {
+    read_each(module, |_| options.clone())
+}
+
+/// The kernels of a module, with known facts about the launch of each by its name.
+pub fn read_each(module: &Module, options: impl Fn(&str) -> HazardOptions) -> Vec<Kernel> {
     let library = Library::new(module);
     let called = library.called();
     let has_body = module.functions().filter(|function| function.body.is_some());
     let own = has_body.filter(|function| function.head.is_entry || !called.contains(&*function.name));
     let mut kernels: Vec<Kernel> = own
         .map(|function| {
+            let options = options(&function.name);
             let mut code = Flat::inline_calls(&library, function, Limits::default());
             if code.head.required_threads.is_none() && options.size.block.is_some() {
                 code.head.required_threads = options.size.block;
@@ -58,7 +64,7 @@ pub fn read_with(module: &Module, options: &HazardOptions) -> Vec<Kernel> {
             let parameters = options.parameters.iter();
             let parameters = parameters.map(|(own, number)| (short_name(name, own).to_owned(), *number)).collect();
             let graph = Graph::new(&code);
-            let options = HazardOptions { parameters, ..*options };
+            let options = HazardOptions { parameters, ..options };
             let mut kernel = events::kernel(&code, &graph, &walk::walk(&code, &graph, &options));
             let says_most = kernel.has_block;
             if code.head.most_threads.is_none() && kernel.most.is_some() {

@@ -5,7 +5,7 @@ pub mod place;
 mod prepare;
 mod repeat;
 mod sarif;
-mod sequence;
+pub mod sequence;
 pub mod text;
 
 use std::{

@@ -143,8 +143,11 @@ impl Gpu {
         }
     }
 
-    /// An argument without its address, if it is a device pointer.
+    /// An argument without its address, if it is a device pointer or a struct with device pointers.
     fn given(&self, bytes: &[u8]) -> Given {
+        if bytes.len() > 8 {
+            return Given::Struct(bytes.chunks(8).map(|part| self.given(part)).collect());
+        }
         let address = bytes.try_into().map(u64::from_le_bytes).unwrap_or(0);
         match self.memory.find(address) {
             Some((start, allocation)) => {

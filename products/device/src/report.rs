@@ -55,6 +55,8 @@ pub struct Launched {
 pub enum Given {
     /// The bytes of a parameter.
     Bytes(Vec<u8>),
+    /// The parts of a parameter of more than 8 bytes, each of 8 bytes except the last.
+    Struct(Vec<Given>),
     /// An address in an allocation: its number and its size, and the offset.
     Buffer { number: u64, bytes: u64, offset: u64 },
 }

@@ -48,6 +48,7 @@ fn main() {
         trial("a race is in the report".into(), C.missing(), race),
         trial("a process that forks has a report for each side".into(), C.missing(), fork),
         trial("the command".into(), C.missing().or(command_missing()), command),
+        trial("recorded launches".into(), C.missing().or(command_missing()), record),
         trial("every function of the headers is exported".into(), C.missing(), exported),
     ];
     libtest_mimic::run(&Arguments::from_args(), programs.chain(trials).collect()).exit();
@@ -206,10 +207,69 @@ fn command_missing() -> Option<&'static str> {
 
 /// Runs `ptx-atomics exec` with a program. The result is its exit status and its messages.
 fn exec(options: &[&str], program: &Path) -> Result<(i32, String), Failed> {
+    exec_with(options, &[program])
+}
+
+fn exec_with(options: &[&str], command: &[&Path]) -> Result<(i32, String), Failed> {
     let library = LIBRARIES.path().join(LIBRARY);
-    let mut command = Command::new(binary());
-    let output = command.arg("exec").args(options).arg("--library").arg(library).arg("--").arg(program).output()?;
+    let mut exec = Command::new(binary());
+    ended(exec.arg("exec").args(options).arg("--library").arg(library).arg("--").args(command))
+}
+
+/// The exit status and the messages of a command.
+fn ended(command: &mut Command) -> Result<(i32, String), Failed> {
+    let output = command.output()?;
     Ok((output.status.code().unwrap_or(-1), String::from_utf8(output.stderr)?))
+}
+
+/// `count` races if a CTA has more threads than its second parameter says; `fields` is free.
+const RECORDED: &str = "\
+.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry count(.param .u64 p, .param .u32 n) {
+    .reg .b64 %p, %at; .reg .b32 %n, %t;
+    ld.param.u64 %p, [p]; ld.param.u32 %n, [n]; mov.u32 %t, %tid.x;
+    rem.u32 %n, %t, %n; mad.wide.u32 %at, %n, 4, %p; st.global.u32 [%at], %t; ret;
+}
+.visible .entry fields(.param .align 8 .b8 s[16]) {
+    .reg .b64 %p, %at; .reg .b32 %n, %t; .reg .pred %is;
+    ld.param.u64 %p, [s]; ld.param.u32 %n, [s+8]; mov.u32 %t, %tid.x;
+    setp.ge.u32 %is, %t, %n; @%is ret;
+    mad.wide.u32 %at, %t, 4, %p; st.global.u32 [%at], %t; ret;
+}
+";
+
+/// The recorded launches of a program are launches of `run` and of `check`.
+fn record() -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let program = compiled("record.c", C, folder.path())?;
+    let [ptx, file] = ["kernels.ptx", "launches.toml"].map(|name| folder.path().join(name));
+    fs::write(&ptx, RECORDED)?;
+    let (status, messages) = exec_with(&["--record", file.to_str().ok_or("a path")?], &[&program, &ptx])?;
+    assert_eq!((status, messages.matches("error[race]").count()), (0, 1), "{messages}");
+    let text = fs::read_to_string(&file)?;
+    let arguments: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("args = ")).collect();
+    let count = r#"["buffer1", "u32:32"]"#;
+    assert_eq!(arguments, [count, count, r#"["s+0=buffer1+256", "s+8=u64:64"]"#], "{text}");
+    let check = |command: &str, option: &str, more: &[&str]| {
+        ended(Command::new(binary()).arg(command).arg(&ptx).arg(option).arg(&file).args(more))
+    };
+    // Without the launches, the numbers of threads and elements are guessed.
+    let (status, messages) = check("check", "--launches", &["--kernel", "count"])?;
+    assert!(status == 1 && messages.contains("error[R17]"), "{messages}");
+    let (status, messages) = check("check", "--launches", &["--kernel", "fields", "--strict"])?;
+    assert_eq!(status, 0, "{messages}");
+    let (status, messages) = check("run", "--launch", &[])?;
+    assert_eq!((status, messages.matches("error[race]").count()), (1, 1), "{messages}");
+    // A launch of a kernel of another module is left out; any other error is reported.
+    fs::write(&file, text.replace("\"count\"", "\"other\""))?;
+    let (status, messages) = check("check", "--launches", &["--kernel", "fields", "--strict"])?;
+    assert_eq!(status, 0, "{messages}");
+    fs::write(&file, text.replace("u32:32", "u32:x"))?;
+    let (status, messages) = check("check", "--launches", &[])?;
+    assert!(status == 1 && messages.contains("launches.toml:"), "{messages}");
+    Ok(())
 }
 
 fn command() -> Result<(), Failed> {

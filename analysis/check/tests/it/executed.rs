@@ -1,7 +1,7 @@
 //! The severity of findings that executions show.
 
-use ptx_check::{Check, Finding, Severity};
-use ptx_isa::Module;
+use ptx_check::{Check, Finding, Launch, Question, Severity, Verdict};
+use ptx_isa::{LaunchSize, Module};
 
 const HEAD: &str = ".version 8.7
 .target sm_90a
@@ -173,6 +173,29 @@ fn waits_of_a_guessed_launch() {
     assert_eq!(levels_of(".reqntid 64", wait), [(Some("R28"), "error")]);
     let guessed = format!("ld.param.u32 %r1, [rounds]; setp.ne.u32 %p2, %r1, 256; @%p2 bra done; {wait} done:");
     assert_eq!(levels_of(".reqntid 64", &guessed), []);
+}
+
+/// The kernel races in a launch with more threads than its number says. Other kernels are checked in any launch.
+#[test]
+fn launches_of_a_program() {
+    let text = ".version 8.7\n.target sm_90a\n.address_size 64
+        .visible .entry k(.param .u64 p, .param .u32 n) { .reg .b64 %p; .reg .b32 %n, %t;
+        ld.param.u64 %p, [p]; ld.param.u32 %n, [n]; mov.u32 %t, %tid.x;
+        rem.u32 %n, %t, %n; mad.wide.u32 %p, %n, 4, %p; st.global.u32 [%p], %t; ret; }";
+    let module: Module = text.parse().expect("a module");
+    let levels = |launches: &[(u32, u64)]| {
+        let launch = |(threads, number): (u32, u64)| {
+            let size = LaunchSize { grid: Some([1; 3]), block: Some([threads, 1, 1]), ..LaunchSize::default() };
+            ("k".to_owned(), Launch { size, numbers: vec![("n".into(), number)], may_alias: false })
+        };
+        let launches = launches.iter().copied().map(launch).collect();
+        let report = Check { launches, ..Check::new(&module) }.run();
+        let levels = report.kernels[0].findings.iter().map(|finding| finding.severity).collect::<Vec<_>>();
+        (report.kernels[0].verdict(Question::Races), levels)
+    };
+    assert_eq!(levels(&[(32, 32), (64, 64)]), (Verdict::Free, vec![]));
+    assert_eq!(levels(&[(32, 32), (64, 32), (64, 64)]), (Verdict::Race, vec![Severity::Error]));
+    assert_eq!(levels(&[]).0, Verdict::Race);
 }
 
 /// Threads of two warps race. A kernel is launched with all threads for which it is compiled.

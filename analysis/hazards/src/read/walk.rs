@@ -2,6 +2,7 @@
 
 use ptx_isa::{
     Asynchronous, Axis, Family, Role, Special, SpecialScalar, SpecialVector, Type,
+    arithmetic::mask,
     effects::{Effect, MbarrierEffect},
     flat::{self, Action, Flat, Operand},
     launch::MOST_THREADS,
@@ -624,7 +625,11 @@ impl Walker<'_> {
         let given = name.and_then(|name| self.options.parameters.get(&name));
         let param = |(index, _): (usize, &Option<usize>)| {
             if let Some(number) = given.filter(|_| index == 0) {
-                return Content::Value(self.terms.constant(*number));
+                // A number for the first bytes of a struct may be longer than the part that is read.
+                let bits = ty.bits().min(64);
+                let fits = bits > 32 || i32::try_from(*number).is_ok();
+                let number = if fits { *number } else { *number & mask(bits) as i64 };
+                return Content::Value(self.terms.constant(number));
             }
             let offset = offset.wrapping_add((index as i64).wrapping_mul(bytes as i64));
             let facts = if bytes < 4 { Facts::range(0, (1 << (8 * bytes)) - 1) } else { Facts::UNKNOWN };

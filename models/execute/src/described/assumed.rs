@@ -130,18 +130,34 @@ fn usual(module: &Module, planned: &Planned) -> Vec<(String, u64)> {
     numbers.collect()
 }
 
+/// The sizes and the numbers of a launch that a description gives, with the names that the search uses for their places.
+pub fn known(module: &Module, planned: &Planned) -> (LaunchSize, Vec<(String, u64)>) {
+    (planned.said, numbers(module, planned))
+}
+
 /// The given numbers, with the names that the search uses for their places.
 fn numbers(module: &Module, planned: &Planned) -> Vec<(String, u64)> {
     let Ok(Function { head, .. }) = plan::kernel(module, Some(&planned.kernel)) else { return Vec::new() };
-    let number = |bytes: &[u8]| bytes.iter().rev().fold(0, |all, byte| all << 8 | u64::from(*byte));
+    let number = |bytes: &[u8]| bytes.iter().take(8).rev().fold(0, |all, byte| all << 8 | u64::from(*byte));
     let mut numbers = Vec::new();
     for (parameter, passed) in head.parameters.iter().zip(&planned.arguments) {
         match passed {
             Passed::Bytes(bytes) => numbers.push((parameter.name.clone(), number(bytes))),
-            Passed::Parts(_, parts) => numbers.extend(parts.iter().filter_map(|(at, part)| match part {
-                Passed::Bytes(bytes) => Some((format!("{}+{at}", parameter.name), number(bytes))),
-                _ => None,
-            })),
+            Passed::Parts(_, parts) => numbers.extend(
+                parts
+                    .iter()
+                    .filter_map(|(at, part)| match part {
+                        Passed::Bytes(bytes) => Some((at, bytes)),
+                        _ => None,
+                    })
+                    .flat_map(|(at, bytes)| {
+                        // The kernel may read a part of 8 bytes as two numbers.
+                        let halves = (0..bytes.len()).step_by(4);
+                        halves.map(move |half| {
+                            (format!("{}+{}", parameter.name, at + half as u64), number(&bytes[half..]))
+                        })
+                    }),
+            ),
             _ => {}
         }
     }

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use ptx_isa::{
     AluOp, Axis, Dim3, Family, FullSize, Head, InstPlace, LaunchSize, Module, Special, SpecialVector, Stop,
-    arithmetic::Computation,
+    arithmetic::{Computation, mask},
     launch::{MOST_SHARED, MOST_THREADS},
     short_name,
 };
@@ -550,7 +550,9 @@ fn add(launch: &mut Assumed, program: &Program, field: Field, number: u64, given
     let mut new = Assumption { parameter, offset, bytes: field.bytes, value, is_given: is_float, is_zero: false };
     let name = launch.name_of(&new);
     if let Some((_, number)) = given.numbers.iter().find(|(own, _)| short_name(&launch.kernel, own) == name) {
-        (new.value, new.is_given) = (Value::Number(*number), true);
+        // A number for the first bytes of a struct may be longer than the field.
+        let own = number & mask(8 * field.bytes.min(8) as u32) as u64;
+        (new.value, new.is_given) = (Value::Number(own), true);
     }
     launch.fields.push(new);
     launch.fields.sort_by_key(|field| (field.parameter, field.offset));

@@ -7,6 +7,7 @@ use ptx_atomics::{
     check::{
         Budget, Check, Document, Finding, KernelReport, Launch, Lines, Question, Report, in_assembly, order::Judged,
     },
+    execute::described::{assumed, plan::Planned},
     isolated::{self, Job, Language, Unoptimized},
     pass::{Diagnostic, Errors, Input, Location},
     ptx::{Module as Ptx, ModuleError, Places, legality},
@@ -17,6 +18,7 @@ use crate::{
     cli::{CheckArgs, CheckFormat},
     input::{self, Compile, Kind, Made},
     render,
+    run::sequence,
 };
 
 /// A program with the reports of its modules.
@@ -194,8 +196,9 @@ fn of_ptx(
         location: Some(Location { file: input.name().to_owned(), line, column: 0 }),
         ..Diagnostic::new(reason)
     };
-    let errors = errors.into_iter().map(error).chain(unknown_parameters(args, &module)).collect();
-    let report = report(args, &Check { ir: judged, ..check(args, &module) }, text);
+    let (launches, wrong) = launches(args, &module);
+    let errors = errors.into_iter().map(error).chain(unknown_parameters(args, &module)).chain(wrong).collect();
+    let report = report(args, &Check { ir: judged, launches, ..check(args, &module) }, text);
     (errors, Some(Module { origin: Origin::Ptx(Places::read_text(text), is_given), report }))
 }
 
@@ -217,7 +220,9 @@ fn of_ir(args: &CheckArgs, input: Input, language: Language) -> Result<Program, 
             Diagnostic::new(format!("the PTX of '{}' cannot be read: {reason}", input.name()))
         };
         program.errors.extend(unread.into_iter().map(error));
-        let mut report = report(args, &check(args, &module), &lines.ptx);
+        let (launches, wrong) = launches(args, &module);
+        program.errors.extend(wrong);
+        let mut report = report(args, &Check { launches, ..check(args, &module) }, &lines.ptx);
         if questions.has(Question::Async) {
             add(&mut report, assembly(std::iter::once(&lines)));
         }
@@ -253,6 +258,24 @@ fn check<'c>(args: &'c CheckArgs, module: &'c Ptx) -> Check<'c> {
         jobs: kernels.jobs.unwrap_or(0),
         explains: kernels.explain && is_text,
         ..Check::new(module)
+    }
+}
+
+/// The launches of the kernels of a module that the file of `--launches` has, and the errors of the file.
+fn launches(args: &CheckArgs, module: &Ptx) -> (Vec<(String, Launch)>, Vec<Diagnostic>) {
+    let Some(path) = &args.kernels.launches else { return Default::default() };
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let plan = input::read(path).and_then(|file| sequence::read_own(&file, module, folder));
+    let may_alias = args.kernels.may_alias;
+    match plan {
+        Ok(plan) => {
+            let launch = |planned: &Planned| {
+                let (size, numbers) = assumed::known(module, planned);
+                (planned.kernel.clone(), Launch { size, numbers, may_alias })
+            };
+            (plan.launches.iter().map(launch).collect(), Vec::new())
+        }
+        Err(errors) => (Vec::new(), errors.into_iter().collect()),
     }
 }
 

@@ -140,6 +140,12 @@ pub struct KernelArgs {
     /// Number of CTAs of a cluster [default: as in .reqnctapercluster, else chosen]
     #[arg(long, value_name = "X,Y,Z", value_parser = sizes::positive, requires = "kernels")]
     pub cluster: Option<Dim3>,
+    /// Check kernels in the launches of a program: a file of `exec --record`
+    ///
+    /// At most four launches of a kernel, those of different sizes first. A kernel that has none is checked as without
+    /// the file.
+    #[arg(long, value_name = "FILE.toml", requires = "kernels")]
+    pub launches: Option<PathBuf>,
     /// Value of a parameter, such as 'n=1024' [default: chosen]
     ///
     /// 'args+16=1024' sets the part of a struct at an offset in bytes.

@@ -114,35 +114,53 @@ impl Words {
 
 /// Reads a description. The files that it names are in its folder.
 pub fn read(input: &Input, module: &Module, folder: &Path) -> Result<Plan, Errors> {
+    let plan = plan(&parse(input)?, input, module, folder)?;
+    if plan.launches.is_empty() {
+        return Err(Diagnostic::new(format!("'{}' has no launch", input.name())).help("add a table [[launch]]").into());
+    }
+    Ok(plan)
+}
+
+/// Reads a description of a program, which may have kernels in other modules: without their launches.
+pub fn read_own(input: &Input, module: &Module, folder: &Path) -> Result<Plan, Errors> {
+    let mut file = parse(input)?;
+    let is_own = |name: &String| module.kernels().any(|kernel| kernel.name == *name);
+    file.launch.retain(|table| table.get_ref().kernel.as_ref().is_none_or(is_own));
+    plan(&file, input, module, folder)
+}
+
+/// An error at an offset in the text of a description.
+fn at(input: &Input, place: usize, why: String) -> Diagnostic {
+    let before = input.text().and_then(|text| text.get(..place)).unwrap_or_default();
+    let line = before.matches('\n').count() as u32 + 1;
+    let location = Some(Location { file: input.name().to_owned(), line, column: 0 });
+    Diagnostic { location, ..Diagnostic::new(why) }
+}
+
+fn parse(input: &Input) -> Result<File, Diagnostic> {
     let text = input.text().ok_or_else(|| Diagnostic::new(format!("'{}' is not text", input.name())))?;
-    let at = |place: usize, why: String| {
-        let before = text.get(..place).unwrap_or_default();
-        let line = before.matches('\n').count() as u32 + 1;
-        let location = Some(Location { file: input.name().to_owned(), line, column: 0 });
-        Diagnostic { location, ..Diagnostic::new(why) }
-    };
-    let file: File = toml::from_str(text)
-        .map_err(|error| at(error.span().map_or(0, |span| span.start), error.message().to_owned()))?;
+    toml::from_str(text)
+        .map_err(|error| at(input, error.span().map_or(0, |span| span.start), error.message().to_owned()))
+}
+
+fn plan(file: &File, input: &Input, module: &Module, folder: &Path) -> Result<Plan, Errors> {
     let (mut plan, mut errors) = (Plan::default(), Errors::new());
     for (name, table) in &file.buffers {
         let place = table.span().start;
         if let Err(why) = buffer(&mut plan, name, table.get_ref(), folder) {
-            errors.push(at(place, format!("buffer '{name}': {why}")));
+            errors.push(at(input, place, format!("buffer '{name}': {why}")));
         }
     }
     for table in &file.launch {
         if let Err(why) = launch(&mut plan, table.get_ref(), module, folder) {
-            errors.extend(why.into_iter().map(|why| at(table.span().start, why)).collect::<Vec<_>>());
+            errors.extend(why.into_iter().map(|why| at(input, table.span().start, why)).collect::<Vec<_>>());
         }
     }
     for condition in &file.expect {
         match Expectation::read(condition.get_ref(), folder) {
             Ok(expectation) => plan.expect.push(expectation),
-            Err(why) => errors.push(at(condition.span().start, why)),
+            Err(why) => errors.push(at(input, condition.span().start, why)),
         }
-    }
-    if plan.launches.is_empty() && errors.is_empty() {
-        errors.push(Diagnostic::new(format!("'{}' has no launch", input.name())).help("add a table [[launch]]"));
     }
     errors.or(plan)
 }
