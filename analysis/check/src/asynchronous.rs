@@ -70,10 +70,14 @@ pub fn answers(check: &Check<'_>, function: &Function, kernel: &Kernel) -> (Vec<
 }
 
 /// Whether only a guessed launch shows a wait that never ends or is lapped. The wrong number of threads, CTAs or bytes
-/// usually is the reason.
+/// usually is the reason; a phase that lacks bytes of guessed boxes can be lapped in every launch.
 fn is_of_guess(finding: &Finding) -> bool {
-    let is_wait = matches!(finding.rule, Some(Rule::Deadlock | Rule::Lapped));
-    is_wait && matches!(&finding.evidence, Evidence::Witness(witness) if !witness.is_certain())
+    let Evidence::Witness(witness) = &finding.evidence else { return false };
+    match finding.rule {
+        Some(Rule::Deadlock) => !witness.is_certain(),
+        Some(Rule::Lapped) => !witness.is_certain() || witness.launch.has_maps(),
+        _ => false,
+    }
 }
 
 /// Each hazard with the most certain execution that shows it, followed by the hazards that only executions show.
