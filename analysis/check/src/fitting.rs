@@ -52,7 +52,7 @@ pub fn count(check: &Check<'_>, function: &Function, most: Option<u32>, witnesse
     for group in groups {
         let base = witnesses[group[0]].launch.clone();
         let guessed = Guessed::new(check, function, most, &base);
-        let guessed = Guessed { block: guessed.block && !is_declared(function, base.size.block), ..guessed };
+        let guessed = Guessed { block: guessed.block && !is_declared(function, &base), ..guessed };
         if !guessed.any() {
             group.iter().for_each(|at| witnesses[*at].is_given = true);
             continue;
@@ -134,11 +134,12 @@ impl Guessed {
     }
 }
 
-/// Whether a block has all threads for which the kernel is compiled, in one dimension: `.maxntid` gives their number.
-/// Kernels are usually launched with this number, and are often wrong with another.
-fn is_declared(function: &Function, block: Dim3) -> bool {
-    let [threads, 1, 1] = block else { return false };
-    function.head.most_threads == Some(threads)
+/// Whether the block has all threads for which the kernel is compiled, in one dimension: `.maxntid` gives their number.
+/// Kernels are usually launched with this number, and are often wrong with another. If boxes of tensor maps are guessed,
+/// too, the number alone convinces less.
+fn is_declared(function: &Function, launch: &Assumed) -> bool {
+    let [threads, 1, 1] = launch.size.block else { return false };
+    function.head.most_threads == Some(threads) && !launch.has_maps()
 }
 
 fn key(fault: &Fault) -> Key {
