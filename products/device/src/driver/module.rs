@@ -126,7 +126,7 @@ pub fn set_attribute(gpu: &mut Gpu, number: u32, kernel: Handle<Kernel>, value: 
             found.most_shared = Some(value + shared);
         }
         14 => found.allows_large_clusters = value != 0,
-        9..=13 | 15..=17 => {}
+        9..=13 | 15 => {}
         _ => return Err(Error::InvalidValue),
     }
     Ok(())

@@ -22,6 +22,8 @@ int main(void) {
   CUdriverProcAddressQueryResult status;
   CK(cuGetProcAddress("cuMemAlloc", &address, 12000, 0, &status));
   printf("found %d\n", address == (void *)cuMemAlloc && status == CU_GET_PROC_ADDRESS_SUCCESS);
+  // Triton asks for an attribute of newer drivers first, and takes the old one if the new one is refused.
+  printf("newer attribute %d\n", cuFuncSetAttribute(function, 17, 3));
   printf("missing %d\n", cuModuleGetFunction(&function, module, "none"));
   CUarray array;
   CUDA_ARRAY_DESCRIPTOR descriptor = {0};
