@@ -2,6 +2,7 @@
 //! a signal ends, leaves the lines that it has written.
 
 use std::{
+    env,
     fs::{self, File},
     io::Write,
     path::PathBuf,
@@ -33,6 +34,8 @@ pub struct Launched {
     pub module: u32,
     pub kernel: String,
     pub size: FullSize,
+    /// The test of pytest that made the launch.
+    pub test: Option<String>,
     /// The arguments, if they are recorded.
     pub arguments: Vec<Given>,
     /// Whether the launch was checked for races.
@@ -78,6 +81,7 @@ impl Launched {
             module: launch.module.number(),
             kernel: launch.kernel,
             size: launch.size,
+            test: current_test(),
             arguments,
             is_checked,
             is_cut,
@@ -88,6 +92,12 @@ impl Launched {
             notes: report.notes.into_iter().map(|note| (note.line, note.what)).collect(),
         }
     }
+}
+
+/// The test that runs, from the variable that pytest sets: `tests/test_sum.py::test_sum (call)`.
+fn current_test() -> Option<String> {
+    let text = env::var("PYTEST_CURRENT_TEST").ok()?;
+    Some(text.rsplit_once(" (").map_or(&*text, |(test, _)| test).to_owned())
 }
 
 /// The writer of the report.

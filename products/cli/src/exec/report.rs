@@ -69,7 +69,8 @@ fn describe(launched: &Launched) -> String {
         if size.cluster == [1; 3] { String::new() } else { format!(", cluster {}", format_size(size.cluster)) };
     let shared = if size.shared == 0 { String::new() } else { format!(", {} bytes of shared memory", size.shared) };
     let (grid, block) = (format_size(size.grid), format_size(size.block));
-    format!("launch {}: grid {grid}, block {block}{cluster}{shared}", launched.number)
+    let test = launched.test.as_ref().map_or(String::new(), |test| format!(" in {test}"));
+    format!("launch {}{test}: grid {grid}, block {block}{cluster}{shared}", launched.number)
 }
 
 /// Prints the findings, and a summary. Whether there is a finding that is not a warning.
