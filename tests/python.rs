@@ -81,7 +81,8 @@ fn book() -> Result<(), Failed> {
 /// The tests that need Triton or Warp.
 fn kernels() -> Result<(), Failed> {
     let folders = [&WATCHED[..], &[TOOLS]].concat();
-    pytest(&mut here(&folders)?, &["tests/test_triton.py", "tests/test_gluon.py", "tests/test_packages.py"])?;
+    let tests = ["tests/test_triton.py", "tests/test_gluon.py", "tests/test_packages.py", "tests/test_device.py"];
+    pytest(&mut here(&folders)?, &tests)?;
     examples(&folders)
 }
 

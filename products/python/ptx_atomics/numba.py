@@ -3,7 +3,7 @@
     import ptx_atomics.numba
     ptx_atomics.numba.install(block=256)
 
-The PTX of Numba does not set the number of threads of a CTA: ``block`` does. Without ``block``, a race that an
+:func:`use_device` runs kernels without a GPU. The PTX of Numba does not set the number of threads of a CTA: ``block`` does. Without ``block``, a race that an
 execution shows is only possible.
 """
 
@@ -11,10 +11,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from . import device
 from ._kernel import Program
 from ._watch import KernelWarning, Replaced, Watch
 
-__all__ = ["KernelWarning", "install", "uninstall"]
+__all__ = ["KernelWarning", "install", "uninstall", "use_device"]
 
 
 def install(mode: str = "warn", **options: Any) -> Watch:
@@ -28,6 +29,27 @@ def install(mode: str = "warn", **options: Any) -> Watch:
 def uninstall() -> None:
     """Ends the checks that :func:`install` started."""
     _get.uninstall()
+
+
+def use_device() -> None:
+    """Runs kernels on the device of ``ptx-atomics exec``, which gets their PTX instead of machine code.
+
+    If this package is installed, ``ptx-atomics exec`` has the same effect without a call. Raises ``Error`` if the
+    command did not start the program. Numba needs NVVM and nvJitLink: ``pip install 'numba-cuda[cu13]'``.
+    """
+    device.require()
+    _library().get_cubin = _ptx_as_cubin
+
+
+def _ptx_as_cubin(library: Any, cc: Any = None) -> Any:
+    from cuda.core import ObjectCode
+
+    return ObjectCode.from_ptx(_ptx_of(library, cc).encode())
+
+
+def _ptx_of(library: Any, cc: Any) -> str:
+    # With link-time optimization, only the PTX after linking exists.
+    return str(library.get_lto_ptx(cc) if getattr(library, "_lto", False) else library.get_asm_str(cc))
 
 
 def _library() -> Any:
@@ -50,8 +72,7 @@ def _check(watch: Watch, library: Any, cc: Any) -> None:
     """Checks the PTX of a library."""
     name = str(getattr(library, "name", "kernel"))
     try:
-        # With link-time optimization, only the PTX after linking exists.
-        ptx = library.get_lto_ptx(cc) if getattr(library, "_lto", False) else library.get_asm_str(cc)
+        ptx = _ptx_of(library, cc)
     except Exception as error:
         watch.say_once(f"{name} was not checked: {error}")
         return

@@ -1,11 +1,14 @@
 """A plugin for pytest: checks every kernel that a test compiles, and runs kernels on the CPU.
 
-``pytest --ptx-atomics=error`` fails a test that compiles a wrong kernel, ``--ptx-atomics=warn`` warns. The fixture
-``ptx_run`` runs a kernel and compares its results.
+``pytest --ptx-atomics=error`` fails a test that compiles a wrong kernel, ``--ptx-atomics=warn`` warns. ``pytest
+--ptx-atomics-device`` runs the tests on a device on the CPU, which checks each launch. The fixture ``ptx_run`` runs a
+kernel and compares its results.
 """
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from typing import TYPE_CHECKING, Any, Callable, Generator, List, Mapping, Optional, Union
 
 import pytest
@@ -24,6 +27,8 @@ def pytest_addoption(parser: Any) -> None:
     text = "check each GPU kernel that a test compiles: off, warn, or error, which fails the test [default: off]"
     group.addoption("--ptx-atomics", choices=_CHOICES, default=None, help=text)
     parser.addini("ptx_atomics", text, default="off")
+    text = "run the tests by `ptx-atomics exec`: on a device on the CPU, which checks each launch; a finding is a failure"
+    group.addoption("--ptx-atomics-device", action="store_true", help=text)
 
 
 def _mode(config: Any) -> str:
@@ -33,16 +38,32 @@ def _mode(config: Any) -> str:
     return str(mode)
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_cmdline_main(config: Any) -> Optional[int]:
+    """Starts pytest again in a process that has the device. The command prints the findings at its end."""
+    from . import _command, device
+
+    if not config.getoption("--ptx-atomics-device") or device.is_present():
+        return None
+    try:
+        command = [_command.path(), "exec", "--exit-code", "--", sys.executable, "-m", "pytest"]
+    except _command.Error as error:
+        raise pytest.UsageError(str(error)) from None
+    return subprocess.call([*command, *map(str, config.invocation_params.args)])
+
+
 def pytest_configure(config: Any) -> None:
+    from . import _hooks, device
+
     if _mode(config) != "off":
-        from . import _hooks
-
         _hooks.when_imported(_start)
+    if device.is_present():
+        _hooks.use_device()
 
 
-def _start(install: "Callable[..., Watch]") -> None:
+def _start(module: Any) -> None:
     global _watch
-    _watch = install("warn")
+    _watch = module.install("warn")
     # The test shows the findings, instead of warnings in the code of the hook.
     _watch.is_silent = True
     _watch.listeners.append(_reports.append)

@@ -4,7 +4,8 @@
     ptx_atomics.triton.install()
 
 Findings refer to lines of the Python file. ``PTX_ATOMICS=check`` in the environment has the same effect without a
-change of the code, and ``PTX_ATOMICS=raise`` has the effect of ``mode="raise"``.
+change of the code, and ``PTX_ATOMICS=raise`` has the effect of ``mode="raise"``. :func:`use_device` runs kernels
+without a GPU.
 """
 
 from __future__ import annotations
@@ -12,13 +13,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Callable, Dict, Mapping, Optional, Sequence, Tuple
 
+from . import device
 from ._kernel import Program
 from ._watch import KernelWarning, Watch
 
 _watch: Optional[Watch] = None
 _before: Optional[Callable[..., None]] = None
 
-__all__ = ["KernelWarning", "compile", "install", "uninstall"]
+__all__ = ["KernelWarning", "compile", "install", "uninstall", "use_device"]
 
 
 def install(mode: str = "warn", **options: Any) -> Watch:
@@ -50,6 +52,19 @@ def uninstall() -> None:
     if knobs.compilation.listener is _listener:
         knobs.compilation.listener = _before
     _watch = _before = None
+
+
+def use_device() -> None:
+    """Runs kernels on the device of ``ptx-atomics exec``, with arrays of :class:`ptx_atomics.device.Array`, or with
+    tensors of PyTorch in memory of the host.
+
+    If this package is installed, ``ptx-atomics exec`` has the same effect without a call. Raises ``Error`` if the
+    command did not start the program.
+    """
+    device.require()
+    from . import _triton_device
+
+    _triton_device.install()
 
 
 def _listener(*, src: Any, metadata: Mapping[str, Any], metadata_group: Mapping[str, str], times: Any, cache_hit: bool) -> None:

@@ -48,7 +48,7 @@ def test_modes(tmp_path: Path, wrong: str, right: str) -> None:
 
 def test_the_environment(tmp_path: Path, wrong: str) -> None:
     # The effect of the `.pth` file of the package when Python starts.
-    start = "import os, ptx_atomics._hooks as hooks\nhooks.from_environment(os.environ['PTX_ATOMICS'])\n"
+    start = "import ptx_atomics._hooks as hooks\nhooks.from_environment()\n"
     line = Path(ptx_atomics.__file__).parents[1].joinpath("ptx_atomics.pth")
     code = compiling(tmp_path, ptx=wrong)
     for value, fails, says in [("check", False, True), ("raise", True, True), ("strategy=fence", False, False)]:
