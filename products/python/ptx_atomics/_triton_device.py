@@ -74,6 +74,9 @@ class Driver(CudaDriver):  # type: ignore[misc]
         self.get_current_stream = self.utils.get_default_stream
         self.get_current_device = self.utils.get_current_device
         self.set_current_device = self.utils.set_current_device
+        # The device of PyTorch is the host, which has no index.
+        properties = self.utils.get_device_properties
+        self.utils.get_device_properties = lambda index: properties(index or 0)
 
     @staticmethod
     def is_active() -> bool:
