@@ -18,7 +18,7 @@ from .device import Array
 
 
 def install() -> None:
-    """Makes the device the one that Triton uses. The first kernel starts it."""
+    """Makes Triton use the device. The first kernel starts it."""
     backends["nvidia"] = dataclasses.replace(backends["nvidia"], driver=Driver)
     # Triton makes its driver once; a driver that it has already made is forgotten.
     triton.runtime.driver._default = triton.runtime.driver._active = None
@@ -27,9 +27,9 @@ def install() -> None:
 
 
 class Launcher(CudaLauncher):  # type: ignore[misc]
-    """Triton's launcher for tensors of PyTorch in memory of the host, too. A fault of a kernel is raised at its launch."""
+    """Triton's launcher. It also takes tensors of PyTorch in memory of the host, and raises a fault of the kernel."""
 
-    #: The number of arguments before those of the kernel.
+    #: The number of arguments before the arguments of the kernel.
     FIRST = 9
 
     def __call__(self, *given: Any) -> None:
@@ -101,7 +101,7 @@ def _scratch(size: int, alignment: int, stream: Any) -> Array:
 
 class _Tuning:
     """The choice of a configuration of ``triton.autotune``. A time on the CPU says nothing about a GPU, so the first
-    configuration that fits is chosen. With ``--every-launch``, the others run, too, so that each is checked.
+    configuration that fits is chosen. With ``--every-launch``, each configuration runs, so that each is checked.
     """
 
     def __init__(self) -> None:

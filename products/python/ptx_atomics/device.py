@@ -124,7 +124,7 @@ class Array:
 
 
 def synchronize() -> None:
-    """Waits for all kernels. Raises ``Error`` if one has failed."""
+    """Waits for all kernels. Raises ``Error`` if a kernel has failed."""
     _call("cuCtxSynchronize")
 
 
