@@ -139,8 +139,7 @@ def test_the_plugin_for_pytest(pytester: Any, tmp_path: Path, wrong: str, mode: 
     path = tmp_path / "shift.ptx"
     path.write_text(wrong)
     pytester.makepyfile(PLUGIN.format(fake=str(FAKE), paths={"shift.ptx": str(path)}))
-    arguments = ["-p", "ptx_atomics.pytest_plugin"] + ([f"--ptx-atomics={mode}"] if mode else [])
-    result = pytester.runpytest_subprocess(*arguments)
+    result = pytester.runpytest_subprocess(*([f"--ptx-atomics={mode}"] if mode else []))
     result.assert_outcomes(failed=failed, passed=1 - failed, warnings=warned)
     if failed:
         result.stdout.fnmatch_lines(["*a kernel that this test compiles is wrong:*", "*have no order*"])
@@ -151,6 +150,6 @@ def test_the_setting_of_a_project(pytester: Any, tmp_path: Path, wrong: str) -> 
     path.write_text(wrong)
     pytester.makepyfile(PLUGIN.format(fake=str(FAKE), paths={"shift.ptx": str(path)}))
     pytester.makeini("[pytest]\nptx_atomics = error\n")
-    pytester.runpytest_subprocess("-p", "ptx_atomics.pytest_plugin").assert_outcomes(failed=1)
+    pytester.runpytest_subprocess().assert_outcomes(failed=1)
     pytester.makeini("[pytest]\nptx_atomics = loud\n")
-    assert pytester.runpytest_subprocess("-p", "ptx_atomics.pytest_plugin").ret == 4
+    assert pytester.runpytest_subprocess().ret == 4
