@@ -3,8 +3,8 @@
     import ptx_atomics.numba
     ptx_atomics.numba.install(block=256)
 
-:func:`use_device` runs kernels without a GPU. The PTX of Numba does not set the number of threads of a CTA: ``block`` does. Without ``block``, a race that an
-execution shows is only possible.
+:func:`use_device` runs kernels without a GPU. The PTX of Numba does not set the number of threads of a CTA: ``block``
+does. Without ``block``, a race that an execution shows is only possible.
 """
 
 from __future__ import annotations
