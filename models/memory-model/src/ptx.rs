@@ -227,6 +227,9 @@ pub struct Conventions {
     /// Whether an execution is an outcome although a thread waits at a barrier forever, if the thread ends after that
     /// barrier.
     pub hung_at_end: bool,
+    /// Whether the axioms of the strengthened model apply, too: [`Axiom::Propagation`](axioms::Axiom::Propagation) and
+    /// [`Axiom::CoherenceOfReads`](axioms::Axiom::CoherenceOfReads).
+    pub strengthened: bool,
     /// The readings of the questions that the manual leaves open about asynchronous operations.
     pub readings: Readings,
 }
@@ -250,14 +253,18 @@ impl Conventions {
         fence_sc_in_patterns: true,
         red_acquires: false,
         hung_at_end: false,
+        strengthened: false,
         readings: Readings::DEFAULT,
     };
+    /// The manual, with two more axioms. No GPU showed an outcome that they forbid.
+    pub const STRENGTHENED: Self = Self { strengthened: true, ..Self::MANUAL };
     /// The interpretation of Dat3M.
     pub const DAT3M: Self = Self {
         failed_cas_writes: true,
         fence_sc_in_patterns: false,
         red_acquires: true,
         hung_at_end: true,
+        strengthened: false,
         readings: Readings::DEFAULT,
     };
 

@@ -1,7 +1,8 @@
 //! The litmus tests of other projects, and our own: the model agrees with the expected verdict of each test.
 
-use std::{fs, io, path::Path, time::Instant};
+use std::{fs, io, path::Path, process::Command, time::Instant};
 
+mod cuda_litmus;
 #[path = "it/patterns.rs"]
 mod patterns;
 
@@ -68,6 +69,13 @@ fn main() {
     let trials = shared.into_iter().chain([
         testing::shared_trial("shared/mapping-sources.txt", "litmus/mapping-sources.txt", programs),
         testing::shared_trial("the table of another reader", "reference/async/canonical-patterns.csv", table),
+        testing::shared_trial(
+            "shared/evidence/cuda-litmus",
+            "evidence/cuda-litmus-tests.tar.gz",
+            cuda_litmus_generated,
+        ),
+        Trial::test("cuda-litmus", cuda_litmus_agrees),
+        Trial::test("the strengthened model", move || strengthened_agrees(&own_tests(&litmus())?)),
         Trial::test("litmus", move || own_hold(&litmus(), 0)),
         Trial::test("the conventions matter", move || conventions_matter(&litmus(), 0)),
     ]);
@@ -214,4 +222,57 @@ fn table(path: &Path) -> Result<(), Failed> {
         assert!(start && end && row.contains(&removed), "{row}: {file} without '{removed}'{verdicts}");
     }
     Ok(())
+}
+
+/// The strengthened model has the verdict of PTX on these tests.
+fn strengthened_agrees(tests: &[Litmus]) -> Result<(), Failed> {
+    let differ = tests.iter().filter(|of| holds(of, Conventions::STRENGTHENED) != holds(of, Conventions::MANUAL));
+    let names: Vec<&str> = differ.map(|litmus| &litmus.name[..]).collect();
+    if names.is_empty() { Ok(()) } else { Err(format!("expected no test, found {}", names.join(", ")).into()) }
+}
+
+/// The generated tests of cuda-litmus are the tests of the study, and the table has the verdicts of the study.
+fn cuda_litmus_generated(archive: &Path) -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    testing::success(Command::new("tar").arg("xzf").arg(archive).arg("-C").arg(folder.path()))?;
+    let expected = fs::read_to_string(archive.with_file_name("cuda-litmus-expected.csv"))?;
+    let mut expected: Vec<&str> = expected.lines().skip(1).collect();
+    let tests = cuda_litmus::tests()?;
+    let mut found = Vec::new();
+    for test in &tests {
+        let published = read(&folder.path().join(format!("tests/{}.litmus", test.name)))?;
+        let generated = Litmus::read(&test.text).map_err(|error| format!("{}:{error}", test.name))?;
+        // The comments differ.
+        if (&published.program, &published.condition) != (&generated.program, &generated.condition) {
+            return Err(format!("{}: expected\n{published}\nfound\n{generated}", test.name).into());
+        }
+        found.push(test.row());
+    }
+    expected.sort_unstable();
+    found.sort_unstable();
+    let differ = expected.iter().zip(&found).find(|(expected, found)| expected != found);
+    println!("{} tests", tests.len());
+    match differ {
+        Some((expected, found)) => Err(format!("expected {expected}, found {found}").into()),
+        None if expected.len() == found.len() => Ok(()),
+        None => Err(format!("expected {} tests, found {}", expected.len(), found.len()).into()),
+    }
+}
+
+/// The verdicts on the tests of cuda-litmus are the verdicts of NVIDIA's Alloy model and of the strengthened model, and
+/// no GPU showed a forbidden outcome.
+fn cuda_litmus_agrees() -> Result<(), Failed> {
+    let tests = cuda_litmus::tests()?;
+    let mut wrong = Vec::new();
+    for cuda_litmus::Test { name, text, verdict } in &tests {
+        let litmus = Litmus::read(text).map_err(|error| format!("{name}:{error}"))?;
+        let found = [Conventions::MANUAL, Conventions::STRENGTHENED].map(|conventions| holds(&litmus, conventions));
+        let expected = [verdict.is_allowed, verdict.is_allowed_strengthened].map(Some);
+        let is_seen = verdict.seen.contains(&true);
+        if found != expected || is_seen && found.contains(&Some(false)) {
+            wrong.push(format!("{name}: expected {expected:?}, found {found:?}"));
+        }
+    }
+    println!("{} of {} agree", tests.len() - wrong.len(), tests.len());
+    if wrong.is_empty() && tests.len() == 1306 { Ok(()) } else { Err(wrong.join("\n").into()) }
 }

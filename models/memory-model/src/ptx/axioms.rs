@@ -27,6 +27,10 @@ pub struct Judged<'x> {
     pub observation: Relation,
     /// Section 9.7.16.6.3: the order of execution, whether or not it orders memory.
     pub execution_order: Relation,
+    /// From releases to overwriting writes, in the strengthened model; empty in the model of the manual.
+    pub overwritten: Relation,
+    /// From releases to later releases, in the strengthened model; empty in the model of the manual.
+    pub propagates: Relation,
     /// The interpretation of the manual.
     pub conventions: Conventions,
 }
@@ -39,10 +43,14 @@ impl<'x> Judged<'x> {
         let (skeleton, read) = (&x.skeleton, morally_strong & x.rf);
         let execution_order = asynchronous::execution_order(skeleton, &base_causality, &read, &x.phases, conventions);
         let preserved = proxies::all_preserved(&x.skeleton, &base_causality, &execution_order, conventions);
+        let overwritten =
+            if conventions.strengthened { overwritten(x, conventions) } else { Relation::empty(skeleton.len()) };
         Self {
             execution: x,
             morally_strong,
             base_causality,
+            propagates: propagates(x, &overwritten, conventions),
+            overwritten,
             causality: causality_order(&observation_order(x), &preserved),
             fr: x.fr(),
             synchronizes: synchronizes(x, conventions),
@@ -57,10 +65,32 @@ impl<'x> Judged<'x> {
     pub fn in_steps(&self, cycle: &Cycle) -> Cycle {
         let next = |index: usize| cycle[(index + 1) % cycle.len()].0;
         let steps = |(index, &(event, name)): (usize, &(usize, &'static str))| {
-            let steps = if name.ends_with("causality") { self.steps(event, next(index)) } else { None };
+            let steps = match name {
+                "overwritten" => self.overwriting(event, next(index)),
+                "propagates" => self.propagation(event, next(index)),
+                name if name.ends_with("causality") => self.steps(event, next(index)),
+                _ => None,
+            };
             steps.unwrap_or_else(|| vec![(event, name)])
         };
         cycle.iter().enumerate().flat_map(steps).collect()
+    }
+
+    /// The steps from a release to an overwriting write: program order, then coherence order or from-reads.
+    fn overwriting(&self, release: usize, write: usize) -> Option<Cycle> {
+        let x = self.execution;
+        let earlier = (x.co | self.fr) & self.morally_strong;
+        let access = preserved(x).optional().row(release).find(|&access| earlier.contains(access, write))?;
+        let start = (access != release).then_some((release, "po"));
+        let name = if x.co.contains(access, write) { "co" } else { "fr" };
+        Some(start.into_iter().chain([(access, name)]).collect())
+    }
+
+    /// The steps from a release to the next release.
+    fn propagation(&self, release: usize, next: usize) -> Option<Cycle> {
+        let before = preserved(self.execution).inverse().row(next);
+        let write = (self.overwritten.row(release) & before).next()?;
+        Some([self.overwriting(release, write)?, vec![(write, "po")]].concat())
     }
 
     /// The steps of causality order that lead from one event to another.
@@ -136,6 +166,12 @@ pub enum Axiom {
     /// An axiom of the compound model: accesses of the host take effect one after the other.
     #[strum(serialize = "Host Order")]
     HostOrder,
+    /// An axiom of the strengthened model: writes take effect in propagation order.
+    #[strum(serialize = "Propagation")]
+    Propagation,
+    /// An axiom of the strengthened model: reads in causality order return values in coherence order.
+    #[strum(serialize = "Coherence of Reads")]
+    CoherenceOfReads,
 }
 
 impl Axiom {
@@ -143,6 +179,7 @@ impl Axiom {
     pub fn section(self) -> &'static str {
         match self {
             Self::HostOrder => "docs/host.md",
+            Self::Propagation | Self::CoherenceOfReads => "docs/evidence/strengthened-model.md",
             Self::Coherence => "8.10.1",
             Self::FenceSc => "8.10.2",
             Self::Atomicity => "8.10.3",
@@ -156,6 +193,7 @@ impl Axiom {
     pub fn source(self) -> String {
         match self {
             Self::HostOrder => "of the compound model of hosts and GPUs".into(),
+            Self::Propagation | Self::CoherenceOfReads => "of the strengthened model".into(),
             other => format!("section {} of the PTX manual", other.section()),
         }
     }
@@ -170,6 +208,8 @@ impl Axiom {
             Self::ScPerLocation => sc_per_location(x),
             Self::Causality => causality(x),
             Self::HostOrder => host_order(x),
+            Self::Propagation => propagation(x),
+            Self::CoherenceOfReads => coherence_of_reads(x),
         }
     }
 }
@@ -227,6 +267,38 @@ pub fn host_order(x: &Judged) -> Option<Cycle> {
     Effects::new(x.execution, &x.morally_strong, &x.fr, &x.base_causality).contradiction()
 }
 
+/// No release takes effect after an overwriting write, and no read returns an older value than a write before it, in
+/// base causality order together with the order of releases.
+pub fn propagation(x: &Judged) -> Option<Cycle> {
+    if x.propagates.is_empty() {
+        return None;
+    }
+    let steps = [("base causality", x.base_causality), ("propagates", x.propagates)];
+    let all = x.base_causality | x.propagates;
+    let order = all.closure();
+    let location = proxy_preserved_base_causality_order(&x.execution.skeleton, &order);
+    let (name, (last, first)) = [("overwritten", x.overwritten, order), ("fr", x.fr, location)].into_iter().find_map(
+        |(name, back, order)| Some((name, back.pairs().find(|&(last, first)| order.contains(first, last))?)),
+    )?;
+    Some([vec![(last, name)], named(&steps, &all.path(first, last)?)].concat())
+}
+
+/// A read does not return an older value than a morally strong read of another thread that precedes it in causality
+/// order and returns a strong write. If the write is morally strong with the reads, this follows from the axiom of
+/// causality.
+pub fn coherence_of_reads(x: &Judged) -> Option<Cycle> {
+    let skeleton = &x.execution.skeleton;
+    if !x.conventions.strengthened {
+        return None;
+    }
+    let between_threads = Relation::from_fn(skeleton.len(), |a, b| !skeleton.same_thread(a, b));
+    let later = (x.causality & x.morally_strong & between_threads).between(skeleton.reads, skeleton.reads);
+    let rf = x.execution.rf.between(strong(skeleton), skeleton.reads);
+    let (write, read) = rf.then(&later).pairs().find(|&(write, read)| x.fr.contains(read, write))?;
+    let first = rf.row(write).find(|&first| later.contains(first, read))?;
+    Some(vec![(write, "rf"), (first, "causality"), (read, "fr")])
+}
+
 /// A shortest cycle of the union of relations.
 fn cycle(relations: &[(&'static str, Relation)]) -> Option<Cycle> {
     let first = relations.first()?.1;
@@ -234,8 +306,13 @@ fn cycle(relations: &[(&'static str, Relation)]) -> Option<Cycle> {
     let closure = union.closure();
     let cycles = (0..union.len()).filter(|&event| closure.contains(event, event));
     let shortest = cycles.filter_map(|event| union.path(event, event)).min_by_key(Vec::len)?;
+    Some(named(relations, &shortest))
+}
+
+/// The events of a path except the last, each with the relation that leads from it to the next.
+fn named(relations: &[(&'static str, Relation)], path: &[usize]) -> Cycle {
     let name = |a, b| relations.iter().find(|(_, relation)| relation.contains(a, b)).map_or("", |(name, _)| name);
-    Some(shortest.windows(2).map(|pair| (pair[0], name(pair[0], pair[1]))).collect())
+    path.windows(2).map(|pair| (pair[0], name(pair[0], pair[1]))).collect()
 }
 
 /// A cycle of two edges: an event to which the first relation and then the second lead back.

@@ -29,9 +29,9 @@ pub fn strong(x: &Skeleton<Ptx>) -> Set {
     x.filter(|event| strong_scope(event).is_some())
 }
 
-/// Section 8.7. Irreflexive and symmetric.
-pub fn morally_strong(x: &Skeleton<Ptx>) -> Relation {
-    let memory = x.memory();
+/// The first part of section 8.7: program order relates two operations, or the scope of each includes the thread of the
+/// other. Irreflexive and symmetric.
+fn mutually_inclusive(x: &Skeleton<Ptx>) -> Relation {
     Relation::from_fn(x.len(), |a, b| {
         let (first, second) = (&x.events[a], &x.events[b]);
         let includes = |event: &Event<Ptx>, other| {
@@ -41,12 +41,21 @@ pub fn morally_strong(x: &Skeleton<Ptx>) -> Relation {
                 .zip(strong_scope(event))
                 .is_some_and(|((place, other), scope)| place.includes(scope, other))
         };
-        let related = x.po.contains(a, b)
+        x.po.contains(a, b)
             || x.po.contains(b, a)
-            || (a != b && includes(first, x.place(b)) && includes(second, x.place(a)));
-        let both_memory = memory.contains(a) && memory.contains(b);
-        related && first.proxy() == second.proxy() && (!both_memory || first.address == second.address)
+            || (a != b && includes(first, x.place(b)) && includes(second, x.place(a)))
     })
+}
+
+/// Section 8.7. Irreflexive and symmetric.
+pub fn morally_strong(x: &Skeleton<Ptx>) -> Relation {
+    let memory = x.memory();
+    mutually_inclusive(x)
+        & Relation::from_fn(x.len(), |a, b| {
+            let (first, second) = (&x.events[a], &x.events[b]);
+            let both_memory = memory.contains(a) && memory.contains(b);
+            first.proxy() == second.proxy() && (!both_memory || first.address == second.address)
+        })
 }
 
 /// Program order between operations on the same address.
@@ -160,4 +169,23 @@ pub fn proxy_preserved_base_causality_order(x: &Skeleton<Ptx>, cb: &Relation) ->
 /// Section 8.9.5.
 pub fn causality_order(observation: &Relation, proxy_preserved: &Relation) -> Relation {
     *proxy_preserved | observation.then(proxy_preserved)
+}
+
+/// The strengthened model: from the operation that begins a release pattern to the writes that follow the write of the
+/// pattern in coherence order, and from a `fence.sc` to the writes that a later read of its thread does not observe yet.
+/// The pair of accesses is morally strong, and the scopes of both operations include each other's threads.
+pub fn overwritten(x: &Execution<Ptx>, conventions: Conventions) -> Relation {
+    let skeleton = &x.skeleton;
+    let strong = morally_strong(skeleton);
+    let fenced_reads = preserved(x).between(sc_fences(skeleton), skeleton.reads);
+    let later = release_patterns(skeleton, conventions).then(&(strong & x.co)) | fenced_reads.then(&(strong & x.fr()));
+    mutually_inclusive(skeleton) & later
+}
+
+/// The strengthened model: from the operation that begins a release pattern, or a `fence.sc`, to the operation that
+/// begins a release pattern after an overwriting write. The scopes of both operations include each other's threads.
+pub fn propagates(x: &Execution<Ptx>, overwritten: &Relation, conventions: Conventions) -> Relation {
+    let skeleton = &x.skeleton;
+    let begins = release_patterns(skeleton, conventions).domain();
+    mutually_inclusive(skeleton) & overwritten.then(&preserved(x).between(skeleton.writes, begins))
 }

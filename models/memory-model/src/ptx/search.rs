@@ -10,12 +10,10 @@
 //!    and a coherence order. The outcomes are the products of the results of the locations.
 //!
 //! If the caller asks only about a condition, and the search takes long, a SAT solver makes the choices:
-//! `search/encode.rs`. If there are threads of the host, coherence orders are not chosen location by location:
-//! `search/compound.rs`.
+//! `search/encode.rs`. If there are threads of the host, or the strengthened model is asked for, coherence orders are
+//! not chosen location by location: `search/compound.rs`.
 
 use std::cell::Cell;
-
-use strum::IntoEnumIterator;
 
 mod choice;
 mod compound;
@@ -27,6 +25,8 @@ mod races;
 mod solver;
 mod speculation;
 mod state;
+mod strengthened;
+mod symmetry;
 mod terms;
 mod values;
 
@@ -34,11 +34,13 @@ use self::{
     choice::Choice,
     encode::{Answer, ExecutionChoices},
     state::{Goal, LocationEvents, NONE, Question, Search},
+    symmetry::{alike_writes, ordered_fences},
     values::Solution,
 };
 pub use self::{
     races::{Races, race, races},
     speculation::{OPEN, Speculation, speculation},
+    strengthened::strengthened,
 };
 use super::{Conventions, Fence, Proxy, ProxyFence, Ptx, asynchronous, phases, proxies, race::Known, relations};
 use crate::{
@@ -47,7 +49,6 @@ use crate::{
     execution::{Combination, Event, Execution, Skeleton},
     limit::Limit,
     outcome::{Budget, Layout, Limits, Outcomes, Witness},
-    place::Scope,
     program::{Cmp, Location, Program, Register, Value},
     relation::{MAX_EVENTS, Relation, Set},
     states::States,
@@ -113,6 +114,9 @@ pub fn decide_after(
     conventions: Conventions,
     limits: Limits,
 ) -> Decision {
+    if let Some(found) = strengthened::decide_as_ptx(tried, program, condition, conventions, limits) {
+        return found;
+    }
     let atoms = condition.formula.atoms();
     let mut program = program.clone();
     for (index, thread) in program.threads.iter_mut().enumerate() {
@@ -242,6 +246,8 @@ fn run_rounds(
             if limit.is_some() { unfold::without_unread_beyond(program, paths) } else { Vec::new() };
         let paths = if limit.is_some() { read.iter().collect() } else { paths.to_vec() };
         let combination = Combination::new(program, paths)?;
+        // The strengthened model has no execution beyond a bound if PTX has none.
+        let conventions = Conventions { strengthened: conventions.strengthened && limit.is_none(), ..conventions };
         let mut search = Search::new(program, &combination, conventions, budget, goal);
         if limit.is_some() {
             cut = if search.is_feasible()? { limit } else { cut };
@@ -274,25 +280,6 @@ pub(crate) fn combinations<'p, L: crate::program::Language>(
 
 /// The maximum number of arrivals and waits at barriers with a quorum: they may have many divisions into phases.
 const MAX_QUORUM_EVENTS: usize = 24;
-/// The pairs of `fence.sc` whose order the search chooses.
-///
-/// The search leaves out two fences that no event precedes in their threads: an event that precedes the first fence does
-/// so through another fence, which has its own order with the second. The same holds of two fences that no event follows.
-fn ordered_fences(x: &Skeleton<Ptx>, morally_strong: &Relation) -> Vec<(usize, usize)> {
-    let fences = relations::sc_fences(x);
-    if (Set::first(x.len()) - x.inits - x.host).is_empty() {
-        // Without events of a GPU, the order in which effects take place orders the barriers of the host.
-        return Vec::new();
-    }
-    let others = Set::first(x.len()) - fences - x.inits;
-    let all = fences.into_iter().all(|a| (fences - Set::singleton(a) - morally_strong.row(a)).is_empty());
-    let before = x.po.inverse();
-    let first: Set = fences.into_iter().filter(|&fence| all && (before.row(fence) & others).is_empty()).collect();
-    let last: Set = fences.into_iter().filter(|&fence| all && (x.po.row(fence) & others).is_empty()).collect();
-    let alike = |a: usize, b: usize| [first, last].iter().any(|set| set.contains(a) && set.contains(b));
-    let pairs = fences.into_iter().flat_map(|a| (fences & morally_strong.row(a)).map(move |b| (a, b)));
-    pairs.filter(|&(a, b)| a < b && !alike(a, b)).collect()
-}
 
 /// Whether an event is outside of the generic proxy, or orders another proxy.
 fn is_proxied(kind: &EventKind<Ptx>) -> bool {
@@ -314,45 +301,6 @@ fn possible_sources(x: &Skeleton<Ptx>) -> [Set; MAX_EVENTS] {
         sources[read] = (x.writes & x.at(event.location)) - later;
     }
     sources
-}
-
-/// The first writes of equal threads, in pairs.
-///
-/// Threads are equal if they run the same code along the same path, at places that have the same relation to every
-/// other thread, and if no register of theirs is observed. A permutation of equal threads keeps the final state. If
-/// coherence orders the writes of these threads, one of these executions has them in the order of the threads.
-fn alike_writes(program: &Program<Ptx>, c: &Combination<Ptx>, morally_strong: &Relation) -> Vec<(usize, usize)> {
-    let places: Vec<_> = program.threads.iter().map(|thread| thread.place).collect();
-    let observed = |thread: usize| program.threads[thread].registers.iter().any(|register| register.observed);
-    let alike = |a: usize, b: usize| {
-        let (one, other) = (&program.threads[a], &program.threads[b]);
-        let others = || (0..places.len()).filter(|&thread| thread != a && thread != b);
-        let near = |scope, thread: usize| {
-            places[a].includes(scope, places[thread]) == places[b].includes(scope, places[thread])
-        };
-        !observed(a)
-            && !observed(b)
-            && one.code == other.code
-            && one.labels == other.labels
-            && one.registers == other.registers
-            && c.paths[a].is_like(c.paths[b])
-            && others().all(|thread| Scope::iter().all(|scope| near(scope, thread)))
-    };
-    let first = |thread: usize| {
-        let x = &c.skeleton;
-        (x.writes - x.inits).find(|&write| x.events[write].thread == Some(thread))
-    };
-    let mut pairs = Vec::new();
-    for b in 1..places.len() {
-        // Each thread is compared with the last earlier thread that equals it.
-        let Some(a) = (0..b).rev().find(|&a| alike(a, b)) else { continue };
-        if let (Some(one), Some(other)) = (first(a), first(b))
-            && morally_strong.contains(one, other)
-        {
-            pairs.push((one, other));
-        }
-    }
-    pairs
 }
 
 /// The state before [`Search::follow`].
@@ -428,7 +376,7 @@ impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
             unsolved: false,
         };
         // Equations concern all values at once.
-        let outer = if search.goal.certain || search.has_host() { x.reads } else { search.outer_reads() };
+        let outer = if search.goal.certain || search.is_compound() { x.reads } else { search.outer_reads() };
         let observed = search.registers.iter().fold(Set(0), |set, &(thread, term)| set | c.sources(thread, term));
         search.outer = outer;
         let last = search.goal.memory.clone();
@@ -474,9 +422,9 @@ impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
         { writes }.all(|write| strong(write, writes)) && { updates }.all(|read| strong(read, writes - x.rmw.row(read)))
     }
 
-    /// Whether there are threads of the host: `search/compound.rs`.
-    fn has_host(&self) -> bool {
-        !self.c.skeleton.host.is_empty()
+    /// Whether the coherence orders of locations depend on each other: `search/compound.rs`.
+    fn is_compound(&self) -> bool {
+        self.conventions.strengthened || !self.c.skeleton.host.is_empty()
     }
 
     /// The reads that matter beyond their location.
@@ -739,7 +687,7 @@ impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
         for source in self.sources[read] {
             self.budget.choose()?;
             let mut next = choice.clone();
-            let possible = match self.has_host() {
+            let possible = match self.is_compound() {
                 true => {
                     next.rf[read] = source as u8;
                     next.chosen.insert(read);
@@ -817,7 +765,7 @@ impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
             self.solved = None;
             return Ok(());
         }
-        let oriented = match self.has_host() {
+        let oriented = match self.is_compound() {
             true => self.compound(choice),
             false => self.orient(choice, &Relation::empty(self.c.skeleton.len())),
         };

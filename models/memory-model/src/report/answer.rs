@@ -33,6 +33,9 @@ pub struct Answer {
     /// The reason why the verdict is unknown.
     #[serde(skip)]
     pub unknown: Option<Limit>,
+    /// The verdict of the strengthened model, if PTX allows an outcome that it forbids.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub strengthened: Option<bool>,
     /// The orderings that may be weaker, in all tests of the file together.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub weaker: Option<Vec<Other>>,

@@ -78,6 +78,9 @@ impl Question {
             Ok(race) => (race, found),
             Err(limit) => (None, Decision { verdict: Err(limit), ..found }),
         };
+        let known = if race.is_some() { Err(Limit::Hangs) } else { found.verdict };
+        let counted = Limits { choices: limits.choices.min(COUNTED), ..left() };
+        let strengthened = search::strengthened(&litmus.program, &litmus.condition, known, conventions, counted);
         let mut answer = Answer {
             file: subject.file.clone(),
             name: litmus.name.clone(),
@@ -89,6 +92,7 @@ impl Question {
             candidates: outcomes.candidates + found.candidates,
             time: start.elapsed(),
             unknown: found.verdict.err().filter(|_| race.is_none()),
+            strengthened,
             weaker: None,
             remedies: Vec::new(),
         };

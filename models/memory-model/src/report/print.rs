@@ -151,6 +151,9 @@ fn counts(answer: &Answer) -> [String; 2] {
     [outcomes, format!("{:.2} ms", answer.time.as_secs_f64() * 1e3)]
 }
 
+/// The outcome of a condition whose verdict depends on the model.
+const STRENGTHENED: &str = "allowed by PTX, never seen on a GPU: forbidden by the strengthened model";
+
 /// The report on all tests: a full report or a line for each test, and the number of tests with each verdict.
 pub fn text(judged: &[TestReport], files: usize, in_full: bool) -> String {
     let line = |TestReport { answer, .. }: &TestReport| {
@@ -158,7 +161,8 @@ pub fn text(judged: &[TestReport], files: usize, in_full: bool) -> String {
         let cells = [word(answer).to_owned()].into_iter().chain(counts(answer));
         let several = judged.iter().filter(|other| other.answer.file == answer.file).count() > 1;
         let name = if several { format!(": {}", answer.name) } else { String::new() };
-        cells.chain([answer.file.clone() + &name + &why]).collect::<Vec<_>>()
+        let other = if answer.strengthened.is_some() { format!(": {STRENGTHENED}") } else { String::new() };
+        cells.chain([answer.file.clone() + &name + &why + &other]).collect::<Vec<_>>()
     };
     let mut text: String = match in_full {
         true => judged.iter().map(|judged| &judged.text[..]).collect::<Vec<_>>().join("\n"),
@@ -201,6 +205,7 @@ pub fn heading(answer: &Answer, subject: &Subject, conventions: Conventions, lim
         }
     }
     text += &format!("  {} ({})\n", litmus.condition.quantifier, litmus.formula());
+    text += &if answer.strengthened.is_some() { format!("  {STRENGTHENED}\n") } else { String::new() };
     text + &format!("  {}\n", counts(answer).join(", "))
 }
 

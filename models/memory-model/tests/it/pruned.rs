@@ -19,7 +19,11 @@ fn ptx_outcomes() {
     let (mut states, mut executions, mut speculative, mut open) = (0, 0, 0, 0);
     for seed in 0..4000 {
         let program = random::program(seed);
-        let conventions = if seed % 4 == 0 { Conventions::DAT3M } else { Conventions::MANUAL };
+        let conventions = match seed % 4 {
+            0 => Conventions::DAT3M,
+            1 => Conventions::STRENGTHENED,
+            _ => Conventions::MANUAL,
+        };
         let found = ptx::search::outcomes(&program, conventions, Limits::default());
         let expected = naive::outcomes(&program, conventions);
         // The states are known nevertheless.

@@ -1,5 +1,6 @@
-//! Programs with threads of the host. Their accesses take effect in one order, which connects the coherence orders of
-//! all locations, so the locations are not solved separately. The search examines every choice of sources for all
+//! Programs with threads of the host, and the strengthened model. The accesses of the host take effect in one order, and
+//! the strengthened model has an order of releases. Both connect the coherence orders of all locations, so the locations
+//! are not solved separately. The search examines every choice of sources for all
 //! reads, then every Fence-SC order, then every coherence order.
 
 use strum::IntoEnumIterator;
@@ -14,7 +15,7 @@ use crate::{
     limit::Limit,
     outcome::Witness,
     ptx::{
-        Ptx, asynchronous,
+        Conventions, Ptx, asynchronous,
         axioms::{Axiom, Judged, no_thin_air},
         race::Known,
     },
@@ -30,6 +31,7 @@ struct Scene {
     /// The pairs of writes that coherence order relates in one direction or the other.
     pairs: Vec<(usize, usize)>,
     own: Relation,
+    conventions: Conventions,
 }
 
 impl Search<'_, '_, '_> {
@@ -109,6 +111,7 @@ impl Search<'_, '_, '_> {
             causality: judged.causality,
             pairs: pairs.pairs().filter(|(a, b)| a < b).collect(),
             own: internal(x),
+            conventions: self.conventions,
         };
         self.order_all(choice, &scene, execution, order)
     }
@@ -214,6 +217,13 @@ impl Scene {
             && !interrupted
             && self.is_coherent(execution, &fr)
             && Effects::new(execution, &self.strong, &fr, &self.base_causality).are_ordered()
+            && (!self.conventions.strengthened || self.is_strong(execution))
+    }
+
+    /// The axioms of the strengthened model.
+    fn is_strong(&self, execution: &Execution<Ptx>) -> bool {
+        let judged = Judged::new(execution, self.conventions);
+        [Axiom::Propagation, Axiom::CoherenceOfReads].iter().all(|axiom| axiom.contradiction(&judged).is_none())
     }
 
     /// Section 8.10.5.

@@ -71,13 +71,13 @@ pub(super) struct Encoding<'e, 's, 'p, 'g> {
 }
 
 impl Search<'_, '_, '_> {
-    /// Whether the executions of these paths can be expressed as clauses. The exceptions are threads of the host,
-    /// proxies and aliases, barriers that reduce values or have phases to choose, and events beyond the bound of a
-    /// loop.
+    /// Whether the executions of these paths can be expressed as clauses. The exceptions are threads of the host, the
+    /// strengthened model, proxies and aliases, barriers that reduce values or have phases to choose, and events beyond
+    /// the bound of a loop.
     pub(super) fn has_clauses(&self) -> bool {
         let reduces = self.c.barriers().any(|(.., barrier)| barrier.reduction.is_some());
         self.plain
-            && self.c.skeleton.host.is_empty()
+            && !self.is_compound()
             && !self.asynchronous
             && self.barriers_first
             && !reduces
