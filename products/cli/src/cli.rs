@@ -348,7 +348,7 @@ pub struct LitmusArgs {
     ///
     /// Each program is lowered and printed as a litmus test, and its outcomes are compared with the outcomes of the
     /// source.
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["paths", "dot", "svg", "format", "convention", "profile", "readings"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["paths", "dot", "svg", "format", "model", "convention", "profile", "readings"])]
     pub from_source: Option<PathBuf>,
     #[command(flatten)]
     pub strategy: StrategyArgs,
@@ -389,6 +389,12 @@ pub struct LitmusArgs {
     /// Output format
     #[arg(long, value_enum, default_value_t = LitmusFormat::Text)]
     pub format: LitmusFormat,
+    /// Model: of PTX, or the strengthened model
+    ///
+    /// The strengthened model has two more axioms, and forbids outcomes that no GPU showed. Without it, the command says
+    /// when a verdict depends on it. docs/evidence/strengthened-model.md has its axioms.
+    #[arg(long, value_enum, default_value_t = Model::Ptx)]
+    pub model: Model,
     /// Reading of the manual where it is ambiguous: its words, or Dat3M's reading
     #[arg(long, value_enum, default_value_t = Convention::Manual)]
     pub convention: Convention,
@@ -728,6 +734,12 @@ pub enum RaceMode {
     Warn,
     /// Races are not looked for
     Off,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Model {
+    Ptx,
+    Strengthened,
 }
 
 #[derive(Clone, Copy, ValueEnum)]

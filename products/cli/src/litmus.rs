@@ -27,7 +27,7 @@ use rayon::prelude::*;
 use walkdir::WalkDir;
 
 use crate::{
-    cli::{Cli, Convention, LitmusArgs, LitmusFormat},
+    cli::{Cli, Convention, LitmusArgs, LitmusFormat, Model},
     format,
     input::{self, Failure, cannot, read},
     output, progress, render,
@@ -205,7 +205,7 @@ fn conventions(args: &LitmusArgs) -> (Conventions, Dialect) {
         Convention::Dat3m => (Conventions::DAT3M, Dialect::Dat3m),
     };
     let readings = args.readings.readings();
-    (Conventions { readings, ..conventions }, dialect)
+    (Conventions { readings, strengthened: args.model == Model::Strengthened, ..conventions }, dialect)
 }
 
 fn litmus(args: &LitmusArgs, path: &Path) -> Result<Subject, Failure> {
