@@ -42,7 +42,9 @@ pub use self::{
     speculation::{OPEN, Speculation, speculation},
     strengthened::strengthened,
 };
-use super::{Conventions, Fence, Proxy, ProxyFence, Ptx, asynchronous, phases, proxies, race::Known, relations};
+use super::{
+    Conventions, Fence, Proxy, ProxyFence, Ptx, asynchronous, axioms::Judged, phases, proxies, race::Known, relations,
+};
 use crate::{
     barrier,
     condition::{Atom, Condition, Formula},
@@ -114,8 +116,14 @@ pub fn decide_after(
     conventions: Conventions,
     limits: Limits,
 ) -> Decision {
-    if let Some(found) = strengthened::decide_as_ptx(tried, program, condition, conventions, limits) {
-        return found;
+    if conventions.strengthened {
+        // The search in the model of PTX is faster, and finds every execution of the strengthened model.
+        let ptx = Conventions { strengthened: false, ..conventions };
+        let found = decide_after(tried, program, condition, ptx, limits);
+        let is_forbidden = |x: &Execution<Ptx>| Judged::new(x, conventions).forbidden().is_some();
+        if !found.execution.as_ref().is_some_and(|execution| is_forbidden(execution)) {
+            return found;
+        }
     }
     let atoms = condition.formula.atoms();
     let mut program = program.clone();

@@ -2,6 +2,8 @@
 
 mod addresses;
 mod asynchronous;
+#[path = "../cuda_litmus/mod.rs"]
+mod cuda_litmus;
 mod explain;
 mod kernel;
 mod limits;

@@ -10,7 +10,7 @@ use ptx_memory_model::{
     unfold::Limit,
 };
 
-use crate::naive;
+use crate::{cuda_litmus, naive};
 use testing::random;
 
 /// Generated programs with every kind of instruction.
@@ -36,6 +36,20 @@ fn ptx_outcomes() {
     }
     println!("4000 programs, {states} outcomes, {speculative} speculative, {open} open, {executions} executions");
     assert!(open < 250, "{open}");
+}
+
+/// The tests of cuda-litmus in the strengthened model, which forbids outcomes of some of them.
+#[test]
+fn strengthened_outcomes() {
+    for test in cuda_litmus::tests().expect("a verdict of each test") {
+        let program = Litmus::read(&test.text).expect("a litmus test").program;
+        let found = ptx::search::outcomes(&program, Conventions::STRENGTHENED, Limits::default());
+        let expected = naive::outcomes(&program, Conventions::STRENGTHENED);
+        assert_eq!(found.states, expected.states, "{}", test.row());
+        let all = ptx::search::outcomes(&program, Conventions::MANUAL, Limits::default());
+        let is_forbidden = test.verdict.is_allowed && !test.verdict.is_allowed_strengthened;
+        assert!(!is_forbidden || found.states != all.states, "{}", test.row());
+    }
 }
 
 /// Programs with equal threads whose registers are not observed: the search takes one of the executions that differ by

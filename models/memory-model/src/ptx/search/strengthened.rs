@@ -1,13 +1,12 @@
-//! The strengthened model. It forbids more outcomes than PTX and allows no other outcome, so that the faster search in
-//! the model of PTX answers most questions.
+//! The verdicts that depend on the strengthened model. It forbids more outcomes than PTX and allows no other outcome.
 
-use super::{Decision, decide, decide_after};
+use super::decide;
 use crate::{
     condition::Condition,
     limit::Limit,
     outcome::Limits,
     program::Program,
-    ptx::{Conventions, Ptx, axioms::Judged},
+    ptx::{Conventions, Ptx},
 };
 
 /// The verdict in the strengthened model, if it is known and differs from this verdict.
@@ -23,21 +22,4 @@ pub fn strengthened(
     }
     let conventions = Conventions { strengthened: true, ..conventions };
     decide(program, condition, conventions, limits).verdict.ok().filter(|found| verdict != Ok(*found))
-}
-
-/// The decision of the strengthened model, if it follows from the search in the model of PTX.
-pub(super) fn decide_as_ptx(
-    tried: u64,
-    program: &Program<Ptx>,
-    condition: &Condition,
-    conventions: Conventions,
-    limits: Limits,
-) -> Option<Decision> {
-    if !conventions.strengthened {
-        return None;
-    }
-    let ptx = Conventions { strengthened: false, ..conventions };
-    let found = decide_after(tried, program, condition, ptx, limits);
-    let is_forbidden = found.execution.as_ref().is_some_and(|x| Judged::new(x, conventions).forbidden().is_some());
-    (!is_forbidden).then_some(found)
 }
