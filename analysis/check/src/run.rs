@@ -98,7 +98,9 @@ impl Check<'_> {
             report.findings = vec![damaged(function)];
             return report;
         }
-        let is_asynchronous = ptx_races::is_asynchronous(library, function);
+        // The proof does not follow `setmaxnreg` either.
+        let changes_registers = read.is_some_and(|kernel| kernel.changes_registers);
+        let is_asynchronous = changes_registers || ptx_races::is_asynchronous(library, function);
         let is_of_hazards = asked(Question::Async) || asked(Question::Barriers) && is_asynchronous;
         if let Some(kernel) = read.filter(|_| is_of_hazards) {
             let (answers, findings) = asynchronous::answers(self, function, kernel);

@@ -48,6 +48,8 @@ pub struct Kernel {
     pub unread: Vec<(InstPlace, String)>,
     /// Whether some of these are asynchronous instructions, whose ordering is unknown.
     pub has_unknown_order: bool,
+    /// Whether `setmaxnreg` changes the number of registers. Only executions show whether a warpgroup executes it alike.
+    pub changes_registers: bool,
     /// The instructions that the assembler replaces for the target: a line, and the replacement.
     pub assembled: Vec<(InstPlace, String)>,
 }

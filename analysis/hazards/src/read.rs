@@ -80,6 +80,7 @@ pub fn read_each(module: &Module, options: impl Fn(&str) -> HazardOptions) -> Ve
                 has_block: threads.is_some() || says_most,
                 counts_exited: !code.barriers_skip_exited(),
                 assembled: code.steps.iter().filter_map(|step| code::assembled(step, &module.target)).collect(),
+                changes_registers: code.steps.iter().any(|step| code::changes_registers(&step.action)),
                 has_unknown_order: code.steps.iter().any(|step| code::has_unknown_order(&step.action)),
                 unread: code.steps.iter().filter_map(|step| Some((step.at, code::unread(step)?))).collect(),
                 ..kernel

@@ -110,10 +110,11 @@ impl Witnesses {
 }
 
 impl crate::finding::Report {
-    /// Whether executions could show anything: the kernel has asynchronous operations, or a finding is proposed.
+    /// Whether executions could show anything: the kernel has asynchronous operations or `setmaxnreg`, or a finding is
+    /// proposed.
     pub fn is_shown_by_executions(&self, kernel: &Kernel) -> bool {
         let is_open = |finding: &Hazard| finding.claim != Claim::Note && finding.rule.is_some();
-        is_asynchronous(kernel) || self.findings.iter().any(is_open)
+        is_asynchronous(kernel) || kernel.changes_registers || self.findings.iter().any(is_open)
     }
 }
 

@@ -220,6 +220,9 @@ fn warps_that_diverge() {
     let (less, more) = ("setmaxnreg.dec.sync.aligned.u32 40;", "setmaxnreg.inc.sync.aligned.u32 232;");
     let levels = |body: &str| levels_of(".reqntid 64", body);
     assert_eq!(levels(&format!("{init} {less}")), []);
+    // Without asynchronous operations.
+    assert_eq!(levels(less), []);
+    assert_eq!(levels(&format!("setp.lt.u32 %p1, %thread, 32; @%p1 ret; {less}")), [(Some("R30"), "error")]);
     assert_eq!(levels(&of(warps, less, more)), [(Some("R30"), "error")]);
     assert_eq!(levels(&of(warps, less, "")), [(Some("R30"), "error")]);
     assert_eq!(levels(&of(lanes, "bar.sync 1;", "bar.sync 1;")), [(Some("R31"), "error")]);

@@ -3,6 +3,7 @@
 use ptx_isa::{
     Assembled, Fence, FenceSem, InstPlace, Scope, Sem, Sm,
     flat::{Action, MemoryAccess, NotInlined, Operand, Step, SymbolName},
+    operation::Operation,
 };
 
 use crate::kernel::Semantics;
@@ -30,6 +31,11 @@ pub fn strong(access: &MemoryAccess) -> Option<(Semantics, Scope)> {
 /// The ordering semantics of a fence. `.acquire` and `.release` are one half each.
 pub fn fence(fence: &Fence) -> Semantics {
     Semantics { acquires: fence.sem != Some(FenceSem::Release), releases: fence.sem != Some(FenceSem::Acquire) }
+}
+
+/// Whether an instruction changes the number of registers of a warpgroup.
+pub fn changes_registers(action: &Action) -> bool {
+    matches!(action, Action::Compute(Operation::Setmaxnreg(_), _))
 }
 
 /// Whether an instruction is asynchronous and its ordering is unknown.
