@@ -183,7 +183,8 @@ def test_tilelang_is_watched(wrong: str, tmp_path: Path, monkeypatch: pytest.Mon
         @staticmethod
         def compile_cuda(code: str, target_format: str = "ptx", arch: Any = None, path_target: Any = None) -> bytes:
             asked.append((code.startswith("#line 1 "), target_format, arch))
-            return wrong.replace(".reqntid", "\n.maxntid").encode() if target_format == "ptx" else b"machine code"
+            bound = wrong.replace(".reqntid", "\n.maxntid").replace("%tid.x", "%tid.y" if ".y" in code else "%tid.x")
+            return bound.encode() if target_format == "ptx" else b"machine code"
 
     monkeypatch.setattr(watched._compile, "_owner", lambda: Nvcc)
     own = Nvcc.compile_cuda

@@ -142,8 +142,8 @@ pub struct KernelArgs {
     pub cluster: Option<Dim3>,
     /// Check kernels in the launches of a program: a file of `exec --record`
     ///
-    /// At most four launches of a kernel, those of different sizes first. A kernel that has none is checked as without
-    /// the file.
+    /// At most four launches of a kernel; launches of different sizes come first. A kernel without one is checked as
+    /// without the file.
     #[arg(long, value_name = "FILE.toml", requires = "kernels")]
     pub launches: Option<PathBuf>,
     /// Value of a parameter, such as 'n=1024' [default: chosen]

@@ -137,10 +137,10 @@ fn at(input: &Input, place: usize, why: String) -> Diagnostic {
     Diagnostic { location, ..Diagnostic::new(why) }
 }
 
-fn parse(input: &Input) -> Result<File, Diagnostic> {
+fn parse(input: &Input) -> Result<File, Errors> {
     let text = input.text().ok_or_else(|| Diagnostic::new(format!("'{}' is not text", input.name())))?;
     toml::from_str(text)
-        .map_err(|error| at(input, error.span().map_or(0, |span| span.start), error.message().to_owned()))
+        .map_err(|error| at(input, error.span().map_or(0, |span| span.start), error.message().to_owned()).into())
 }
 
 fn plan(file: &File, input: &Input, module: &Module, folder: &Path) -> Result<Plan, Errors> {
