@@ -9,7 +9,7 @@ use crate::{
     code::{Address, DecodedAccess, Pc, Reg, Source},
     machine::{Cta, Machine},
     memory::{Region, number, region, window},
-    report::{Detail, FaultKind, Peer},
+    report::{Condition, Detail, FaultKind, Peer},
     shadow::{self, Info, Record},
     sync::Strong,
     warp::{Lanes, Warp, each},
@@ -231,6 +231,9 @@ impl Machine<'_> {
             let same = new.map(|new| (new & mask) == old);
             let is_unordered = of.is_read_only;
             self.touch_after(cta, at.thread, place, of.bytes, record, same, None, is_unordered, before.as_ref());
+            if std::mem::take(&mut cta.order[at.thread as usize].pending.is_ordered_by_value) {
+                self.depend(Condition::OrderedByValue, (record.agent, at.pc), None);
+            }
         }
         if !of.results.is_empty() {
             self.load(warp, at, of, element, value);
@@ -422,6 +425,7 @@ impl Machine<'_> {
                 };
                 let at = key.0 + earlier.info.start(cell);
                 if locations.is_observed(at, earlier, (clock, record), cluster) {
+                    self.depend(Condition::OrderedByValue, (record.agent, record.info.step()), None);
                     continue;
                 }
             }

@@ -10,7 +10,7 @@ use crate::{
     code::{Callee, Column, Compute, Invoke, LANES, Op, Passed, Pc, Reg, Source},
     machine::{Cta, Machine},
     memory::{Region, generic, number, region, window},
-    report::FaultKind,
+    report::{Condition, FaultKind},
     warp::{Frame, Lanes, MOST_LOCAL, Wait, Warp, each},
 };
 
@@ -436,11 +436,17 @@ impl Machine<'_> {
                 self.waits += one * order.pending.acquire(&mut order.clock, scope, self.cluster);
             }
             if sem == Some(FenceSem::Sc) {
-                self.fence_sc.fence(&mut order.clock, scope, self.cluster);
+                order.pending.is_ordered_by_value |= self.fence_sc.fence(&mut order.clock, scope, self.cluster);
             }
+            let is_ordered = std::mem::take(&mut order.pending.is_ordered_by_value);
+            let agent = order.clock.agent;
             if sem != Some(FenceSem::Acquire) {
                 order.pending.release(scope, &order.clock.past());
                 order.clock.advance();
+            }
+            if is_ordered {
+                let pc = warp.groups[position(warp, lane)].pc;
+                self.depend(Condition::OrderedByValue, (agent, pc), None);
             }
         }
     }

@@ -68,6 +68,8 @@ pub enum Condition {
     Steered(Pattern),
     /// A value that depends on the schedule reaches an instruction through which the machine follows no value.
     NotFollowed,
+    /// Only a value that a thread read by a strong access, or the order of `fence.sc`, orders two events.
+    OrderedByValue,
     /// A grid that may run at the same time accesses the same memory by strong accesses.
     EarlierGrid,
     /// The next phase of an mbarrier can end before a wait has observed the end of a phase.
@@ -151,6 +153,12 @@ impl Display for Dependence {
             }
             Condition::NotFollowed => {
                 write!(f, "{site} reads a value that depends on the order of atomic operations")
+            }
+            Condition::OrderedByValue => {
+                write!(
+                    f,
+                    "{site} of {thread} orders events of other threads before it, and the order depends on the schedule"
+                )
             }
             Condition::EarlierGrid => write!(f, "{site} and an earlier grid access the same memory by strong accesses"),
             Condition::Lapped => {

@@ -53,8 +53,9 @@ impl Message {
         }
     }
 
-    /// An acquire pattern, whose last operation has this scope, acquires the message.
-    pub fn acquire(&self, clock: &mut Clock, scope: Scope, cluster: ClusterSize) {
+    /// An acquire pattern, whose last operation has this scope, acquires the message. Returns whether the clock gets an
+    /// event that it has not seen.
+    pub fn acquire(&self, clock: &mut Clock, scope: Scope, cluster: ClusterSize) -> bool {
         fn find_past(list: &[(u32, Past)], key: u32) -> Option<&Past> {
             list.iter().find(|(own, _)| *own == key).map(|(_, past)| past)
         }
@@ -65,7 +66,12 @@ impl Message {
             (scope >= Scope::Cluster).then(of_cluster).flatten(),
             self.all.as_ref().filter(|_| scope >= Scope::Gpu),
         ];
-        found.into_iter().flatten().for_each(|past| clock.acquire(past));
+        let mut has_new = false;
+        for past in found.into_iter().flatten() {
+            has_new |= !clock.has_seen_all(&past.seen);
+            clock.acquire(past);
+        }
+        has_new
     }
 
     pub fn join(&mut self, other: &Self) {
@@ -87,6 +93,8 @@ pub struct Pending {
     fences: [Option<Past>; LEVELS],
     /// The reads of released values, as long as a fence may still acquire them.
     reads: Vec<PendingRead>,
+    /// Whether a read of memory has ordered an event before the thread that nothing else orders.
+    pub is_ordered_by_value: bool,
 }
 
 /// A read of a place, and the message that was released at this place.
@@ -94,6 +102,8 @@ pub struct Pending {
 struct PendingRead {
     place: AddressRange,
     message: Rc<Message>,
+    /// Whether the read is a wait for an mbarrier.
+    is_wait: bool,
     /// The level of the widest scope with which the thread has acquired the message, plus one.
     acquired: usize,
 }
@@ -137,7 +147,8 @@ impl Pending {
     ) -> u64 {
         let (level, mut count) = (level(scope) + 1, 0);
         for read in self.reads.iter_mut().filter(|read| read.acquired < level && wanted(read.place)) {
-            read.message.acquire(clock, scope, cluster);
+            let has_new = read.message.acquire(clock, scope, cluster);
+            self.is_ordered_by_value |= has_new && !read.is_wait;
             (read.acquired, count) = (level, count + 1);
         }
         self.reads.retain(|read| read.acquired < LEVELS);
@@ -145,14 +156,14 @@ impl Pending {
     }
 
     /// Records a strong read of a released value.
-    fn read(&mut self, place: AddressRange, message: &Rc<Message>) {
+    fn read(&mut self, place: AddressRange, message: &Rc<Message>, is_wait: bool) {
         if self.reads.iter().any(|read| read.place == place && Rc::ptr_eq(&read.message, message)) {
             return;
         }
         if self.reads.len() == MOST_READS {
             self.reads.remove(0);
         }
-        self.reads.push(PendingRead { place, message: Rc::clone(message), acquired: 0 });
+        self.reads.push(PendingRead { place, message: Rc::clone(message), is_wait, acquired: 0 });
     }
 
     /// The past at the last fence with a scope or a wider scope.
@@ -163,7 +174,7 @@ impl Pending {
     /// Records a relaxed wait for a released value. A later fence completes it to an acquire pattern.
     pub fn observe(&mut self, address: u64, message: &Rc<Message>) {
         if !message.is_empty() {
-            self.read((address, 8), message);
+            self.read((address, 8), message, true);
         }
     }
 
@@ -319,7 +330,7 @@ impl Locations {
         }
         let place = of.place();
         if !message.is_empty() {
-            of.pending.read(place, &message);
+            of.pending.read(place, &message, false);
         }
         if of.acquires {
             let scope = of.scope();
@@ -460,10 +471,12 @@ impl Locations {
 pub struct FenceSc(Message);
 
 impl FenceSc {
-    /// Records a fence of a thread.
-    pub fn fence(&mut self, clock: &mut Clock, scope: Scope, cluster: ClusterSize) {
-        self.0.acquire(clock, scope, cluster);
+    /// Records a fence of a thread. Returns whether an earlier fence orders an event before the thread that nothing else
+    /// orders.
+    pub fn fence(&mut self, clock: &mut Clock, scope: Scope, cluster: ClusterSize) -> bool {
+        let has_new = self.0.acquire(clock, scope, cluster);
         self.0.release(clock.agent, scope, &clock.past(), cluster);
         clock.advance();
+        has_new
     }
 }

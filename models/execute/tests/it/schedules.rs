@@ -122,6 +122,23 @@ fn values_are_followed_through_memory() {
     check("Steered(Memory)", &matrix(TICKET, BRANCH));
 }
 
+/// Nothing but a value that a thread read orders the other thread's events before it. The value steers nothing.
+#[test]
+fn orders_by_values_fail() {
+    let acquire = "ld.acquire.gpu.global.u32 %r, [%x];";
+    let first = "@%first bra end;";
+    check("determinate", &format!("{first} {acquire} st.global.u32 [%own], %r;"));
+    check(
+        "OrderedByValue",
+        &format!("{first} st.release.gpu.global.u32 [%x], %t; {acquire} st.global.u32 [%own], %r;"),
+    );
+    check("OrderedByValue", &format!("{first} fence.sc.gpu; st.global.u32 [%own], %t;"));
+    check("determinate", &format!("{first} fence.acq_rel.gpu; st.global.u32 [%own], %t;"));
+    // A barrier orders the events.
+    let shared = "st.release.cta.shared.u32 [word], 7; bar.sync 0; ld.acquire.cta.shared.u32 %r, [word];";
+    check("determinate", &format!("{shared} st.global.u32 [%own], %r;"));
+}
+
 #[test]
 fn the_state_of_the_gpu_fails_if_it_steers() {
     check("determinate", "mov.u32 %r, %clock; st.global.u32 [%own], %r;");

@@ -25,6 +25,8 @@ pub struct Seen {
     pub racy: usize,
     pub free: usize,
     pub runs: usize,
+    /// The number of runs that speak for every schedule.
+    pub determinate: usize,
 }
 
 /// The observable values of an outcome: the registers, and the final contents of global memory.
@@ -50,8 +52,15 @@ fn render_errors(errors: Vec<ptx_execute::LaunchError>) -> String {
     format!("{errors:?}")
 }
 
-/// One run: its final values, and its race if it has one. `None` if the run does not end.
-fn run(case: &Case, prepared: &mut Prepared<'_>, seed: u64) -> Result<Option<(Values, Option<String>)>, String> {
+/// A run that ends: its final values, its race if it has one, and whether it speaks for every schedule.
+struct Run {
+    values: Values,
+    race: Option<String>,
+    is_determinate: bool,
+}
+
+/// One run. `None` if the run does not end.
+fn run(case: &Case, prepared: &mut Prepared<'_>, seed: u64) -> Result<Option<Run>, String> {
     let Prepared { device, x, results } = prepared;
     let (x, results) = (*x, *results);
     let mut random = Random(seed);
@@ -86,7 +95,7 @@ fn run(case: &Case, prepared: &mut Prepared<'_>, seed: u64) -> Result<Option<(Va
         let first = finding.other.as_ref().map(ToString::to_string).unwrap_or_default();
         format!("{finding}; {first}; {}", finding.site)
     });
-    Ok(Some((values, race)))
+    Ok(Some(Run { values, race, is_determinate: report.schedules.is_determinate() }))
 }
 
 /// The outcomes of the model as observable values.
@@ -109,8 +118,9 @@ pub fn check(case: &Case, runs: u64) -> Result<Option<Seen>, String> {
     let wrong = |what: String| Err(format!("{}: {what}\n{case}", case.name));
     let mut prepared = Prepared::new(case, &module)?;
     let mut had: BTreeMap<Values, bool> = BTreeMap::new();
+    let mut determinate = 0;
     for seed in 0..runs {
-        let Some((values, race)) = run(case, &mut prepared, seed)? else { continue };
+        let Some(Run { values, race, is_determinate }) = run(case, &mut prepared, seed)? else { continue };
         let (may_race, may_not) = (racy.contains(&values), free.contains(&values));
         match &race {
             _ if !may_race && !may_not => return wrong(format!("seed {seed} gives {values:?}, which is forbidden")),
@@ -118,8 +128,13 @@ pub fn check(case: &Case, runs: u64) -> Result<Option<Seen>, String> {
                 return wrong(format!("seed {seed} gives {values:?}, and no race is there: {race}"));
             }
             None if !may_not => return wrong(format!("seed {seed} gives {values:?}, and a race is not found")),
+            // Two writes of the same value race in the model, and change nothing.
+            None if is_determinate && !racy.is_empty() => {
+                return wrong(format!("seed {seed} speaks for every schedule, and {:?} has a race", racy.first()));
+            }
             _ => {}
         }
+        determinate += usize::from(is_determinate);
         had.insert(values, race.is_some());
     }
     Ok(Some(Seen {
@@ -128,6 +143,7 @@ pub fn check(case: &Case, runs: u64) -> Result<Option<Seen>, String> {
         racy: racy.len(),
         free: free.len(),
         runs: runs as usize,
+        determinate,
     }))
 }
 
@@ -153,19 +169,23 @@ pub fn smallest(case: &Case, runs: u64) -> Result<(), String> {
 impl Seen {
     /// Adds the results of another program.
     pub fn add(&mut self, other: Self) {
-        let Self { allowed, had, racy, free, runs } = other;
+        let Self { allowed, had, racy, free, runs, determinate } = other;
         self.allowed += allowed;
         self.had += had;
         self.racy += racy;
         self.free += free;
         self.runs += runs;
+        self.determinate += determinate;
     }
 }
 
 impl std::fmt::Display for Seen {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { allowed, had, racy, free, runs } = self;
+        let Self { allowed, had, racy, free, runs, determinate } = self;
         let share = 100 * had / (*allowed).max(1);
-        write!(f, "{allowed} outcomes ({racy} with a race, {free} without), {had} seen ({share}%) in {runs} runs")
+        write!(
+            f,
+            "{allowed} outcomes ({racy} with a race, {free} without), {had} seen ({share}%) in {runs} runs, {determinate} of them determinate"
+        )
     }
 }

@@ -55,6 +55,7 @@ fn expected(program: &Program) -> Result<Option<Expected>, String> {
 struct Outcome {
     values: Values,
     race: Option<String>,
+    is_determinate: bool,
 }
 
 struct Prepared<'m> {
@@ -112,7 +113,7 @@ impl<'m> Prepared<'m> {
         let race = report.findings.iter().find(|of| matches!(of.kind, FaultKind::Race | FaultKind::SameValue));
         let race = race
             .map(|of| format!("{of}; {}; {}", of.other.as_ref().map(ToString::to_string).unwrap_or_default(), of.site));
-        Ok(Some(Outcome { values, race }))
+        Ok(Some(Outcome { values, race, is_determinate: report.schedules.is_determinate() }))
     }
 }
 
@@ -133,9 +134,12 @@ pub fn check(program: &Program, runs: u64) -> Result<Option<Seen>, String> {
     let mut prepared = Prepared::new(&module, expected.registers.len())?;
     let wrong = |what: String| Err(format!("{what}\n{program}"));
     let mut had: BTreeMap<Values, bool> = BTreeMap::new();
+    let mut determinate = 0;
     for seed in 0..runs {
         let outcome = prepared.run(program, &expected, seed);
-        let Some(Outcome { values, race }) = outcome.map_err(|what| format!("{what}\n{program}{text}"))? else {
+        let Some(Outcome { values, race, is_determinate }) =
+            outcome.map_err(|what| format!("{what}\n{program}{text}"))?
+        else {
             continue;
         };
         let (may_race, may_not) = (expected.racy.contains(&values), expected.free.contains(&values));
@@ -147,13 +151,17 @@ pub fn check(program: &Program, runs: u64) -> Result<Option<Seen>, String> {
                 return wrong(format!("seed {seed} gives {values:?}, and no race is there: {race}"));
             }
             None if !may_not => return wrong(format!("seed {seed} gives {values:?}, and a race is not found")),
+            None if is_determinate && !expected.racy.is_empty() => {
+                return wrong(format!("seed {seed} speaks for every schedule, and one has a race"));
+            }
             _ => {}
         }
+        determinate += usize::from(is_determinate);
         had.insert(values, race.is_some());
     }
     let Expected { racy, free, .. } = expected;
     let allowed = racy.union(&free).count();
-    Ok(Some(Seen { allowed, had: had.len(), racy: racy.len(), free: free.len(), runs: runs as usize }))
+    Ok(Some(Seen { allowed, had: had.len(), racy: racy.len(), free: free.len(), runs: runs as usize, determinate }))
 }
 
 /// Minimizes a program with an error. Returns the error of the smallest program.
