@@ -366,7 +366,6 @@ impl Machine<'_> {
         cta.asynchronous.works[warp] |= cta.asynchronous.waits[warp];
         let mut conflicts = std::mem::take(&mut self.conflicts);
         let cluster = self.cluster;
-        let is_operation = start.is_some();
         let is_same = same == Some(true) && record.info.strong().is_none();
         let key = match place {
             Region::Global(piece, at) => {
@@ -375,7 +374,7 @@ impl Machine<'_> {
                     clock,
                     record,
                     memory: Fenced::Global,
-                    is_operation,
+                    is_operation: start.is_some(),
                     cluster,
                     is_same,
                     before,
@@ -391,7 +390,7 @@ impl Machine<'_> {
                     clock,
                     record,
                     memory: Fenced::Shared,
-                    is_operation,
+                    is_operation: start.is_some(),
                     cluster,
                     is_same,
                     before,

@@ -217,7 +217,10 @@ impl Machine<'_> {
                 if !other.info.writes() {
                     continue;
                 }
-                if let Some(steered) = self.flow.steered_by(&self.program.steps, pc) {
+                // The value that a `cas` reads decides whether it writes.
+                let is_cas = self.rmw(pc).is_some_and(|rmw| rmw.op == AtomOp::Cas);
+                let own = is_cas.then_some(pc);
+                if let Some(steered) = self.flow.steered_by(&self.program.steps, pc).or(own) {
                     let pattern = self.pattern(pc, steered);
                     self.depend(Condition::Steered(pattern), (access.agent, pc), Some(steered));
                 } else {

@@ -87,6 +87,7 @@ fn results_of_contended_accesses_fail_if_they_steer() {
         &format!("{TICKET} mul.wide.u32 %d, %r, 4; add.u64 %d, %out, %d; st.global.u32 [%d], %t;"),
     );
     check("determinate", &format!("{OWN_TICKET} {BRANCH}"));
+    check("Steered(Lock)", "atom.relaxed.gpu.global.cas.b32 %r, [%x], 0, 1; st.global.u32 [%own], %r;");
     check(
         "Steered(Flag)",
         "@%lane st.release.gpu.global.u32 [%x], 1; again: ld.acquire.gpu.global.u32 %r, [%x]; setp.eq.u32 %p, %r, 0; \
