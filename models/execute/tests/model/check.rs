@@ -119,7 +119,7 @@ pub fn check(case: &Case, runs: u64) -> Result<Option<Seen>, String> {
     let mut prepared = Prepared::new(case, &module)?;
     let mut had: BTreeMap<Values, bool> = BTreeMap::new();
     let mut determinate = 0;
-    let may_skip_barriers = text.contains("bra ") && text.contains("barrier");
+    let may_skip_barriers = text.contains("bra ") && text.contains("bar");
     for seed in 0..runs {
         let Some(Run { values, race, is_determinate }) = run(case, &mut prepared, seed)? else { continue };
         let (may_race, may_not) = (racy.contains(&values), free.contains(&values));
