@@ -11,7 +11,7 @@ mod shape;
 
 use std::rc::Rc;
 
-use ptx_isa::{Family, Role, Space, Special, SpecialScalar, graph};
+use ptx_isa::{AtomOp, Family, Role, Space, Special, SpecialScalar, graph};
 use rustc_hash::FxHashMap;
 
 use self::shape::{Shape, reach, successors};
@@ -41,7 +41,8 @@ pub struct Flow {
     pub varying: Vec<Pc>,
     /// The instructions that write a result of a strong access or of a varying instruction to memory; ascending.
     carriers: Vec<Pc>,
-    /// By instruction, whether it is a strong access whose results steer or are stored.
+    /// By instruction, whether it is a strong access whose results steer or are stored, or a `cas`, whose result decides whether
+    /// it writes.
     pub counts: Rc<[bool]>,
     /// The waits for mbarriers with an answer.
     pub answers: FxHashMap<Pc, Answer>,
@@ -204,9 +205,11 @@ impl Flow {
         let mut counts = vec![false; steps.len()];
         for (pc, step) in steps.iter().enumerate() {
             let is_shared = |access: &DecodedAccess| access.strong.is_some() || access.rmw.is_some();
-            if matches!(&step.op, Op::Access(access) if is_shared(access) && !access.results.is_empty()) {
+            let Op::Access(access) = &step.op else { continue };
+            let is_cas = access.rmw.is_some_and(|rmw| rmw.op == AtomOp::Cas);
+            if is_cas || is_shared(access) && !access.results.is_empty() {
                 let stores = self.stores_of(steps, pc as Pc);
-                counts[pc] = !stores.is_empty() || self.steered_by(steps, pc as Pc).is_some();
+                counts[pc] = is_cas || !stores.is_empty() || self.steered_by(steps, pc as Pc).is_some();
                 carriers.extend(stores);
             }
         }

@@ -88,6 +88,12 @@ fn results_of_contended_accesses_fail_if_they_steer() {
     );
     check("determinate", &format!("{OWN_TICKET} {BRANCH}"));
     check("Steered(Lock)", "atom.relaxed.gpu.global.cas.b32 %r, [%x], 0, 1; st.global.u32 [%own], %r;");
+    // A later access of its thread hides the `cas`, and nothing uses its result.
+    check(
+        "Steered(Lock)",
+        "setp.eq.u32 %p, %n, 0; @%p atom.relaxed.gpu.global.cas.b32 %r, [%x], 0, 1; \
+         @%lane red.relaxed.gpu.global.add.u32 [%x], 1;",
+    );
     check(
         "Steered(Flag)",
         "@%lane st.release.gpu.global.u32 [%x], 1; again: ld.acquire.gpu.global.u32 %r, [%x]; setp.eq.u32 %p, %r, 0; \

@@ -138,7 +138,7 @@ pub fn check(program: &Program, runs: u64) -> Result<Option<Seen>, String> {
     for seed in 0..runs {
         let outcome = prepared.run(program, &expected, seed);
         let Some(Outcome { values, race, is_determinate }) =
-            outcome.map_err(|what| format!("{what}\n{program}{text}"))?
+            outcome.map_err(|error| format!("{error}\n{program}{text}"))?
         else {
             continue;
         };
