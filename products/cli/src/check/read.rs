@@ -196,7 +196,7 @@ fn of_ptx(
         location: Some(Location { file: input.name().to_owned(), line, column: 0 }),
         ..Diagnostic::new(reason)
     };
-    let (launches, wrong) = launches(args, &module);
+    let (launches, wrong) = launches(args, &module, input);
     let errors = errors.into_iter().map(error).chain(unknown_parameters(args, &module)).chain(wrong).collect();
     let report = report(args, &Check { ir: judged, launches, ..check(args, &module) }, text);
     (errors, Some(Module { origin: Origin::Ptx(Places::read_text(text), is_given), report }))
@@ -220,7 +220,7 @@ fn of_ir(args: &CheckArgs, input: Input, language: Language) -> Result<Program, 
             Diagnostic::new(format!("the PTX of '{}' cannot be read: {reason}", input.name()))
         };
         program.errors.extend(unread.into_iter().map(error));
-        let (launches, wrong) = launches(args, &module);
+        let (launches, wrong) = launches(args, &module, &input);
         program.errors.extend(wrong);
         let mut report = report(args, &Check { launches, ..check(args, &module) }, &lines.ptx);
         if questions.has(Question::Async) {
@@ -261,8 +261,9 @@ fn check<'c>(args: &'c CheckArgs, module: &'c Ptx) -> Check<'c> {
     }
 }
 
-/// The launches of the kernels of a module that the file of `--launches` has, and the errors of the file.
-fn launches(args: &CheckArgs, module: &Ptx) -> (Vec<(String, Launch)>, Vec<Diagnostic>) {
+/// The launches of the kernels of a module that the file of `--launches` has, and the errors of the file. If it has none, a
+/// warning says so.
+fn launches(args: &CheckArgs, module: &Ptx, input: &Input) -> (Vec<(String, Launch)>, Vec<Diagnostic>) {
     let Some(path) = &args.kernels.launches else { return Default::default() };
     let folder = path.parent().unwrap_or(Path::new(""));
     let plan = input::read(path).and_then(|file| sequence::read_own(&file, module, folder));
@@ -273,6 +274,10 @@ fn launches(args: &CheckArgs, module: &Ptx) -> (Vec<(String, Launch)>, Vec<Diagn
                 let (size, numbers) = assumed::known(module, planned);
                 (planned.kernel.clone(), Launch { size, numbers, may_alias })
             };
+            if plan.launches.is_empty() {
+                let message = format!("'{}' has no launch of a kernel of '{}'", path.display(), input.name());
+                render::warning(&Diagnostic::new(message), None);
+            }
             (plan.launches.iter().map(launch).collect(), Vec::new())
         }
         Err(errors) => (Vec::new(), errors.into_iter().collect()),
