@@ -362,8 +362,7 @@ impl Machine<'_> {
         if self.options.presence && start.is_none() {
             self.check_presence(cta, thread, place, record.info.step());
         }
-        let warp = thread as usize / 32;
-        cta.asynchronous.works[warp] |= cta.asynchronous.waits[warp];
+        cta.asynchronous.work(thread);
         let mut conflicts = std::mem::take(&mut self.conflicts);
         let cluster = self.cluster;
         let is_same = same == Some(true) && record.info.strong().is_none();
@@ -434,7 +433,7 @@ impl Machine<'_> {
             let same = same == Some(true) && !is_update && earlier.info.writes() && record.info.writes();
             let lacks_fence = start.unwrap_or(&cta.order[thread as usize].clock).has_seen(earlier.agent, earlier.epoch);
             if !same {
-                self.depend_on_race(record, earlier, lacks_fence);
+                self.depend_on_race(record, earlier, lacks_fence, Some((place, key.2, bytes)));
             }
             if !self.wants_race(record, earlier, same) {
                 continue;

@@ -11,6 +11,8 @@ use ptx_isa::{
     operation::{self, RegisterChange},
 };
 
+use rustc_hash::FxHashSet;
+
 pub use self::{
     decode::decode,
     fast::{Column, Fast, LANES},
@@ -362,6 +364,16 @@ impl Step {
 }
 
 impl Program {
+    /// The steps of pairs of instructions. An instruction may have several steps.
+    pub fn pairs(&self, pairs: &[[InstPlace; 2]]) -> FxHashSet<(Pc, Pc)> {
+        let steps = |at: InstPlace| (0..).zip(&self.steps).filter(move |(_, step)| step.at == at).map(|(pc, _)| pc);
+        let combine = |[one, other]: &[InstPlace; 2]| {
+            let other = *other;
+            steps(*one).flat_map(move |one| steps(other).map(move |other| (one, other)))
+        };
+        pairs.iter().flat_map(combine).collect()
+    }
+
     /// Whether all threads of a warp must execute the instruction of a step together.
     pub fn is_aligned(&self, pc: Pc) -> bool {
         self.steps.get(pc as usize).is_some_and(Step::is_aligned)

@@ -5,19 +5,19 @@ use std::{
     ops::{ControlFlow, Range},
 };
 
-use ptx_isa::{FullSize, Head, Initial, Item, Module, Space, Variable, launch::count};
+use ptx_isa::{FullSize, Head, Initial, InstPlace, Item, Module, Space, Variable, launch::count};
 use rustc_hash::FxHashMap;
 
 use crate::{
     code::{Parameter, Program, decode},
     earlier::{Earlier, MOST_CTAS},
-    flow::Flow,
+    flow::{ExpectedRaces, Flow},
     lacks::Lack,
     launch::{Buffer, Contents, Launch, LaunchError, ModuleId, Progress, RunOptions},
     learned::Learned,
     machine::{Kernel, Machine, Ran},
     memory::{Global, Piece, window},
-    report::{FaultKind, Report},
+    report::{Fault, FaultKind, Report},
     shadow::MOST_STEPS,
 };
 
@@ -150,6 +150,14 @@ impl<'m> Device<'m> {
         self.state.run(launch, most, false, watch).map(|(report, ..)| report)
     }
 
+    /// Gives the device the findings of an earlier run of the launch that it will run, so that their races end no
+    /// condition.
+    pub fn expect_races(&mut self, findings: &[Fault], races: ExpectedRaces) {
+        let found = findings.iter().filter(|found| found.kind == FaultKind::Race);
+        let pairs = found.filter_map(|found| Some([found.other.as_ref()?.at, found.site.at]));
+        self.state.expect_races(pairs.collect(), races);
+    }
+
     /// All instructions that the machine does not have, of a kernel and of the functions of the module, in the order of
     /// their lines. The form of a `tcgen05.mma` depends on registers, so whether it is supported is known only when it
     /// is executed.
@@ -188,6 +196,8 @@ pub struct State<'m> {
     programs: FxHashMap<(ModuleId, String), Program>,
     /// The flow of values in each kernel.
     flows: FxHashMap<(ModuleId, String), Flow>,
+    /// The pairs of instructions that raced in an earlier run.
+    racing: (Vec<[InstPlace; 2]>, ExpectedRaces),
     earlier: Earlier,
     /// The pieces through which the grids that may overlap synchronize, one for each grid.
     workspaces: Vec<usize>,
@@ -207,6 +217,7 @@ impl<'m> State<'m> {
             global: Global::default(),
             programs: FxHashMap::default(),
             flows: FxHashMap::default(),
+            racing: (Vec::new(), ExpectedRaces::Varying),
             earlier: Earlier::default(),
             workspaces: Vec::new(),
         }
@@ -243,6 +254,12 @@ impl<'m> State<'m> {
         self.programs.retain(|(module, _), _| *module != id);
         self.flows.retain(|(module, _), _| *module != id);
         self.earlier = Earlier::default();
+    }
+
+    fn expect_races(&mut self, pairs: Vec<[InstPlace; 2]>, races: ExpectedRaces) {
+        self.racing = (pairs, races);
+        self.programs.clear();
+        self.flows.clear();
     }
 
     pub fn allocate(&mut self, name: &str, contents: Contents) -> Buffer {
@@ -306,7 +323,8 @@ impl<'m> State<'m> {
         let key = (module, kernel.to_owned());
         if !self.programs.contains_key(&key) {
             let program = self.program(module, kernel)?;
-            self.flows.insert(key.clone(), Flow::new(&program.steps, &program.functions));
+            let flow = Flow::new(&program.steps, &program.functions, (program.pairs(&self.racing.0), self.racing.1));
+            self.flows.insert(key.clone(), flow);
             self.programs.insert(key.clone(), program);
         }
         self.programs.get(&key).map(of).ok_or_else(Vec::new)

@@ -8,19 +8,32 @@
 //! if a branch on it only leads to more waits for the same phase.
 
 mod shape;
+mod uses;
 
 use std::rc::Rc;
 
-use ptx_isa::{AtomOp, Family, Role, Space, Special, SpecialScalar, graph};
-use rustc_hash::FxHashMap;
+use ptx_isa::{AluOp, AtomOp, Family, Role, Runtime, Space, Special, SpecialScalar, arithmetic::Computation, graph};
+use rustc_hash::{FxHashMap, FxHashSet};
 
-use self::shape::{Shape, reach, successors};
-use crate::code::{
-    Callee, Collective, DecodedAccess, Function, Given, MatrixCode, Op, Operation, Passed, Pc, Reg, Source, Step,
+pub use self::uses::is_mbarrier_wait;
+use self::{
+    shape::{Shape, pure_range, reach, successors},
+    uses::{Node, Reach, SHARED_NODES, Uses},
+};
+use crate::{
+    code::{Callee, Collective, DecodedAccess, Function, Op, Passed, Pc, Source, Step},
+    memory::{Region, region},
 };
 
-/// A register of a function, local memory, or the carry flag.
-type Node = usize;
+/// The meaning of races that an earlier run of a launch has shown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ExpectedRaces {
+    /// Their values depend on the schedule. If these steer nothing, every schedule has the same races.
+    #[default]
+    Varying,
+    /// A repair gives them an order: the run is about the kernel after it.
+    Ordered,
+}
 
 /// The flow of values of a program.
 #[derive(Clone, Debug, Default)]
@@ -46,10 +59,16 @@ pub struct Flow {
     pub counts: Rc<[bool]>,
     /// The waits for mbarriers with an answer.
     pub answers: FxHashMap<Pc, Answer>,
+    /// The pairs of instructions that raced in an earlier run of the same launch.
+    racing: FxHashSet<(Pc, Pc)>,
+    races: ExpectedRaces,
+    /// The accesses by generic addresses that may be of local memory; `None` if all may be.
+    local: Option<FxHashSet<Pc>>,
+    /// The registers that hold the address of a parameter and nothing else.
+    parameters: FxHashSet<Node>,
+    /// Branches over instructions on registers alone, with the nodes that these write. Such a branch selects values.
+    selecting: FxHashMap<Pc, Vec<Node>>,
 }
-
-/// The number of nodes that all functions share: local memory, the carry flag and tensor memory, in this order.
-const SHARED_NODES: usize = 3;
 
 /// The effect of the answer of a wait.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,21 +81,28 @@ pub enum Answer {
     Steers,
 }
 
-/// The uses of the operands of an instruction.
-#[derive(Default)]
-struct Uses {
-    inputs: Vec<Node>,
-    results: Vec<Node>,
-    steers: Vec<Node>,
-    stored: Vec<Node>,
-    /// Whether the instruction has an effect other than its results, so that its guard steers.
-    has_effect: bool,
-}
-
 impl Flow {
-    pub fn new(steps: &[Step], functions: &[Function]) -> Self {
-        let mut flow = Self::default();
+    /// The flow of a program, in which pairs of instructions raced in an earlier run.
+    pub fn new(steps: &[Step], functions: &[Function], (racing, races): (FxHashSet<(Pc, Pc)>, ExpectedRaces)) -> Self {
+        let mut flow = Self { racing, races, ..Self::default() };
+        flow.connect(steps, functions);
+        flow.local = flow.find_local(steps);
+        flow.parameters = flow.find_parameters(steps);
+        if flow.local.is_some() || !flow.parameters.is_empty() {
+            flow.connect(steps, functions);
+        }
+        flow.find_answers(steps, functions);
+        flow.find_varying(steps);
+        flow.steer();
+        flow.find_carriers(steps);
+        flow
+    }
+
+    /// Connects the nodes by all instructions.
+    fn connect(&mut self, steps: &[Step], functions: &[Function]) {
+        let flow = self;
         let mut count = 0;
+        flow.functions.clear();
         for function in functions {
             flow.functions.push((count, function.entry));
             count += function.registers as usize + 1;
@@ -88,11 +114,11 @@ impl Flow {
         flow.steered = vec![None; count];
         flow.next = vec![Vec::new(); count];
         flow.stores = vec![Vec::new(); count];
+        flow.find_selecting(steps);
         for (pc, step) in (0..).zip(steps) {
-            let at = flow.function(pc);
-            let mut uses = Uses::new(step, at, local);
+            let mut uses = flow.uses(steps, pc);
             if let Op::Invoke(call) = &step.op {
-                flow.pass(call, at, functions, local, &mut uses);
+                flow.pass(call, flow.function(pc), functions, local, &mut uses);
             }
             uses.results.iter().for_each(|node| flow.writers[*node] += 1);
             for from in &uses.inputs {
@@ -101,11 +127,60 @@ impl Flow {
             uses.steers.iter().for_each(|node| flow.direct[*node].push(pc));
             uses.stored.iter().for_each(|node| flow.stores[*node].push(pc));
         }
-        flow.find_answers(steps, functions);
-        flow.find_varying(steps);
-        flow.steer();
-        flow.find_carriers(steps);
-        flow
+    }
+
+    /// Finds the branches over instructions on registers alone.
+    fn find_selecting(&mut self, steps: &[Step]) {
+        self.selecting.clear();
+        let is_pure = |pc: usize| !self.uses(steps, pc as Pc).has_effect;
+        let selects = |pc: usize| {
+            let range = pure_range(steps, pc, &is_pure)?;
+            let mut results: Vec<Node> = range.flat_map(|at| self.uses(steps, at as Pc).results).collect();
+            results.sort_unstable();
+            results.dedup();
+            Some((pc as Pc, results))
+        };
+        self.selecting = (0..steps.len()).filter_map(selects).collect();
+    }
+
+    /// The memory that an access by a generic address may reach.
+    fn reach(&self, steps: &[Step], pc: Pc) -> Reach {
+        let Op::Access(access) = &steps[pc as usize].op else { return Reach::Any };
+        match access.address.base {
+            Source::Reg(register) if self.parameters.contains(&(self.function(pc) + register as usize)) => {
+                Reach::Parameters
+            }
+            _ if self.local.as_ref().is_some_and(|local| !local.contains(&pc)) => Reach::Shared,
+            _ => Reach::Any,
+        }
+    }
+
+    /// The registers that hold the address of a parameter and nothing else.
+    fn find_parameters(&self, steps: &[Step]) -> FxHashSet<Node> {
+        let is_address = |source: &Source| match source {
+            Source::Number(value) => matches!(region(Space::Generic, *value), Region::Param(_)),
+            _ => false,
+        };
+        let addressed = (0..).zip(steps).filter_map(|(pc, step)| match &step.op {
+            Op::Compute(of) if matches!(of.of, Computation::Alu(AluOp::Mov, _)) && is_address(&of.sources[0]) => {
+                Some(self.function(pc) + of.results[0]? as usize)
+            }
+            _ => None,
+        });
+        addressed.filter(|node| self.writers[*node] == 1).collect()
+    }
+
+    /// The accesses whose addresses depend on an address of local memory; `None` if such an address is in other memory, or
+    /// reaches an unknown function.
+    fn find_local(&self, steps: &[Step]) -> Option<FxHashSet<Pc>> {
+        let root = self.next.len() - SHARED_NODES + 2;
+        let reached = self.reached(vec![root]);
+        let mut uses = reached.iter().flat_map(|node| &self.direct[*node]);
+        let is_call = |pc: &Pc| matches!(steps[*pc as usize].op, Op::Invoke(_));
+        if reached.iter().any(|node| !self.stores[*node].is_empty()) || uses.clone().any(is_call) {
+            return None;
+        }
+        Some(uses.by_ref().copied().collect())
     }
 
     /// The first node of the function that contains a step.
@@ -118,6 +193,7 @@ impl Flow {
     fn pass(&mut self, call: &crate::code::Invoke, at: Node, functions: &[Function], local: Node, uses: &mut Uses) {
         let node = |passed: &Passed, at: Node| match passed {
             Passed::Value(Source::Reg(register) | Source::Not(register)) => Some(at + *register as usize),
+            Passed::Value(Source::Local(_) | Source::Param(_)) => Some(local + 2),
             Passed::Value(_) => None,
             Passed::Memory(..) => Some(local),
         };
@@ -134,6 +210,9 @@ impl Flow {
                     }
                 }
             }
+            // A message of the kernel steers nothing.
+            Callee::Outside(ref name)
+                if matches!(Runtime::from_symbol(name), Some(Runtime::Prints | Runtime::Fails)) => {}
             // The callee is not known here.
             Callee::Register(_) | Callee::Outside(_) => {
                 uses.steers.extend(call.arguments.iter().filter_map(|passed| node(passed, at)));
@@ -196,12 +275,18 @@ impl Flow {
             Op::Moves(all) => all.iter().any(|(_, source)| is_varying(source)),
             _ => false,
         };
-        self.varying = (0..).zip(steps).filter(|(pc, step)| varies(*pc, step)).map(|(pc, _)| pc).collect();
+        let is_followed = self.races == ExpectedRaces::Varying;
+        let races = |pc: Pc| is_followed && self.racing.iter().any(|(one, other)| [*one, *other].contains(&pc));
+        let changes = |pc: Pc, step: &Step| varies(pc, step) || races(pc);
+        self.varying = (0..).zip(steps).filter(|(pc, step)| changes(*pc, step)).map(|(pc, _)| pc).collect();
     }
 
     fn find_carriers(&mut self, steps: &[Step]) {
         let mut carriers: Vec<Pc> = Vec::new();
-        self.varying.iter().for_each(|pc| carriers.extend(self.stores_of(steps, *pc)));
+        for pc in &self.varying {
+            carriers.extend(self.stores_of(steps, *pc));
+            carriers.extend(is_copy(&steps[*pc as usize]).then_some(*pc));
+        }
         let mut counts = vec![false; steps.len()];
         for (pc, step) in steps.iter().enumerate() {
             let is_shared = |access: &DecodedAccess| access.strong.is_some() || access.rmw.is_some();
@@ -220,7 +305,14 @@ impl Flow {
     }
 
     fn uses(&self, steps: &[Step], pc: Pc) -> Uses {
-        Uses::new(&steps[pc as usize], self.function(pc), self.next.len() - SHARED_NODES)
+        let local = self.next.len() - SHARED_NODES;
+        let mut uses = Uses::new(&steps[pc as usize], self.function(pc), local, self.reach(steps, pc));
+        if let Some(results) = self.selecting.get(&pc) {
+            uses.inputs.append(&mut uses.steers);
+            uses.results.clone_from(results);
+            uses.has_effect = false;
+        }
+        uses
     }
 
     /// The instructions that use results of an instruction as a guard, an address and the like; the instructions that
@@ -276,6 +368,18 @@ impl Flow {
     /// Whether any instruction is a carrier.
     pub fn has_carriers(&self) -> bool {
         !self.carriers.is_empty()
+    }
+
+    /// The meaning of a race of two instructions, if they raced in an earlier run.
+    pub fn race(&self, one: Pc, other: Pc) -> Option<ExpectedRaces> {
+        let has_raced = self.racing.contains(&(one, other)) || self.racing.contains(&(other, one));
+        has_raced.then_some(self.races)
+    }
+
+    /// Whether an instruction reads memory into registers or tensor memory only.
+    pub fn has_results(&self, steps: &[Step], pc: Pc) -> bool {
+        steps.get(pc as usize).is_some_and(|step| matches!(step.op, Op::Access(_)))
+            || !self.uses(steps, pc).results.is_empty()
     }
 
     /// Whether an instruction writes a result of a strong access or of a varying instruction to memory.
@@ -346,217 +450,9 @@ fn is_varying(source: &Source) -> bool {
     }
 }
 
-/// Whether an instruction waits for a phase of an mbarrier.
-pub fn is_mbarrier_wait(family: Family) -> bool {
-    use Family::{MbarrierTestWait, MbarrierTestWaitParity, MbarrierTryWait, MbarrierTryWaitParity};
-    matches!(family, MbarrierTestWait | MbarrierTestWaitParity | MbarrierTryWait | MbarrierTryWaitParity)
-}
-
-impl Uses {
-    /// The uses of an instruction of the function whose first node is `at`. `local` is the first shared node.
-    fn new(step: &Step, at: Node, local: Node) -> Self {
-        let mut uses = Self::default();
-        uses.read(step, at, local);
-        if let Some((guard, _)) = step.guard {
-            let guard = at + guard as usize;
-            if uses.has_effect { uses.steers.push(guard) } else { uses.inputs.push(guard) }
-        }
-        uses
-    }
-
-    fn read(&mut self, step: &Step, at: Node, local: Node) {
-        let (carry, tensor) = (local + 1, local + 2);
-        let node = |source: &Source| match source {
-            Source::Reg(register) | Source::Not(register) => Some(at + *register as usize),
-            _ => None,
-        };
-        let nodes = |sources: &[Source]| sources.iter().filter_map(node).collect::<Vec<_>>();
-        let register = |register: Reg| at + register as usize;
-        let wide = |source: &Source| node(source).into_iter().flat_map(|node| [node, node + 1]).collect::<Vec<_>>();
-        self.has_effect = true;
-        match &step.op {
-            Op::Nothing | Op::Fence(_) | Op::GridWait | Op::Return | Op::Exit | Op::Trap | Op::Jump(_) => {
-                self.has_effect = !matches!(step.op, Op::Nothing);
-            }
-            Op::Unsupported(_) => {}
-            Op::Compute(of) => {
-                self.has_effect = false;
-                self.inputs = nodes(&of.sources[..of.count]);
-                self.results = of.results.iter().flatten().copied().map(register).collect();
-                if of.of.touches_carry() {
-                    self.inputs.push(carry);
-                    self.results.push(carry);
-                }
-            }
-            Op::Pack(d, _, parts, words) => {
-                self.has_effect = false;
-                self.inputs = nodes(parts);
-                self.results = (0..*words).map(|word| register(d + word)).collect();
-            }
-            Op::Unpack(results, source, bits) => {
-                self.has_effect = false;
-                let is_wide = *bits as usize * results.len() > 64;
-                self.inputs = if is_wide { wide(source) } else { nodes(std::slice::from_ref(source)) };
-                self.results = results.iter().flatten().copied().map(register).collect();
-            }
-            Op::Move128(d, source) => {
-                self.has_effect = false;
-                self.inputs = wide(source);
-                self.results = vec![register(*d), register(d + 1)];
-            }
-            Op::Moves(all) => {
-                self.has_effect = false;
-                self.inputs = all.iter().filter_map(|(_, source)| node(source)).collect();
-                self.results = all.iter().filter_map(|(d, _)| d.map(register)).collect();
-            }
-            Op::Access(access) => self.access(access, &node, local),
-            Op::Parameter(results, ..) => {
-                self.has_effect = false;
-                self.results = loaded(results, at);
-            }
-            Op::Setmaxnreg(_, source) | Op::JumpIndexed(source, _) => self.steers = nodes(std::slice::from_ref(source)),
-            Op::Invoke(call) => {
-                let result = |passed: &Passed| match passed {
-                    Passed::Value(source) => node(source),
-                    Passed::Memory(..) => Some(local),
-                };
-                if !matches!(call.callee, Callee::Function(_)) {
-                    self.results = call.results.iter().filter_map(result).collect();
-                }
-            }
-            Op::Barrier(of, d) => {
-                self.steers = node(&of.id).into_iter().chain(of.threads.as_ref().and_then(node)).collect();
-                self.inputs = of.reduces.iter().filter_map(|(_, p)| node(p)).collect();
-                self.results = d.iter().copied().map(register).collect();
-            }
-            Op::Collective(of, mask, results) => {
-                self.steers = mask.iter().filter_map(node).collect();
-                if let Collective::Of(_, operands) = &**of {
-                    self.inputs = nodes(operands);
-                }
-                self.results = results.iter().flatten().copied().map(register).collect();
-            }
-            Op::Activemask(d) => {
-                self.has_effect = false;
-                self.results = vec![register(*d)];
-            }
-            op @ (Op::Cvta { .. } | Op::Isspacep { .. } | Op::Getctarank { .. } | Op::Mapa { .. }) => {
-                self.address(op, &node)
-            }
-            op @ (Op::Alloca { .. } | Op::Stack { .. }) => self.stack(op, &node),
-            Op::Asynchronous(of) => self.asynchronous(of, &node, tensor),
-            Op::Matrix(of) => {
-                let operands = of.operands.iter().flat_map(sources).collect::<Vec<_>>();
-                let is_memory =
-                    !matches!(of.code, Ok(MatrixCode::Mma(_) | MatrixCode::Wmma(_) | MatrixCode::Movmatrix));
-                let (addresses, data) = operands.split_at(usize::from(is_memory && !operands.is_empty()));
-                self.steers = nodes(addresses);
-                self.results = of.results.iter().flatten().copied().map(register).collect();
-                match is_memory && of.results.is_empty() {
-                    true => self.stored = nodes(data),
-                    false => self.inputs = nodes(data),
-                }
-            }
-            Op::Texture(results, _) => {
-                self.has_effect = false;
-                self.results = results.iter().flatten().copied().map(register).collect();
-            }
-        }
-    }
-
-    /// Reads the uses of a computation of an address.
-    fn address(&mut self, op: &Op, node: &impl Fn(&Source) -> Option<Node>) {
-        let (d, sources) = match op {
-            Op::Cvta { d, a, .. } | Op::Isspacep { d, a, .. } | Op::Getctarank { d, a, .. } => (d, vec![*a]),
-            Op::Mapa { d, a, rank, .. } => (d, vec![*a, *rank]),
-            _ => return,
-        };
-        self.has_effect = false;
-        self.inputs = sources.iter().filter_map(node).collect();
-        self.results = node(&Source::Reg(*d)).into_iter().collect();
-    }
-
-    /// Reads the uses of a change of the stack.
-    fn stack(&mut self, op: &Op, node: &impl Fn(&Source) -> Option<Node>) {
-        let (d, sources) = match op {
-            Op::Alloca { d, bytes, align } => (Some(*d), vec![*bytes, *align]),
-            Op::Stack { d, a } => (*d, vec![*a]),
-            _ => return,
-        };
-        self.steers = sources.iter().filter_map(node).collect();
-        self.results = d.and_then(|d| node(&Source::Reg(d))).into_iter().collect();
-    }
-
-    fn access(&mut self, access: &DecodedAccess, node: &impl Fn(&Source) -> Option<Node>, local: Node) {
-        self.steers.extend(node(&access.address.base));
-        let is_wide = access.bytes == 16;
-        let both = |node: Node| [Some(node), is_wide.then_some(node + 1)].into_iter().flatten();
-        let data: Vec<Node> = access.data.iter().chain(&access.swap).filter_map(node).flat_map(both).collect();
-        let at = access.results.iter().flatten().map(|(register, _)| Source::Reg(*register));
-        self.results = at.filter_map(|source| node(&source)).flat_map(both).collect();
-        let is_local = access.space == Space::Local;
-        let may_be_local = is_local || access.space == Space::Generic;
-        if may_be_local && !access.results.is_empty() {
-            self.inputs.push(local);
-        }
-        if may_be_local && !data.is_empty() {
-            self.results.push(local);
-            self.inputs.extend(&data);
-        }
-        if !is_local {
-            self.stored = data;
-        }
-    }
-
-    fn asynchronous(&mut self, of: &Operation, node: &impl Fn(&Source) -> Option<Node>, tensor: Node) {
-        let family = of.form.family();
-        for (role, given) in &of.arguments {
-            let all = sources(given).iter().filter_map(node).collect::<Vec<_>>();
-            let is_many = matches!(given, Given::Many(_));
-            match role {
-                Role::State if is_mbarrier_wait(family) => {}
-                Role::State | Role::Source if family == Family::MbarrierPendingCount || is_query(family) => {
-                    self.inputs.extend(all);
-                }
-                Role::Done | Role::State => self.results.extend(all),
-                Role::Count if family == Family::MbarrierPendingCount => self.results.extend(all),
-                Role::Destination if is_many || is_query(family) => self.results.extend(all),
-                Role::Value => self.stored.extend(all),
-                Role::A | Role::Source if is_many => self.inputs.extend(all),
-                Role::D if is_many => {
-                    self.inputs.extend(&all);
-                    self.results.extend(all);
-                }
-                _ => self.steers.extend(all),
-            }
-        }
-        match family {
-            Family::Tcgen05Ld | Family::Tcgen05LdRed => self.inputs.push(tensor),
-            Family::Tcgen05St => self.results.push(tensor),
-            _ => {}
-        }
-    }
-}
-
-fn is_query(family: Family) -> bool {
-    family == Family::ClusterlaunchcontrolQueryCancel
-}
-
-/// The registers of loaded elements.
-fn loaded(results: &[Option<(Reg, u32)>], at: Node) -> Vec<Node> {
-    let words = |(register, bits): &(Reg, u32)| {
-        let first = at + *register as usize;
-        [Some(first), (*bits > 64).then_some(first + 1)].into_iter().flatten()
-    };
-    results.iter().flatten().flat_map(words).collect()
-}
-
-/// The sources of an operand.
-fn sources(given: &Given) -> Vec<Source> {
-    match given {
-        Given::One(source) => vec![*source],
-        Given::Address(address) => vec![address.base],
-        Given::Tensor(map, place) => std::iter::once(*map).chain(place.iter().copied()).collect(),
-        Given::Many(sources) => sources.clone(),
-    }
+/// Whether an instruction copies memory to memory.
+pub fn is_copy(step: &Step) -> bool {
+    use Family::{CpAsync, CpAsyncBulk, CpAsyncBulkTensor, CpReduceAsyncBulk, CpReduceAsyncBulkTensor};
+    let Op::Asynchronous(of) = &step.op else { return false };
+    matches!(of.form.family(), CpAsync | CpAsyncBulk | CpAsyncBulkTensor | CpReduceAsyncBulk | CpReduceAsyncBulkTensor)
 }

@@ -188,7 +188,7 @@ pub struct Async {
     pub given_up: Vec<Lanes>,
     /// By thread, its last wait for an mbarrier, if the thread continued before the end of the phase.
     pub tried: FxHashMap<u32, Pc>,
-    /// By warp, whether it has waited for an mbarrier, and whether it has accessed memory after that.
+    /// By thread, whether it has waited for an mbarrier, and whether it has accessed memory after that.
     pub waits: Vec<bool>,
     pub works: Vec<bool>,
     /// By thread, the wait for a phase that has not ended: the mbarrier, the parity and the instruction.
@@ -212,6 +212,11 @@ pub struct Async {
 }
 
 impl Async {
+    /// Records that a thread accesses memory.
+    pub fn work(&mut self, thread: u32) {
+        self.works[thread as usize] |= self.waits[thread as usize];
+    }
+
     pub fn new(threads: u32, multiplies: bool) -> Self {
         let warps = threads.div_ceil(32) as usize;
         let count = if multiplies { warps } else { 0 };
@@ -219,8 +224,8 @@ impl Async {
         Self {
             next: threads,
             given_up: vec![0; warps],
-            waits: vec![false; warps],
-            works: vec![false; warps],
+            waits: vec![false; threads as usize],
+            works: vec![false; threads as usize],
             multiplies,
             ..Self::default()
         }

@@ -39,6 +39,7 @@ mod watch;
 pub use self::{
     code::Parameter,
     device::{Device, KernelFacts, WORKSPACE},
+    flow::ExpectedRaces,
     guess::{Assumed, Assumption, End, Given, SearchBudget, Tried, Value, search, search_within},
     lacks::Lack,
     launch::{Argument, Buffer, Contents, GROWS, Launch, LaunchError, ModuleId, Progress, RunOptions, Schedule},

@@ -624,8 +624,7 @@ impl<'r> Machine<'r> {
                     .into()
             }
         };
-        let warp = thread as usize / 32;
-        if wait == Wait::Mbarrier && cta.asynchronous.works[warp] && self.is_lapped(cta, thread) {
+        if wait == Wait::Mbarrier && cta.asynchronous.works[thread as usize] && self.is_lapped(cta, thread) {
             return self.find_lap(cta, thread, at);
         }
         let detail = missing.filter(|_| arrives(wait)).map_or(Detail::None, Detail::Missing);

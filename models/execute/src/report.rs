@@ -37,7 +37,7 @@ pub enum Schedules {
     /// Every schedule of this launch has the same happens-before order, and ends as this one does. With a lag, only
     /// schedules in which the warp of the lag is not late by a whole phase end.
     Determinate {
-        /// A wait of a warp that does nothing but wait, whose next phase can end before it.
+        /// A wait of a thread that does nothing but wait, whose next phase can end before it.
         lag: Option<Box<Dependence>>,
     },
     /// Another schedule may differ.
@@ -105,6 +105,8 @@ pub enum Pattern {
     Value,
     /// A value of memory that atomic operations wrote in the order of the schedule.
     Memory,
+    /// A value of an access that races.
+    Race,
     /// The time, the processor, or the active threads of a warp.
     Machine,
     /// The answer of a wait for an mbarrier.
@@ -146,6 +148,7 @@ impl Display for Dependence {
                     Pattern::Ticket => "the number that it takes by",
                     Pattern::Value => "the result of",
                     Pattern::Memory => "a value that atomic operations wrote in the order of the schedule, read by",
+                    Pattern::Race => "a value of a race, read by",
                     Pattern::Machine => "the state of the GPU, read by",
                     Pattern::Answer => "the answer of",
                 };

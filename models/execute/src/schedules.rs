@@ -13,6 +13,7 @@ use crate::{
     clock::{Agent, cta_of},
     code::{DecodedAccess, Op, Pc},
     fault::site,
+    flow::{ExpectedRaces, is_copy},
     in_flight::Key,
     machine::{Cta, Machine},
     memory::{Global, Region},
@@ -90,24 +91,27 @@ impl Machine<'_> {
             return;
         }
         for (condition, agent, pc) in failed {
-            let (cta, thread) = (cta_of(agent), self.thread_id(agent).thread);
-            let lap = (cta, thread / 32, thread, pc);
-            let is_known = self.watch.lapped.iter().any(|own| (own.0, own.1, own.3) == (lap.0, lap.1, lap.3));
+            let lap = (cta_of(agent), self.thread_id(agent).thread, pc);
             match condition {
                 // After another failed condition, the order may belong to this schedule alone.
-                Condition::Lapped if is_known || self.watch.failed.is_some() => {}
-                Condition::Lapped => self.watch.lapped.push(lap),
+                Condition::Lapped if self.watch.failed.is_some() => {}
+                Condition::Lapped => {
+                    self.watch.lapped.insert(lap);
+                }
                 _ => self.depend(condition, (agent, pc), None),
             }
         }
     }
 
-    /// Reports the waits of a CTA that can be lapped. A warp that only waits misses nothing in a lap; many kernels have
-    /// such warps.
+    /// Reports the waits of a CTA that can be lapped. A thread that only waits misses nothing in a lap; many kernels have
+    /// such threads.
     pub fn report_laps(&mut self, cta: &Cta) {
-        for (_, warp, thread, pc) in self.watch.lapped.extract_if(.., |lap| lap.0 == cta.index).collect::<Vec<_>>() {
+        let later = self.watch.lapped.split_off(&(cta.index, 0, 0));
+        let others = later.range((cta.index + 1, 0, 0)..).copied();
+        self.watch.lapped.extend(others);
+        for (_, thread, pc) in later.into_iter().take_while(|lap| lap.0 == cta.index) {
             let agent = cta.order[thread as usize].clock.agent;
-            if cta.asynchronous.works.get(warp as usize) != Some(&true) {
+            if cta.asynchronous.works.get(thread as usize) != Some(&true) {
                 let site = Some(self.site_at(pc, agent));
                 self.watch.lag.get_or_insert(Dependence { condition: Condition::Lapped, site, other: None });
                 continue;
@@ -155,25 +159,32 @@ impl Machine<'_> {
     }
 
     /// Records a race of accesses that do not write the same value. A read before an asynchronous write may lack a proxy
-    /// fence, and is in the same order in every schedule.
-    pub fn depend_on_race(&mut self, record: Record, earlier: Record, lacks_fence: bool) {
+    /// fence, and is in the same order in every schedule. The values of a race that an earlier run has shown are
+    /// followed, unless two ordinary accesses overlap in part: the model says nothing about such races.
+    pub fn depend_on_race(
+        &mut self,
+        record: Record,
+        earlier: Record,
+        lacks_fence: bool,
+        at: Option<(Region, u32, u64)>,
+    ) {
         let is_read_before = record.info.is_async() && !earlier.info.is_async() && !earlier.info.writes();
-        if !(lacks_fence && is_read_before) {
-            let first = Some(earlier.info.step()).filter(|_| cta_of(earlier.agent) >= self.grid.first);
-            self.depend(Condition::Race, (record.agent, record.info.step()), first);
+        if lacks_fence && is_read_before || !self.watches() {
+            return;
         }
-    }
-
-    /// Whether an instruction reads memory into registers only.
-    fn gives_registers(&self, pc: Pc) -> bool {
-        match self.program.steps.get(pc as usize).map(|step| &step.op) {
-            Some(Op::Access(_)) => true,
-            Some(Op::Matrix(of)) => !of.results.is_empty(),
-            Some(Op::Asynchronous(of)) => {
-                let of = of.form.family();
-                matches!(of, Family::WgmmaMmaAsync | Family::WgmmaMmaAsyncSp | Family::Tcgen05Ld | Family::Tcgen05LdRed)
+        let pair = (earlier.info.step(), record.info.step());
+        let is_of_grid = cta_of(earlier.agent) >= self.grid.first;
+        // Accesses are aligned, so that accesses of one size overlap completely.
+        let is_uniform = record.info.size() == earlier.info.size();
+        let is_operation = record.info.is_async() || earlier.info.is_async();
+        match self.flow.race(pair.0, pair.1).filter(|_| is_of_grid) {
+            Some(ExpectedRaces::Ordered) => {}
+            Some(ExpectedRaces::Varying) if is_uniform || is_operation => {
+                if let Some((place, owner, bytes)) = at.filter(|_| record.info.writes() && earlier.info.writes()) {
+                    self.vary(place, owner, bytes);
+                }
             }
-            _ => false,
+            _ => self.depend(Condition::Race, (record.agent, pair.1), Some(pair.0).filter(|_| is_of_grid)),
         }
     }
 
@@ -304,7 +315,7 @@ impl Machine<'_> {
             _ => None,
         };
         let reads = access.map_or(!writes, |access| !access.results.is_empty() || access.rmw.is_some());
-        let is_update = access.is_some_and(|access| access.rmw.is_some());
+        let is_update = self.rmw(pc).is_some();
         let is_stored = writes && self.flow.is_carrier(pc);
         for of in [Followed::Varying, Followed::Pending] {
             let is_source = is_stored && (of == Followed::Pending || self.watch.is_stored);
@@ -333,7 +344,11 @@ impl Machine<'_> {
         }
         let flow = self.flow;
         let failed = match flow.steered_by(&self.program.steps, pc) {
-            _ if !self.gives_registers(pc) => Some((Condition::NotFollowed, None)),
+            _ if is_copy(&self.program.steps[pc as usize]) => {
+                self.watch.values(of).carriers.insert(pc);
+                return;
+            }
+            _ if !flow.has_results(&self.program.steps, pc) => Some((Condition::NotFollowed, None)),
             Some(steered) => Some((Condition::Steered(Pattern::Memory), Some(steered))),
             None => None,
         };
@@ -358,6 +373,7 @@ impl Machine<'_> {
             let is_wait = |family: Family| crate::flow::is_mbarrier_wait(family);
             let pattern = match &self.program.steps[pc as usize].op {
                 Op::Asynchronous(of) if is_wait(of.form.family()) => Pattern::Answer,
+                Op::Access(_) | Op::Matrix(_) | Op::Asynchronous(_) => Pattern::Race,
                 _ => Pattern::Machine,
             };
             let agent = cta.order[thread as usize].clock.agent;

@@ -116,7 +116,12 @@ impl Tensor {
             }
         }
         if writes {
-            cell.clear();
+            // An access that races with the write may race with later accesses, too.
+            let is_repeated = |old: &TensorAccess| {
+                let (old, new) = (old.record, new.record);
+                (old.agent, old.info.step(), old.info.writes()) == (new.agent, new.info.step(), true)
+            };
+            cell.retain(|old| !old.is_before(clock, new) && !is_repeated(old));
         } else {
             // A thread that has seen the later read of a chain has seen the earlier read.
             let is_repeated = |old: &TensorAccess| {

@@ -1,5 +1,7 @@
 //! The state of the check whether an execution speaks for every schedule.
 
+use std::collections::BTreeSet;
+
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::{
@@ -21,8 +23,8 @@ pub struct Watch {
     pub deferred: Option<Dependence>,
     /// Pairs of instructions whose unordered accesses steer nothing, and whether they commute.
     pub harmless: FxHashMap<(Pc, Pc), bool>,
-    /// The waits that can be lapped, each once for a warp: the CTA, the warp, the thread and the instruction.
-    pub lapped: Vec<(u32, u32, u32, Pc)>,
+    /// The waits that can be lapped: the CTA, the thread and the instruction.
+    pub lapped: BTreeSet<(u32, u32, Pc)>,
     pub lag: Option<Dependence>,
     /// The warps in which a wait may have observed another phase than in another schedule: the CTA and the warp.
     pub late: FxHashSet<(u32, u32)>,

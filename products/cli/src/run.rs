@@ -59,7 +59,7 @@ pub fn run(args: &RunArgs) -> ExitCode {
             let dependence = found.dependence().filter(is_news);
             dependence.iter().for_each(|why| render::say(&format!("note: schedules may differ: {why}")));
             let lag = found.lag();
-            lag.iter().for_each(|lag| render::say(&format!("note: a warp that only waits may wait forever: {lag}")));
+            lag.iter().for_each(|lag| render::say(&format!("note: a thread that only waits may wait forever: {lag}")));
             let seed = found.failing_seed().filter(|_| found.seeds > 1);
             seed.iter().for_each(|seed| render::say(&format!("repeat it: {}", repeat::command(*seed))));
             shown += &found.printed;

@@ -188,10 +188,9 @@ impl Machine<'_> {
         if self.options.races {
             let clock = &cta.order[at.thread as usize].clock;
             let access = record(clock.agent, clock.own, Info::new(at.pc, 8, None, ends));
-            let warp = at.thread as usize / 32;
-            let works = cta.asynchronous.works[warp];
+            let works = cta.asynchronous.works[at.thread as usize];
             self.touch(cta, at.thread, place, 8, access, None, None, false);
-            cta.asynchronous.works[warp] = works;
+            cta.asynchronous.works[at.thread as usize] = works;
         }
     }
 
@@ -241,9 +240,11 @@ impl Machine<'_> {
         }
         let (missing, count) = (barrier.pending, of.count);
         barrier.pending = missing.saturating_sub(count);
-        // If the bytes that nothing expects came after this arrival, the phase would end without them.
-        let is_early =
-            is_early.or((races && barrier.pending == 0 && barrier.bytes < 0).then_some(Condition::LateExpectation));
+        // If the bytes that nothing expects came after this arrival, the phase would end without them. If the last bytes
+        // came before an arrival that the phase does not need, it would be in the next phase.
+        let is_early = is_early
+            .or((races && barrier.pending == 0 && barrier.bytes < 0).then_some(Condition::LateExpectation))
+            .or((races && count > missing).then_some(Condition::EarlyArrival));
         if count > missing || count == 0 || count > MOST {
             let name = self.name_of_shared(key.1);
             let message = format!("{count} arrivals come to the mbarrier `{name}`, whose phase lacks {missing}");
@@ -351,7 +352,7 @@ impl Machine<'_> {
     /// Checks that a wait observes the same phase in every schedule, before it orders the thread after the phase.
     fn observe(&mut self, cta: &mut Cta, at: Lane, key: Key, parity: Option<u64>) {
         let refused = cta.asynchronous.refused.remove(&at.thread);
-        cta.asynchronous.waits[at.thread as usize / 32] = true;
+        cta.asynchronous.waits[at.thread as usize] = true;
         if !self.options.races {
             return;
         }

@@ -198,6 +198,7 @@ impl Machine<'_> {
         let clock = self.joined(cta, warp, group.lanes);
         let access = record(agent, epoch, Info::new(at.pc, 4, None, !is_load).asynchronous());
         let touch = TensorAccess { record: access, pipe: None };
+        Self::threads(warp, group.lanes).for_each(|(_, thread)| cta.asynchronous.work(thread));
         for slice in slices(transfer, address) {
             let rank = cta.rank;
             self.touch_tensor(cta, at.thread, rank, slice, &clock, &touch);

@@ -50,7 +50,7 @@ impl Machine<'_> {
         }
         races.dedup();
         for earlier in races {
-            self.depend_on_race(touch.record, earlier, false);
+            self.depend_on_race(touch.record, earlier, false, None);
             let place = format!("tensor memory, column {}", first.column);
             self.race(cta, thread, touch.record, earlier, place, false, false);
         }

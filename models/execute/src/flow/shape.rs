@@ -1,5 +1,7 @@
 //! The control flow of a function, step by step.
 
+use std::ops::Range;
+
 use ptx_isa::graph;
 use rustc_hash::FxHashSet;
 
@@ -71,6 +73,33 @@ pub fn successors(steps: &[Step], at: usize) -> Vec<usize> {
     }
     to.retain(|to| *to < steps.len());
     to
+}
+
+/// The maximum number of instructions between a branch that selects values and the end of its paths.
+const MOST_SELECTED: usize = 256;
+
+/// The steps between a forward branch and the step where its paths meet again, if all of them are pure or forward
+/// branches.
+pub fn pure_range(steps: &[Step], branch: usize, is_pure: &impl Fn(usize) -> bool) -> Option<Range<usize>> {
+    let target = |at: usize| match &steps[at].op {
+        Op::Jump(target) => Some(*target as usize),
+        _ => None,
+    };
+    steps[branch].guard?;
+    let mut end = target(branch)?;
+    let mut at = branch + 1;
+    while at < end {
+        match target(at) {
+            Some(target) if target > at => end = end.max(target),
+            None if is_pure(at) => {}
+            _ => return None,
+        }
+        at += 1;
+        if at - branch > MOST_SELECTED {
+            return None;
+        }
+    }
+    (end > branch && end < steps.len()).then_some(branch + 1..end)
 }
 
 /// The nodes that a search reaches, with its start. Only these nodes take time.

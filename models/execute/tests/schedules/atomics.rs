@@ -2,7 +2,7 @@
 
 /// Uses of atomic operations and of the state of the machine: a name, whether the schedule steers the kernel, and code.
 /// `#` is a number.
-pub const ATOMICS: [(&str, bool, &str); 20] = [
+pub const ATOMICS: [(&str, bool, &str); 21] = [
     (
         "reductions",
         false,
@@ -19,6 +19,12 @@ pub const ATOMICS: [(&str, bool, &str); 20] = [
          add.u32 %data, %data, %offset;\nst.shared.u32 [%data], %v;\nbar.sync 0;\nld.shared.u32 %v, [%data];\n\
          mul.lo.u32 %v, %v, 5;\nst.global.u32 [%noise], %v;",
     ),
+    (
+        "noise of a selection",
+        false,
+        "atom.global.add.u32 %v, [%words], 1;\nsetp.lt.u32 %q, %v, 5;\n@%q bra few#;\nadd.u32 %v, %v, 7;\nfew#:\n\
+         st.global.u32 [%noise], %v;",
+    ),
     ("noise of the clock", false, "mov.u32 %v, %clock;\nst.global.u32 [%noise], %v;"),
     ("noise of the processor", false, "mov.u32 %v, %smid;\nst.global.u32 [%noise], %v;"),
     (
@@ -30,7 +36,7 @@ pub const ATOMICS: [(&str, bool, &str); 20] = [
     (
         "branch by a ticket",
         true,
-        "atom.global.add.u32 %v, [%words], 1;\nsetp.lt.u32 %q, %v, 5;\n@%q bra few#;\nadd.u32 %acc, %acc, 1;\nfew#:",
+        "atom.global.add.u32 %v, [%words], 1;\nsetp.lt.u32 %q, %v, 5;\n@%q bra few#;\nst.global.u32 [%noise], %acc;\nfew#:",
     ),
     (
         "address of a ticket",
@@ -62,18 +68,18 @@ pub const ATOMICS: [(&str, bool, &str); 20] = [
     (
         "steering clock",
         true,
-        "mov.u32 %v, %clock;\nand.b32 %v, %v, 16;\nsetp.eq.u32 %q, %v, 0;\n@%q bra no#;\nadd.u32 %acc, %acc, 1;\nno#:",
+        "mov.u32 %v, %clock;\nand.b32 %v, %v, 16;\nsetp.eq.u32 %q, %v, 0;\n@%q bra no#;\nst.global.u32 [%noise], %acc;\nno#:",
     ),
     (
         "steering processor",
         true,
-        "mov.u32 %v, %smid;\nsetp.eq.u32 %q, %v, 0;\n@%q bra no#;\nadd.u32 %acc, %acc, 1;\nno#:",
+        "mov.u32 %v, %smid;\nsetp.eq.u32 %q, %v, 0;\n@%q bra no#;\nst.global.u32 [%noise], %acc;\nno#:",
     ),
     (
         "steering memory",
         true,
         "@%first st.shared.u32 [cells#], 0;\nbar.sync 0;\natom.shared.exch.b32 %v, [cells#], %tid;\nbar.sync 0;\n\
-         ld.shared.u32 %v, [cells#];\nsetp.lt.u32 %q, %v, 9;\n@%q bra no#;\nadd.u32 %acc, %acc, 1;\nno#:",
+         ld.shared.u32 %v, [cells#];\nsetp.lt.u32 %q, %v, 9;\n@%q bra no#;\nst.global.u32 [%noise], %acc;\nno#:",
     ),
     (
         "noise of memory",
@@ -85,7 +91,7 @@ pub const ATOMICS: [(&str, bool, &str); 20] = [
         "steering value",
         true,
         "ld.relaxed.gpu.global.u32 %v, [%words+48];\nred.relaxed.gpu.global.add.u32 [%words+48], 1;\n\
-         setp.lt.u32 %q, %v, 9;\n@%q bra no#;\nadd.u32 %acc, %acc, 1;\nno#:",
+         setp.lt.u32 %q, %v, 9;\n@%q bra no#;\nst.global.u32 [%noise], %acc;\nno#:",
     ),
     (
         "noise of a value",
@@ -99,7 +105,7 @@ pub const ATOMICS: [(&str, bool, &str); 20] = [
         "@%first mbarrier.init.shared::cta.b64 [cells#], 1;\nbar.sync 0;\n\
          @%first mbarrier.arrive.shared::cta.b64 _, [cells#];\n\
          mbarrier.test_wait.parity.shared::cta.b64 %q, [cells#], 0;\n\
-         @!%q bra no#;\nadd.u32 %acc, %acc, 1;\nno#:",
+         @!%q bra no#;\nst.global.u32 [%noise], %acc;\nno#:",
     ),
 ];
 

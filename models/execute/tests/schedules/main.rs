@@ -13,7 +13,9 @@ use std::{
 };
 
 use libtest_mimic::{Arguments, Failed, Trial};
-use ptx_execute::{AccessType, Argument, Contents, Device, Fault, FaultKind, Launch, RunOptions, Schedules};
+use ptx_execute::{
+    AccessType, Argument, Contents, Device, ExpectedRaces, Fault, FaultKind, Launch, Report, RunOptions, Schedules,
+};
 use ptx_isa::{FullSize, Module};
 use testing::random::Random;
 
@@ -717,9 +719,11 @@ impl Kernel {
         Self { part, index, fault, shape: m.shape, is_steered: m.is_steered, size, text }
     }
 
-    fn run(&self, module: &Module, seed: u64) -> Result<Outcome, String> {
+    /// Runs the kernel. `races` are the findings of an earlier run.
+    fn run(&self, module: &Module, seed: u64, races: &[Fault]) -> Result<Outcome, String> {
         let options = RunOptions { step_limit: 1 << 14, ..RunOptions::default().of_seed(seed) };
         let mut device = Device::new(module, options).map_err(|errors| format!("{errors:?}"))?;
+        device.expect_races(races, ExpectedRaces::Varying);
         let bytes = 4 * (self.size.grid[0] * self.size.block[0]) as usize;
         let inputs: Vec<u8> = (0..192u32).flat_map(|index| (index * index + 7).to_le_bytes()).collect();
         let out = device.allocate("out", Contents::Bytes(vec![0; bytes]));
@@ -730,7 +734,8 @@ impl Kernel {
             device.launch(&Launch::new("kernel", self.size, arguments)).map_err(|errors| format!("{errors:?}"))?;
         let found = report.findings.iter().filter(|fault| !is_tolerated(fault));
         let messages = found.map(|fault| (fault.kind, format!("{} ({})", fault.message, fault.site))).collect();
-        Ok(Outcome { messages, out: device.contents(out).to_vec(), schedules: report.schedules })
+        let Report { schedules, findings, .. } = report;
+        Ok(Outcome { messages, out: device.contents(out).to_vec(), schedules, findings })
     }
 }
 
@@ -746,6 +751,7 @@ struct Outcome {
     messages: BTreeMap<FaultKind, String>,
     out: Vec<u8>,
     schedules: Schedules,
+    findings: Vec<Fault>,
 }
 
 impl Outcome {
@@ -779,6 +785,8 @@ struct Counts {
     /// Kernels whose first run is determinate, and the part of them without findings.
     determinate: usize,
     clean: usize,
+    /// Kernels whose run with known races is determinate.
+    racing: usize,
     /// Kernels that hang in the first run, and in some run.
     hung: usize,
     hangs: usize,
@@ -790,7 +798,7 @@ struct Counts {
 /// Checks that the runs of a kernel agree with each determinate report.
 fn check(kernel: &Kernel, runs: u64, counts: &mut Counts) -> Result<(), String> {
     let module: Module = kernel.text.parse().map_err(|error| format!("{error}"))?;
-    let all: Vec<Outcome> = (0..runs).map(|seed| kernel.run(&module, seed)).collect::<Result<_, _>>()?;
+    let all: Vec<Outcome> = (0..runs).map(|seed| kernel.run(&module, seed, &[])).collect::<Result<_, _>>()?;
     let is_determinate = |outcome: &Outcome| outcome.schedules.is_determinate();
     let first = &all[0];
     counts.kernels += 1;
@@ -810,13 +818,15 @@ fn check(kernel: &Kernel, runs: u64, counts: &mut Counts) -> Result<(), String> 
             }
         }
     }
-    let Some((by, claim)) = all.iter().enumerate().find(|(_, outcome)| is_determinate(outcome)) else { return Ok(()) };
+    let Some((by, claim)) = all.iter().enumerate().find(|(_, outcome)| is_determinate(outcome)) else {
+        return check_races(kernel, &module, &all, counts);
+    };
     if kernel.is_steered {
         return Err(format!("the schedule steers the kernel, and the report of seed {by} is determinate"));
     }
     let has_lag = all.iter().any(Outcome::has_lag);
     for (seed, other) in all.iter().enumerate() {
-        // A warp that only waits may hang if it is late. A run whose threads wait in loops may reach the limit.
+        // A thread that only waits may hang if it is late. A run whose threads wait in loops may reach the limit.
         let is_cut = (claim.hangs() || has_lag) && other.messages.contains_key(&FaultKind::StepLimit);
         if is_cut || has_lag && other.hangs() != claim.hangs() {
             continue;
@@ -830,6 +840,37 @@ fn check(kernel: &Kernel, runs: u64, counts: &mut Counts) -> Result<(), String> 
         }
     }
     Ok(())
+}
+
+/// Checks that all runs have the kinds of findings of the first run, if the values of its races steer nothing.
+fn check_races(kernel: &Kernel, module: &Module, all: &[Outcome], counts: &mut Counts) -> Result<(), String> {
+    if all[0].condition() != "Race" {
+        return Ok(());
+    }
+    let claim = kernel.run(module, 0, &all[0].findings)?;
+    if !claim.schedules.is_determinate() {
+        return Ok(());
+    }
+    counts.racing += 1;
+    if kernel.is_steered {
+        return Err("the schedule steers the kernel, and a run with known races is determinate".into());
+    }
+    // The values of a race decide whether two writes write the same value, and whether a read comes before any write.
+    let is_of_race =
+        |kind: &FaultKind| matches!(kind, FaultKind::Race | FaultKind::SameValue | FaultKind::Uninitialized);
+    let kinds = |outcome: &Outcome| {
+        let (races, mut kinds): (BTreeSet<_>, BTreeSet<_>) = outcome.kinds().into_iter().partition(is_of_race);
+        kinds.extend(races.first().map(|_| FaultKind::Race));
+        kinds
+    };
+    // A run whose threads wait in loops may reach the limit.
+    let is_cut = |other: &Outcome| claim.hangs() && other.messages.contains_key(&FaultKind::StepLimit);
+    let mut others = all.iter().enumerate().filter(|(_, other)| !claim.has_lag() && !is_cut(other));
+    let wrong = others.find(|(_, other)| kinds(other) != kinds(&claim));
+    wrong.map_or(Ok(()), |(seed, other)| {
+        let (one, two) = (&claim.messages, &other.messages);
+        Err(format!("with known races, the run is determinate and has {one:?}; seed {seed} has {two:?}"))
+    })
 }
 
 /// Whether a run of a correct kernel may have a finding: threads may wait too long for a lock, and a warp that only
@@ -886,10 +927,10 @@ fn find_vacuous(part: &Part, all: &BTreeMap<Option<Planted>, Counts>) -> Vec<Str
 
 fn print_table() {
     let table = TABLE.lock().expect("a table");
-    let names = ["kernels", "determinate", "clean", "hang first", "hang", "split"];
+    let names = ["kernels", "determinate", "clean", "known races", "hang first", "hang", "split"];
     println!("{:20}{:15}{}", "part", "fault", names.map(|name| format!("{name:>12}")).concat());
     for ((number, fault), of) in &*table {
-        let numbers = [of.kernels, of.determinate, of.clean, of.hung, of.hangs, of.split];
+        let numbers = [of.kernels, of.determinate, of.clean, of.racing, of.hung, of.hangs, of.split];
         let fault = fault.map_or_else(|| "none".to_owned(), |fault| format!("{fault:?}"));
         let numbers = numbers.map(|number| format!("{number:>12}")).concat();
         let conditions: Vec<String> = of.conditions.iter().map(|(name, count)| format!("{count} {name}")).collect();
