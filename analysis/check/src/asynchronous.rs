@@ -174,7 +174,7 @@ fn finding(hazard: Hazard, witness: Option<Witness>, looked: Looked, launches: &
         }
     };
     let Assessed { severity, is_tolerated } = match &evidence {
-        Evidence::EverySchedule(_) => Assessed::NOTE,
+        Evidence::EverySchedule(_) | Evidence::AfterRepair(_) => Assessed::NOTE,
         _ => Assessed { severity, is_tolerated },
     };
     Finding {

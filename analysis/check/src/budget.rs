@@ -34,7 +34,7 @@ impl Default for Budget {
             races: ptx_races::check::Budget::default(),
             program_launches: 4,
             launches: 8,
-            launch_steps: 500_000,
+            launch_steps: 1_000_000,
         }
     }
 }

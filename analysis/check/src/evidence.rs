@@ -16,6 +16,8 @@ pub enum Evidence {
     Witness(Box<Witness>),
     /// No schedule of these launches shows the finding, although they execute its instructions. Other launches may.
     EverySchedule(Vec<Assumed>),
+    /// The same, if the accesses that race in these launches get an order. Their values steer the kernel.
+    AfterRepair(Vec<Assumed>),
     /// Neither a proof nor a witness.
     Open(Open),
 }

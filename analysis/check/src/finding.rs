@@ -120,7 +120,7 @@ impl Finding {
     pub fn witness(&self) -> Option<&Witness> {
         match &self.evidence {
             Evidence::Witness(witness) => Some(witness),
-            Evidence::Proof | Evidence::EverySchedule(_) | Evidence::Open(_) => None,
+            Evidence::Proof | Evidence::EverySchedule(_) | Evidence::AfterRepair(_) | Evidence::Open(_) => None,
         }
     }
 
@@ -128,7 +128,7 @@ impl Finding {
     pub fn open(&self) -> Option<&Open> {
         match &self.evidence {
             Evidence::Open(open) => Some(open),
-            Evidence::Proof | Evidence::EverySchedule(_) | Evidence::Witness(_) => None,
+            Evidence::Proof | Evidence::EverySchedule(_) | Evidence::AfterRepair(_) | Evidence::Witness(_) => None,
         }
     }
 
@@ -148,7 +148,7 @@ impl Finding {
     /// The launches, if no schedule of them shows the finding.
     pub fn launches(&self) -> Option<&[Assumed]> {
         match &self.evidence {
-            Evidence::EverySchedule(launches) => Some(launches),
+            Evidence::EverySchedule(launches) | Evidence::AfterRepair(launches) => Some(launches),
             Evidence::Proof | Evidence::Witness(_) | Evidence::Open(_) => None,
         }
     }
@@ -179,7 +179,7 @@ impl Finding {
         let evidence = match &self.evidence {
             Evidence::Proof => 0,
             Evidence::Witness(witness) => 1 + u8::from(!witness.is_certain()),
-            Evidence::EverySchedule(_) => 3,
+            Evidence::EverySchedule(_) | Evidence::AfterRepair(_) => 3,
             Evidence::Open(_) => 4,
         };
         (self.severity, evidence)

@@ -163,6 +163,11 @@ enum JsonEvidence<'r> {
         /// The launches as options of `run`; they differ in all guessed parts.
         launches: Vec<String>,
     },
+    /// The same, if the accesses that race in these launches get an order.
+    AfterRepair {
+        /// The launches as options of `run`.
+        launches: Vec<String>,
+    },
     /// Neither a proof nor a witness.
     Open {
         /// `claimed`, `unknown`, `too-hard` or `not-followed`.
@@ -336,6 +341,9 @@ fn evidence<'r>(evidence: &'r Evidence, command: &dyn Fn(&Witness) -> Option<Str
         },
         Evidence::EverySchedule(launches) => {
             JsonEvidence::EverySchedule { launches: launches.iter().map(ToString::to_string).collect() }
+        }
+        Evidence::AfterRepair(launches) => {
+            JsonEvidence::AfterRepair { launches: launches.iter().map(ToString::to_string).collect() }
         }
         Evidence::Open(open) => {
             let (why, cause) = match &open.why {

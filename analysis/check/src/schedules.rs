@@ -1,6 +1,6 @@
 //! Launches whose executions speak for every schedule: a possible fault that none of them shows needs another launch.
 
-use ptx_execute::{Assumed, Device, FaultKind, Report};
+use ptx_execute::{Assumed, Condition, Device, ExpectedRaces, Fault, FaultKind, Report, Schedules};
 use ptx_hazards::Rule as AsyncRule;
 use ptx_isa::{Function, InstPlace, Stop};
 
@@ -17,6 +17,17 @@ struct Determinate {
     executed: Vec<InstPlace>,
     /// The instructions of its faults.
     faulty: Vec<InstPlace>,
+    /// Whether its races must be repaired first.
+    needs_repair: bool,
+    work: u64,
+}
+
+impl Determinate {
+    /// Whether it executes nearly as many instructions as another launch. A launch that executes much less, such as a
+    /// launch with a number that is zero, says little.
+    fn executes(&self, most: usize) -> bool {
+        self.executed.len() * 8 >= most * 7
+    }
 }
 
 /// The determinate launches of a kernel.
@@ -44,11 +55,11 @@ impl Launches {
         for base in bases {
             search.add(base.clone());
         }
-        if search.all.launches.is_empty() {
+        // Smaller launches stand for the best launch if it is not determinate, or is too long.
+        if tried.first().is_none_or(|best| !bases.contains(best)) {
             search.add_smaller(function, most, tried);
         }
-        let best = search.all.launches.iter().max_by_key(|of| of.executed.len()).map(|of| of.launch.clone());
-        let Some(base) = best else { return search.all };
+        let Some(base) = search.all.base() else { return search.all };
         let mut guessed = Guessed::new(check, function, most, &base);
         search.all.is_given = !guessed.any();
         for factors in FACTORS.iter().take(check.budget.launches) {
@@ -68,6 +79,18 @@ impl Launches {
         search.all
     }
 
+    /// The shortest of the launches that execute nearly as much as any.
+    fn base(&self) -> Option<Assumed> {
+        let most = self.most_executed();
+        let wide = self.launches.iter().filter(|of| of.executes(most));
+        wide.min_by_key(|of| of.work).map(|of| of.launch.clone())
+    }
+
+    /// The largest number of instructions that a launch executes.
+    fn most_executed(&self) -> usize {
+        self.launches.iter().map(|of| of.executed.len()).max().unwrap_or(0)
+    }
+
     /// The evidence that no schedule of enough launches shows a finding about these instructions.
     pub fn evidence(&self, rule: Option<Rule>, sites: &[InstPlace]) -> Option<Evidence> {
         if !rule.is_some_and(is_visible) || sites.is_empty() {
@@ -77,11 +100,17 @@ impl Launches {
             let executes = |at: &InstPlace| of.executed.binary_search(at).is_ok();
             sites.iter().all(executes) && !sites.iter().all(|at| of.faulty.contains(at))
         };
-        let launches: Vec<Assumed> = self.launches.iter().filter(fits).map(|of| of.launch.clone()).collect();
-        let is_enough = launches.len() >= ENOUGH || self.is_given && !launches.is_empty();
-        is_enough.then_some(Evidence::EverySchedule(launches))
+        let fitting: Vec<&Determinate> = self.launches.iter().filter(fits).collect();
+        let is_enough = fitting.len() >= ENOUGH || self.is_given && !fitting.is_empty();
+        let launches = fitting.iter().map(|of| of.launch.clone()).collect();
+        let needs_repair = fitting.iter().any(|of| of.needs_repair);
+        let evidence = if needs_repair { Evidence::AfterRepair } else { Evidence::EverySchedule };
+        is_enough.then(|| evidence(launches))
     }
 }
+
+/// The divisors of guessed numbers.
+const SMALLER: [u32; 7] = [64, 32, 16, 8, 4, 2, 1];
 
 /// A search for determinate launches.
 struct Search<'s> {
@@ -94,37 +123,52 @@ struct Search<'s> {
 
 impl Search<'_> {
     fn is_over(&self) -> bool {
-        // A launch that executes much less, such as a launch with a number that is zero, says little.
-        let most = self.all.launches.iter().map(|of| of.executed.len()).max().unwrap_or(0);
-        let count = self.all.launches.iter().filter(|of| of.executed.len() * 8 >= most * 7).count();
-        count >= ENOUGH || self.steps >= self.check.budget.launch_steps || self.stop.is_due()
+        let most = self.all.most_executed();
+        self.all.launches.iter().filter(|of| of.executes(most)).count() >= ENOUGH || self.is_spent()
     }
 
-    /// Adds the first determinate launch of launches with smaller numbers.
+    fn is_spent(&self) -> bool {
+        self.steps >= self.check.budget.launch_steps || self.stop.is_due()
+    }
+
+    /// Adds determinate launches with smaller numbers, the smallest first: each that ends within the budget is
+    /// followed by a larger launch.
     fn add_smaller(&mut self, function: &Function, most: Option<u32>, tried: &[Assumed]) {
         for launch in tried {
             let guessed = Guessed { block: false, grid: false, ..Guessed::new(self.check, function, most, launch) };
-            for by in [1, 2, 4, 8] {
+            let mut has_launch = false;
+            for by in SMALLER {
                 let smaller = guessed.other(launch, [(1, 1), (1, 1), (1, by)]);
-                if smaller.is_some_and(|launch| self.add(launch)) || self.is_over() {
+                let is_added = smaller.is_some_and(|launch| self.add(launch));
+                if self.is_spent() || !is_added && has_launch {
                     return;
                 }
+                has_launch |= is_added;
+            }
+            if has_launch {
+                return;
             }
         }
     }
 
     /// Runs a launch, and adds it if it is determinate. Returns whether it is.
     fn add(&mut self, launch: Assumed) -> bool {
-        if self.steps >= self.check.budget.launch_steps || self.stop.is_due() {
+        if self.is_spent() {
             return false;
         }
-        let Some(report) = run(self.check, self.mode, &launch) else { return false };
+        let Some((report, needs_repair)) = run(self.check, self.mode, &launch) else { return false };
         self.steps += report.work;
         let is_evidence = report.schedules.is_determinate() && report.findings.iter().all(|fault| is_usual(fault.kind));
         if is_evidence {
             let sites = report.findings.iter().flat_map(|fault| fault.other.iter().chain([&fault.site]));
             let faulty = sites.map(|site| site.at).collect();
-            self.all.launches.push(Determinate { launch, executed: report.executed, faulty });
+            self.all.launches.push(Determinate {
+                launch,
+                executed: report.executed,
+                faulty,
+                needs_repair,
+                work: report.work,
+            });
         }
         is_evidence
     }
@@ -142,13 +186,32 @@ fn is_visible(rule: Rule) -> bool {
 }
 
 fn is_usual(kind: FaultKind) -> bool {
-    use FaultKind::{Race, SameValue, Unfinished, Uninitialized};
-    matches!(kind, Race | SameValue | Unfinished | Uninitialized)
+    use FaultKind::{Race, SameValue, Setmaxnreg, Unfinished, Uninitialized};
+    matches!(kind, Race | SameValue | Setmaxnreg | Unfinished | Uninitialized)
 }
 
-fn run(check: &Check<'_>, mode: Mode, launch: &Assumed) -> Option<Report> {
+/// Runs a launch. If it has races and no other fault, it runs again: their values may steer nothing; if they do, the
+/// execution is about the kernel with an order for these races. Returns whether it is.
+fn run(check: &Check<'_>, mode: Mode, launch: &Assumed) -> Option<(Report, bool)> {
     let options = ptx_execute::RunOptions { coverage: true, ..mode.options(0, &check.budget) };
-    let mut device = Device::new(check.ptx, options).ok()?;
-    let launched = launch.launch(&mut device);
-    device.launch(&launched).ok()
+    let run = |findings: &[Fault], races| {
+        let mut device = Device::new(check.ptx, options.clone()).ok()?;
+        device.expect_races(findings, races);
+        let launched = launch.launch(&mut device);
+        device.launch(&launched).ok()
+    };
+    let first = run(&[], ExpectedRaces::Varying)?;
+    let is_race = matches!(&first.schedules, Schedules::Dependent(why) if why.condition == Condition::Race);
+    if !is_race || !first.findings.iter().all(|fault| is_usual(fault.kind)) {
+        return Some((first, false));
+    }
+    let mut work = first.work;
+    for races in [ExpectedRaces::Varying, ExpectedRaces::Ordered] {
+        let again = run(&first.findings, races)?;
+        work += again.work;
+        if again.schedules.is_determinate() {
+            return Some((Report { work, ..again }, races == ExpectedRaces::Ordered));
+        }
+    }
+    Some((Report { work, ..first }, false))
 }

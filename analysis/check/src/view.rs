@@ -191,6 +191,10 @@ impl<'d> Document<'d> {
                 let launches = launches.iter().map(|launch| format!("no schedule of this launch shows it: {launch}"));
                 launches.collect()
             }
+            Evidence::AfterRepair(launches) => {
+                let of = |launch| format!("no schedule of this launch shows it once its races are repaired: {launch}");
+                launches.iter().map(of).collect()
+            }
             Evidence::Open(open) => {
                 let looked = match open.looked {
                     Looked::Executions(1) => Some("the execution does not show the finding".to_owned()),
