@@ -9,6 +9,8 @@ use ptx_execute::Buffer;
 pub enum Kind {
     /// Memory of the device, which the host cannot access.
     Device,
+    /// Memory of the device that a graph allocates: each launch of the graph has it again, so that no call ends it.
+    Graph,
     /// Managed memory: the host accesses it at the same address.
     Managed,
     /// Memory of the host, allocated by the API. The device accesses it at the same address.

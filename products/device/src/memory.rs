@@ -27,7 +27,7 @@ impl Gpu {
         let number = self.memory.count + 1;
         let name = format!("buffer{number}");
         let (address, buffer) = match kind {
-            Kind::Device => {
+            Kind::Device | Kind::Graph => {
                 let buffer = self.device.allocate(&name, Contents::Uninitialized(bytes));
                 (self.device.address(buffer), buffer)
             }
@@ -87,12 +87,15 @@ impl Gpu {
 
     /// Frees an allocation.
     pub fn free(&mut self, address: u64) -> Done {
+        if self.memory.allocations.get(&address).is_some_and(|found| found.kind == Kind::Graph) {
+            return Ok(());
+        }
         let Allocation { buffer, bytes, kind, .. } =
             self.memory.allocations.remove(&address).ok_or(Error::InvalidValue)?;
         self.device.free(buffer);
         self.memory.used = self.memory.used.saturating_sub(bytes);
         match kind {
-            Kind::Device => {}
+            Kind::Device | Kind::Graph => {}
             // SAFETY: the memory was mapped by `map_at`, and the executor no longer uses it.
             Kind::Managed | Kind::Pinned => unsafe {
                 libc::munmap(address as *mut libc::c_void, bytes.max(4) as usize);

@@ -60,8 +60,6 @@ impl Gpu {
             self.events.get_mut(event)?.captured = Some((capture.graph, capture.last));
             return Ok(());
         }
-        // Memory that a captured call allocates exists from then on, so a replay does not free it.
-        let work = if matches!(work, Work::Free(_)) { Work::Nothing } else { work };
         let node = self.add_node(capture.graph, work, capture.last)?;
         if let Some(capture) = &mut self.streams.get_mut(stream)?.capture {
             capture.last = vec![node];

@@ -33,7 +33,7 @@ const PROGRAMS: [(&str, &[Compiler], &str); 8] = [
     ("faults.c", &[C], "launch 0\nsynchronize 700\nallocate 700\nreset 0\nassertion 710\n"),
     ("reduce.cu", &[Nvcc, Clang], "sum 29994\nreversed 1\n"),
     ("symbols.cu", &[Nvcc, Clang], "constant 1\nread printed 3 1.500000\n7\n"),
-    ("streams.cu", &[Nvcc, Clang], "events 1\ngraph 288\ncallback 1\noccupancy 1\n"),
+    ("streams.cu", &[Nvcc, Clang], "events 1\ngraph 288\ncallback 1\nallocated 7 cudaSuccess\noccupancy 1\n"),
     ("managed.cu", &[Nvcc], "managed 6\ncluster 1 2 0\n"),
 ];
 

@@ -73,7 +73,7 @@ fn pointer_attribute(number: u32, pointer: u64) -> Done<Vec<u8>> {
         }
         let kind = found.map_or(Kind::Device, |(_, found)| found.kind);
         let of_host = match kind {
-            Kind::Device => None,
+            Kind::Device | Kind::Graph => None,
             Kind::Managed | Kind::Pinned => Some(device),
             Kind::Registered(host) => Some(host as u64 + found.map_or(0, |(start, _)| device - start)),
         };

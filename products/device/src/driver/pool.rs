@@ -2,7 +2,7 @@
 
 use crate::{
     allocations::Kind,
-    call::{api, driver, put},
+    call::{api, driver, put, with},
     driver::memory::allocate,
     error::Done,
     handle::Handle,
@@ -13,19 +13,21 @@ use crate::{
 /// The handle of each pool, whose memory and attributes are the device's.
 pub const POOL: usize = 0x100;
 
-/// Allocates in the order of a stream, whose work has ended.
-pub unsafe fn allocate_in_order(to: *mut u64, bytes: usize) -> Done {
+/// Allocates in the order of a stream, whose work has ended. A capture of the stream gets memory of its graph.
+pub unsafe fn allocate_in_order(to: *mut u64, bytes: usize, stream: Handle<Stream>) -> Done {
+    let is_captured = with(|gpu| Ok(gpu.streams.get(stream)?.capture.is_some()))?;
+    let kind = if is_captured { Kind::Graph } else { Kind::Device };
     // SAFETY: the program passes a pointer for the result.
-    unsafe { put(to, allocate(bytes, Kind::Device, 0)?) }
+    unsafe { put(to, allocate(bytes, kind, 0)?) }
 }
 
 api! { driver:
-    cuMemAllocAsync(to: *mut u64, bytes: usize, _stream: Handle<Stream>) = cuMemAllocAsync_ptsz {
-        allocate_in_order(to, bytes)
+    cuMemAllocAsync(to: *mut u64, bytes: usize, stream: Handle<Stream>) = cuMemAllocAsync_ptsz {
+        allocate_in_order(to, bytes, stream)
     }
     cuMemAllocFromPoolAsync(
-        to: *mut u64, bytes: usize, _pool: usize, _stream: Handle<Stream>,
-    ) = cuMemAllocFromPoolAsync_ptsz { allocate_in_order(to, bytes) }
+        to: *mut u64, bytes: usize, _pool: usize, stream: Handle<Stream>,
+    ) = cuMemAllocFromPoolAsync_ptsz { allocate_in_order(to, bytes, stream) }
     cuMemFreeAsync(address: u64, stream: Handle<Stream>) = cuMemFreeAsync_ptsz { submit(stream, Work::Free(address)) }
     cuMemPoolCreate(to: *mut usize, _properties: *const u8) { put(to, POOL) }
     cuMemPoolDestroy(_pool: usize) { Ok(()) }

@@ -81,7 +81,7 @@ unsafe fn allocation(of: *mut u64) -> Done<Work> {
     // SAFETY: the caller passes the structure.
     unsafe {
         let bytes = *of.add(ALLOCATED_BYTES);
-        *of.add(ALLOCATED_BYTES + 1) = allocate(bytes as usize, Kind::Device, 0)?;
+        *of.add(ALLOCATED_BYTES + 1) = allocate(bytes as usize, Kind::Graph, 0)?;
     }
     Ok(Work::Nothing)
 }

@@ -133,7 +133,7 @@ fn attributes_of(pointer: u64) -> Done<PointerAttributes> {
         let kind = kind.or_else(|| gpu.device.find(device).map(|_| Kind::Device));
         Ok(match kind {
             None => unknown,
-            Some(Kind::Device) => {
+            Some(Kind::Device | Kind::Graph) => {
                 PointerAttributes { kind: 2, device: 0, device_pointer: device, host_pointer: 0, ..unknown }
             }
             Some(Kind::Managed) => PointerAttributes { kind: 3, device: 0, device_pointer: device, ..unknown },

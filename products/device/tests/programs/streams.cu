@@ -33,6 +33,20 @@ int main() {
   cudaStreamSynchronize(stream);
   cudaMemcpy(&result, value, sizeof(int), cudaMemcpyDeviceToHost);
   printf("graph %d\ncallback %d\n", result, calls);
+  // Memory that a graph allocates, and that the program frees after each launch.
+  int *temporary;
+  cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal);
+  cudaMallocAsync((void **)&temporary, sizeof(int), stream);
+  cudaMemsetAsync(temporary, 0, sizeof(int), stream);
+  increase<<<1, 7, 0, stream>>>(temporary);
+  cudaStreamEndCapture(stream, &graph);
+  cudaGraphInstantiate(&ready, graph, 0);
+  for (int i = 0; i < 2; i++) {
+    cudaGraphLaunch(ready, stream);
+    cudaMemcpyAsync(&result, temporary, sizeof(int), cudaMemcpyDeviceToHost, stream);
+    cudaFreeAsync(temporary, stream);
+  }
+  printf("allocated %d %s\n", result, cudaGetErrorName(cudaStreamSynchronize(stream)));
   int grid, block;
   cudaOccupancyMaxPotentialBlockSize(&grid, &block, increase, 0, 0);
   printf("occupancy %d\n", grid > 0 && block == 1024);
