@@ -19,7 +19,7 @@ use Field::{Int, Size};
 /// The fields that are attributes of the device: the offset before version 13 and from it on, the size, and the number
 /// of the attribute.
 #[rustfmt::skip]
-const FIELDS: [(usize, usize, Field, u32); 63] = [
+const FIELDS: [(usize, usize, Field, u32); 65] = [
     (296, 296, Size, 8), (304, 304, Int, 12), (308, 308, Int, 10), (312, 312, Size, 11), (320, 320, Int, 1),
     (324, 324, Int, 2), (328, 328, Int, 3), (332, 332, Int, 4), (336, 336, Int, 5), (340, 340, Int, 6),
     (344, 344, Int, 7), (352, 352, Size, 9), (360, 360, Int, 75), (364, 364, Int, 76), (368, 368, Size, 14),
@@ -28,10 +28,11 @@ const FIELDS: [(usize, usize, Field, u32); 63] = [
     (456, 440, Int, 24), (460, 444, Int, 25), (464, 448, Int, 26), (484, 468, Int, 42), (488, 472, Int, 43),
     (492, 476, Int, 27), (496, 480, Int, 28), (500, 484, Int, 29), (568, 552, Size, 30), (576, 560, Int, 31),
     (580, 564, Int, 32), (584, 568, Int, 33), (588, 572, Int, 34), (592, 576, Int, 50), (596, 580, Int, 35),
-    (600, 584, Int, 40), (604, 588, Int, 41), (612, 592, Int, 37), (616, 596, Int, 38), (624, 604, Int, 39),
+    (600, 584, Int, 40), (604, 588, Int, 41), (612, 592, Int, 37), (616, 596, Int, 38), (620, 600, Int, 108),
+    (624, 604, Int, 39),
     (628, 608, Int, 78), (632, 612, Int, 79), (636, 616, Int, 80), (640, 624, Size, 81), (648, 632, Int, 82),
     (652, 636, Int, 83), (664, 648, Int, 86), (672, 652, Int, 88), (676, 656, Int, 89), (680, 660, Int, 90),
-    (688, 668, Int, 95), (696, 672, Size, 97), (712, 688, Int, 106), (720, 696, Size, 111), (728, 704, Int, 99),
+    (688, 668, Int, 95), (696, 672, Size, 97), (712, 688, Int, 106), (716, 692, Int, 109), (720, 696, Size, 111), (728, 704, Int, 99),
     (736, 712, Int, 113), (744, 720, Int, 115), (772, 748, Int, 120),
 ];
 /// The fields that only versions before 13 have.
