@@ -62,7 +62,7 @@ use Value::{Fixed, Of, Since};
 
 /// Attributes by their numbers, `CUdevice_attribute`. An attribute that is not here is 0.
 #[rustfmt::skip]
-const ATTRIBUTES: [(u32, Value); 84] = [
+const ATTRIBUTES: [(u32, Value); 86] = [
     (1,   Fixed(MOST_THREADS)),
     (2,   Fixed(MOST_BLOCK[0])),
     (3,   Fixed(MOST_BLOCK[1])),
@@ -132,7 +132,9 @@ const ATTRIBUTES: [(u32, Value); 84] = [
     (95,  Since(60)),              // cooperative launch
     (97,  Of(|sm| limits(sm).shared_of_cta)),
     (99,  Fixed(1)),               // registers host memory
+    (102, Fixed(1)),               // virtual memory
     (106, Of(|sm| limits(sm).ctas)),
+    (107, Fixed(1)),               // compression of memory
     (108, Fixed(24 << 20)),        // persisting part of the L2 cache
     (109, Fixed(128 << 20)),       // window of an access policy
     (111, Fixed(RESERVED_SHARED)),

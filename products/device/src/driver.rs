@@ -12,3 +12,4 @@ pub mod pool;
 pub mod stream;
 mod tensor;
 mod unsupported;
+mod virtual_memory;

@@ -176,6 +176,15 @@ impl Stream {
     pub const OF_THREAD: Handle<Self> = Handle::new(2);
 }
 
+/// Memory of `cuMemCreate`.
+#[derive(Debug)]
+pub struct Physical {
+    pub bytes: usize,
+    /// The `CUmemAllocationProp` of the call.
+    pub properties: [u64; 4],
+    pub is_mapped: bool,
+}
+
 /// An event.
 #[derive(Debug, Default)]
 pub struct Event {

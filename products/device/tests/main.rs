@@ -28,7 +28,11 @@ use Compiler::{C, Clang, Nvcc};
 /// The programs in `tests/programs` with the compilers of each, and the expected output.
 const PROGRAMS: [(&str, &[Compiler], &str); 8] = [
     ("driver.c", &[C], "12 4\nfound 1\nnewer attribute 1\nmissing 500\nunsupported 801\nattribute 9 0\n"),
-    ("memory.c", &[C], "pitched 1\nmanaged 10\nregistered 12\nrange 1\nfreed 1\n"),
+    (
+        "memory.c",
+        &[C],
+        "pitched 1\nmanaged 10\nregistered 12\nrange 1\nfreed 1\nmapped again 801\nreserved 8, released 400\n",
+    ),
     ("graph.c", &[C], "captured 6\nbuilt 7\nhost 2\n"),
     ("faults.c", &[C], "launch 0\nsynchronize 700\nallocate 700\nreset 0\nassertion 710\n"),
     ("reduce.cu", &[Nvcc, Clang], "sum 29994\nreversed 1\n"),

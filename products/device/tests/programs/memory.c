@@ -56,5 +56,30 @@ int main(void) {
   printf("range %d\n", start == managed && bytes == 4096);
   CK(cuMemFree(managed));
   printf("freed %d\n", cuMemFree(managed));
+  /* Two pieces of memory in a row of a reservation. */
+  CUmemAllocationProp properties = {0};
+  CUmemAccessDesc access = {{CU_MEM_LOCATION_TYPE_DEVICE, 0}, CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+  CUmemGenericAllocationHandle pieces[2];
+  CUdeviceptr reserved;
+  unsigned last = 5;
+  properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+  properties.location = access.location;
+  CK(cuMemGetAllocationGranularity(&bytes, &properties, CU_MEM_ALLOC_GRANULARITY_MINIMUM));
+  CK(cuMemAddressReserve(&reserved, 2 * bytes, 0, 0, 0));
+  for (int i = 0; i < 2; i++) {
+    CK(cuMemCreate(&pieces[i], bytes, &properties, 0));
+    CK(cuMemMap(reserved + i * bytes, bytes, 0, pieces[i], 0));
+  }
+  CK(cuMemSetAccess(reserved, 2 * bytes, &access, 1));
+  printf("mapped again %d\n", cuMemMap(reserved, bytes, 0, pieces[1], 0));
+  CUdeviceptr end = reserved + 2 * bytes - 4;
+  CK(cuMemcpyHtoD(end, &last, 4));
+  arguments[0] = &end;
+  CK(cuLaunchKernel(add, 1, 1, 1, 1, 1, 1, 0, 0, arguments, 0));
+  CK(cuMemcpyDtoH(&last, end, 4));
+  CK(cuMemUnmap(reserved, 2 * bytes));
+  for (int i = 0; i < 2; i++) CK(cuMemRelease(pieces[i]));
+  CK(cuMemAddressFree(reserved, 2 * bytes));
+  printf("reserved %u, released %d\n", last, cuMemRelease(pieces[0]));
   return 0;
 }
