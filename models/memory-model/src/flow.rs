@@ -4,6 +4,7 @@ use ptx_isa::graph;
 
 use crate::{
     limit::Limit,
+    multimem::Multimem,
     program::{
         Address, BarrierName, BarrierPart, Instruction, Label, Language, Location, Operand, Register, Statement, Thread,
     },
@@ -120,7 +121,7 @@ pub(crate) fn written<L: Language>(statement: &Statement<L>) -> Option<Vec<Locat
                 };
                 of.written().map(variable).collect()
             }
-            Instruction::Vector(elements) => {
+            Instruction::Vector(elements) | Instruction::Multimem(Multimem { elements, .. }) => {
                 elements.iter().map(list_locations).collect::<Option<Vec<_>>>().map(|all| all.concat())
             }
             _ => Some(Vec::new()),
@@ -164,6 +165,10 @@ pub(crate) fn uses<L: Language>(instruction: &Instruction<L>) -> (u128, u128) {
         Instruction::Rmw { d, a, b, c, .. } => (operand(a.base) | operand(*b) | operand(*c), d.map_or(0, one)),
         Instruction::Vector(elements) => {
             elements.iter().map(uses).fold((0, 0), |(read, written), (r, w)| (read | r, written | w))
+        }
+        Instruction::Multimem(Multimem { elements, reduced }) => {
+            let result = (0, reduced.map_or(0, |(_, d)| one(d)));
+            elements.iter().map(uses).fold(result, |(read, written), (r, w)| (read | r, written | w))
         }
         Instruction::Barrier(barrier) => {
             let name = match barrier.of {

@@ -59,6 +59,7 @@ pub mod kernel;
 mod layout;
 mod limit;
 pub mod litmus;
+pub mod multimem;
 pub mod operand;
 pub mod outcome;
 pub mod place;

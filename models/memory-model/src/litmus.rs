@@ -25,6 +25,9 @@
 //! Every CTA has its own variables in `.shared` memory: if there are several CTAs, `x$P1` is the `x` of P1's CTA, and
 //! `mapa r0, x, 1` gives the address of the `x` of CTA 1 in the thread's cluster.
 //!
+//! `m @ multimem aliases x, y` is a multimem address, whose replicas are `x` and `y`: `multimem.red.release.sys.add m, 1`
+//! adds to both.
+//!
 //! A thread of the host is `P1@x86` or `P1@aarch64`, and its cells are instructions in the syntax of herd7:
 //! `docs/host.md`.
 //!
@@ -43,6 +46,7 @@ mod file;
 pub(crate) mod formula;
 mod host;
 mod modifier;
+mod multimem;
 pub mod names;
 pub(crate) mod operand;
 mod print;

@@ -16,6 +16,7 @@ use ptx_isa::{
 pub use crate::operand::{Address, Location, Operand, Register, SPACING, Value};
 use crate::{
     asynchronous::{Asynchronous, Memory},
+    multimem::Multimem,
     place::{Place, Scope},
 };
 
@@ -382,6 +383,8 @@ pub enum Instruction<L: Language> {
     },
     /// The accesses of one vector instruction, which are unordered (section 8.2.4).
     Vector(Vec<Self>),
+    /// An access to every replica of a multimem address.
+    Multimem(Multimem<L>),
     /// Orders memory operations.
     Fence(L::Fence),
     /// Waits for other threads, or arrives without waiting.
@@ -491,6 +494,7 @@ impl<L: Language> Instruction<L> {
             Self::Store { a, b, .. } => vec![&mut a.base, b],
             Self::Rmw { a, b, c, .. } => vec![&mut a.base, b, c],
             Self::Vector(elements) => elements.iter_mut().flat_map(Self::operands_mut).collect(),
+            Self::Multimem(of) => of.operands_mut(),
             Self::Alu { sources, .. } => sources.iter_mut().collect(),
             Self::Branch { when: Some((_, a, b)), .. } => vec![a, b],
             Self::Barrier(Barrier { part, of }) => {
@@ -512,6 +516,7 @@ impl<L: Language> Instruction<L> {
             Self::Load { d, .. } | Self::Alu { d, .. } => vec![d],
             Self::Rmw { d, .. } => d.iter_mut().collect(),
             Self::Vector(elements) => elements.iter_mut().flat_map(Self::results_mut).collect(),
+            Self::Multimem(of) => of.results_mut(),
             Self::Barrier(Barrier { part: BarrierPart::Red { d, .. }, .. }) => vec![d],
             Self::Asynchronous(of) => of.result_mut().into_iter().collect(),
             Self::Store { .. }

@@ -8,6 +8,7 @@ pub mod asynchronous;
 pub mod axioms;
 pub mod explain;
 pub mod host;
+pub mod multimem;
 pub mod orderings;
 mod phases;
 pub mod proxies;
@@ -46,11 +47,11 @@ pub type Instruction = program::Instruction<Ptx>;
 impl Language for Ptx {
     type Semantics = Semantics;
     type Fence = Fence;
-    type Alias = Proxy;
+    type Alias = Alias;
 
     /// `s @ surface aliases x` is `x` through the surface proxy; `y @ generic aliases x` is another address.
-    fn same_address(alias: Proxy) -> bool {
-        alias != Proxy::Generic
+    fn same_address(alias: Alias) -> bool {
+        !matches!(alias, Alias::Proxy(Proxy::Generic) | Alias::Multimem)
     }
 
     fn reaches(access: Semantics, places: &[Place]) -> Option<bool> {
@@ -61,6 +62,16 @@ impl Language for Ptx {
         let semantics = reduction.map_or(Semantics::WEAK, |scope| Semantics::new(Sem::Relaxed, scope));
         Some(Semantics { proxy, ..semantics })
     }
+}
+
+/// The relation of an alias to its variable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Alias {
+    /// The variable through a proxy; through the generic proxy, at another virtual address.
+    Proxy(Proxy),
+    /// The variable as a replica of a multimem address (section 8.2.3). The aliases of one name are the replicas of one
+    /// address.
+    Multimem,
 }
 
 /// The semantics of a memory operation.
@@ -76,11 +87,14 @@ pub struct Semantics {
     pub proxy: Proxy,
     /// `LDAPR` of AArch64: an acquire without an order after earlier releases of its thread.
     pub pc: bool,
+    /// The access of a multimem operation to one replica.
+    pub multimem: bool,
 }
 
 impl Semantics {
     /// A weak access through the generic proxy.
-    pub const WEAK: Self = Self { sem: Sem::Weak, scope: Scope::Sys, mmio: false, proxy: Proxy::Generic, pc: false };
+    pub const WEAK: Self =
+        Self { sem: Sem::Weak, scope: Scope::Sys, mmio: false, proxy: Proxy::Generic, pc: false, multimem: false };
 
     /// An access of these semantics through the generic proxy.
     pub fn new(sem: Sem, scope: Scope) -> Self {
@@ -156,6 +170,11 @@ impl Event<Ptx> {
             EventKind::Read(access) | EventKind::Write(access) => access.proxy,
             _ => Proxy::Generic,
         }
+    }
+
+    /// Whether this is the access of a multimem operation to one replica.
+    pub fn is_multimem(&self) -> bool {
+        matches!(self.kind, EventKind::Read(access) | EventKind::Write(access) if access.multimem)
     }
 }
 

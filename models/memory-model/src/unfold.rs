@@ -26,6 +26,7 @@ pub use self::{
 };
 use crate::flow::{Control, Flow, live};
 pub use crate::limit::{Limit, MAX_NODES, MAX_REGISTERS};
+use crate::multimem::Multimem;
 use crate::program::{
     AtomOp, Barrier, BarrierName, BarrierPart, Cmp, Computation, Instruction, Language, Location, Operand, Program,
     RmwOp, Span, Stop, Thread, Type,
@@ -330,10 +331,34 @@ impl<'p, L: Language> Unfold<'p, L> {
                     self.access(state, element, pc, vector)?;
                 }
             }
+            Instruction::Multimem(of) => self.multimem(state, of, pc)?,
             Instruction::Asynchronous(of) => self.asynchronous(state, of, pc)?,
             // Other instructions do not access memory and are handled above.
             _ => {}
         }
+        Ok(())
+    }
+
+    /// The accesses of a multimem operation, and the reduction of the values that it reads.
+    fn multimem(&mut self, state: &mut State<'p, L>, of: &Multimem<L>, pc: usize) -> Result<(), Limit> {
+        state.vectors += 1;
+        let vector = Some(state.vectors);
+        for element in &of.elements {
+            self.access(state, element, pc, vector)?;
+        }
+        let Some((op, d)) = of.reduced else { return Ok(()) };
+        let op = op.arithmetic().ok_or(Limit::Computation)?;
+        let ty = of
+            .elements
+            .iter()
+            .find_map(|element| if let Instruction::Load { ty, .. } = element { Some(*ty) } else { None });
+        let ty = ty.ok_or(Limit::Computation)?;
+        let mut values = of.sources().into_iter().map(|source| state.register(source)).collect::<Vec<_>>().into_iter();
+        let mut all = values.next().ok_or(Limit::Computation)?;
+        for value in values {
+            all = state.compute(Computation::Alu(op), ty, [all, value, Term::Constant(0)]);
+        }
+        state.set(d, all, Set(0));
         Ok(())
     }
 

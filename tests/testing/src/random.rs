@@ -8,7 +8,7 @@ use ptx_memory_model::{
         Address, AluOp, AtomOp, Cmp, Computation, Label, Location, Operand, Register, RegisterDeclaration, RmwOp, Type,
         Value, Variable,
     },
-    ptx::{Fence, FenceSem, Instruction, Program, Proxy, ProxyFence, Sem, Semantics, Thread},
+    ptx::{Alias, Fence, FenceSem, Instruction, Program, Proxy, ProxyFence, Sem, Semantics, Thread},
     source,
 };
 
@@ -102,8 +102,8 @@ pub fn program(seed: u64) -> Program {
     let names = if proxies { vec!["x", "y", "a", "s"] } else { vec!["x", "y"] };
     let variable = |name: &&str| Variable {
         alias: match *name {
-            "a" => Some((Proxy::Generic, Location(0))),
-            "s" => Some((Proxy::Surface, Location(0))),
+            "a" => Some((Alias::Proxy(Proxy::Generic), Location(0))),
+            "s" => Some((Alias::Proxy(Proxy::Surface), Location(0))),
             _ => None,
         },
         ..Variable::new(*name, 0)

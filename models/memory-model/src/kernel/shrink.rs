@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use crate::{
     limit::{Limit, MAX_REGISTERS},
+    multimem::Multimem,
     program::{
         Barrier, BarrierName, BarrierPart, Guard, Instruction, Location, Operand, Register, RegisterDeclaration,
         Thread, Value, Variable,
@@ -70,7 +71,9 @@ fn is_strong(instruction: &Instruction<Ptx>) -> bool {
         Instruction::Load { access, .. } | Instruction::Store { access, .. } | Instruction::Rmw { access, .. } => {
             access.strong()
         }
-        Instruction::Vector(elements) => elements.iter().any(is_strong),
+        Instruction::Vector(elements) | Instruction::Multimem(Multimem { elements, .. }) => {
+            elements.iter().any(is_strong)
+        }
         _ => false,
     }
 }

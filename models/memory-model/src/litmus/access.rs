@@ -37,13 +37,7 @@ impl<'t> Reader<'_, 't> {
         if !possible {
             return self.wrong(format!("PTX has no `{mnemonic}.{sem}`"));
         }
-        let scope = match (sem, found.scope) {
-            (Sem::Weak | Sem::Volatile, None) => Scope::Sys,
-            (Sem::Weak | Sem::Volatile, Some(_)) => return self.wrong(format!("`.{sem}` takes no scope")),
-            (_, Some(scope)) => scope,
-            (_, None) if is_atomic => Scope::Gpu,
-            (_, None) => return self.wrong(format!("`.{sem}` needs a scope")),
-        };
+        let scope = self.scope(sem, found.scope, is_atomic)?;
         if found.mmio && (is_atomic || !is_generic || matches!(sem, Sem::Weak | Sem::Volatile)) {
             return self.wrong("`.mmio` is for strong `ld` and `st`");
         }
@@ -77,6 +71,17 @@ impl<'t> Reader<'_, 't> {
             Some(vec) => self.vector(vec, direction, ty, access),
             None if direction == Direction::Load => self.load(first, second, ty, access),
             None => self.store(first, second, ty, access),
+        }
+    }
+
+    /// The scope of an access. It is optional for atomic operations.
+    pub(super) fn scope(&self, sem: Sem, scope: Option<Scope>, is_atomic: bool) -> Result<Scope, Wrong> {
+        match (sem, scope) {
+            (Sem::Weak | Sem::Volatile, None) => Ok(Scope::Sys),
+            (Sem::Weak | Sem::Volatile, Some(_)) => self.wrong(format!("`.{sem}` takes no scope")),
+            (_, Some(scope)) => Ok(scope),
+            (_, None) if is_atomic => Ok(Scope::Gpu),
+            (_, None) => self.wrong(format!("`.{sem}` needs a scope")),
         }
     }
 
@@ -137,7 +142,7 @@ impl<'t> Reader<'_, 't> {
     }
 
     /// Checks the type: each operation has a list of allowed types.
-    fn check_type(&self, op: RmwOp) -> Result<(), Wrong> {
+    pub(super) fn check_type(&self, op: RmwOp) -> Result<(), Wrong> {
         let typed = self.of.modifiers.iter().find_map(|word| Some((*word, word.text.parse::<Type>().ok()?)));
         let Some((word, ty)) = typed else { return Ok(()) };
         if !op.is_known(ty) {

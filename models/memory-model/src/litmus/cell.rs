@@ -8,6 +8,7 @@ use ptx_isa::{
 use super::{
     asynchronous::is_of_async,
     compute::{arithmetic, is_vector},
+    multimem,
     names::{label, register},
     operand::{Cell, NONE, Reader, Wrong},
     shared::Mapped,
@@ -32,7 +33,7 @@ pub(crate) struct Thread<'p> {
 const WITHOUT_EFFECT: [&str; 4] = ["reg", "loc", "file", "pragma"];
 
 /// Instructions of PTX that litmus tests do not support: a mnemonic or a modifier, and the replacement.
-const REFUSED: [(&str, &str); 21] = [
+const REFUSED: [(&str, &str); 20] = [
     (
         "param",
         "a thread has no parameters: leave the instruction out, and give its register the address of a variable at the \
@@ -43,7 +44,6 @@ const REFUSED: [(&str, &str); 21] = [
     ("nc", "`.nc` reads memory that no thread writes: leave it out"),
     ("proxy::readonly", "the ordering of the read-only proxy is unknown: leave `.proxy::readonly` out"),
     ("fabric", "the model has no fabric: write the copy as a store or a load of the other thread"),
-    ("multimem", "a variable has one address here: write an instruction for each of its copies instead of `multimem`"),
     (
         "sync_restrict::proxy::async",
         "the effect of the wait on the generic proxy is unknown: leave `.sync_restrict::proxy::async` out",
@@ -214,6 +214,7 @@ impl Reader<'_, '_> {
             ("barrier", ["cluster", words @ ..]) => self.cluster(words),
             ("bar" | "barrier", [_, ..]) => self.barrier(words),
             ("mapa", _) => self.mapa(),
+            (multimem::MNEMONIC, _) => self.multimem(),
             ("ld", _) => self.access(Proxy::Generic, Direction::Load),
             ("st" | "atom" | "red", _) => self.access(Proxy::Generic, Direction::Store),
             _ => {

@@ -20,7 +20,7 @@ use crate::{
     asynchronous::Memory,
     place::{Place, Processor},
     program::{Instruction, Label, Location, Register, Value, Variable},
-    ptx::{Program, Proxy, Thread},
+    ptx::{Alias, Program, Proxy, Thread},
 };
 
 impl Litmus {
@@ -66,6 +66,9 @@ impl Litmus {
 /// The first word of a test, and the processor of the threads whose header names none. Tests of herd7 for AArch64 are
 /// read unchanged.
 const HEADERS: [(&str, Processor); 2] = [("PTX", Processor::Gpu), ("AArch64", Processor::AArch64)];
+
+/// The relation of a multimem address to its replicas.
+const MULTIMEM: &str = "multimem";
 
 /// The result of reading a test.
 #[derive(Clone, Debug)]
@@ -264,17 +267,14 @@ impl<'t> Reader<'t> {
         }
         if self.tokens.accept("@") {
             let word = self.tokens.word("a proxy")?;
+            if word.text == MULTIMEM {
+                return self.multimem(name);
+            }
             let no_proxy = |_| self.tokens.error_at(word.start, format!("`{}` is not a proxy", word.text));
             let proxy: Proxy = word.text.parse().or_else(no_proxy)?;
-            let aliases = self.tokens.word("`aliases`")?;
-            if aliases.text != "aliases" {
-                return self.tokens.error_at(aliases.start, "expected `aliases`");
-            }
-            let of = self.tokens.word("a variable")?;
-            let Some(location) = variable(&self.program, of.text) else {
-                return self.tokens.error_at(of.start, format!("`{}` is not declared yet", of.text));
-            };
-            declared.alias = Some((proxy, location));
+            self.aliases()?;
+            let location = self.aliased()?;
+            declared.alias = Some((Alias::Proxy(proxy), location));
         } else {
             self.tokens.expect("=")?;
             declared.initial = self.tokens.number()?;
@@ -282,6 +282,46 @@ impl<'t> Reader<'t> {
         match declare(&mut self.program, declared) {
             Some(variable) => Ok(variable),
             None => self.tokens.error_at(name.start, "there are too many variables"),
+        }
+    }
+
+    /// The word between an alias and its variables.
+    fn aliases(&mut self) -> Result<(), Error> {
+        let word = self.tokens.word("`aliases`")?;
+        if word.text == "aliases" { Ok(()) } else { self.tokens.error_at(word.start, "expected `aliases`") }
+    }
+
+    /// The variable of an alias.
+    fn aliased(&mut self) -> Result<Location, Error> {
+        let of = self.tokens.word("a variable")?;
+        match variable(&self.program, of.text) {
+            Some(location) => Ok(location),
+            None => self.tokens.error_at(of.start, format!("`{}` is not declared yet", of.text)),
+        }
+    }
+
+    /// `m @ multimem aliases x, y`: an alias of each replica. Returns the first one.
+    fn multimem(&mut self, name: Text<'t>) -> Result<Location, Error> {
+        self.aliases()?;
+        let (mut first, mut replicas) = (None, Vec::new());
+        loop {
+            let at = self.tokens.here();
+            let replica = self.aliased()?;
+            let is_alias = self.program.locations[usize::from(replica.0)].alias.is_some();
+            if is_alias || replicas.contains(&replica) {
+                return self
+                    .tokens
+                    .error_at(at, "a multimem address points to different variables, which are not aliases");
+            }
+            replicas.push(replica);
+            let alias = Variable { alias: Some((Alias::Multimem, replica)), ..Variable::new(name.text, 0) };
+            match declare(&mut self.program, alias) {
+                Some(location) => first = first.or(Some(location)),
+                None => return self.tokens.error_at(name.start, "there are too many variables"),
+            }
+            if !self.tokens.accept(",") {
+                return Ok(first.unwrap_or(replica));
+            }
         }
     }
 

@@ -1,6 +1,12 @@
 //! The reader of conditions.
 
-use super::{error::Error, host::canonical, names::variable, tokens::Tokens};
+use super::{
+    error::Error,
+    host::canonical,
+    multimem::{is_multimem, only_multimem},
+    names::variable,
+    tokens::Tokens,
+};
 use crate::{
     condition::{Atom, Condition, Formula, Quantifier},
     program::Register,
@@ -109,6 +115,9 @@ fn atom(tokens: &mut Tokens<'_>, program: &mut Program) -> Result<Atom, Error> {
     }
     let Ok(name) = tokens.word("") else { return tokens.number().map(Atom::Value) };
     if let Some(location) = variable(program, name.text) {
+        if is_multimem(program, location) {
+            return tokens.error_at(name.start, only_multimem(name.text));
+        }
         return Ok(Atom::Location(location));
     }
     let own = format!("{}$P", name.text);

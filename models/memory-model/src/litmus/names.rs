@@ -2,7 +2,7 @@
 
 use crate::{
     program::{Label, Location, Register, RegisterDeclaration, Variable},
-    ptx::{Program, Ptx, Thread},
+    ptx::{Alias, Program, Ptx, Thread},
 };
 
 /// The first character of the names of scratch registers, which are not part of an outcome.
@@ -16,6 +16,15 @@ pub(crate) fn is_observed(name: &str) -> bool {
 /// The variable of this name.
 pub(crate) fn variable(program: &Program, name: &str) -> Option<Location> {
     program.locations.iter().position(|variable| variable.name == name).map(|index| Location(index as u16))
+}
+
+/// The aliases by which the multimem address of this name points to its replicas; empty for another name.
+pub(crate) fn replicas(program: &Program, name: &str) -> Vec<Location> {
+    let is_replica = |variable: &Variable<Ptx>| {
+        variable.name == name && variable.alias.is_some_and(|(alias, _)| alias == Alias::Multimem)
+    };
+    let all = program.locations.iter().enumerate().filter(|(_, variable)| is_replica(variable));
+    all.map(|(index, _)| Location(index as u16)).collect()
 }
 
 /// Adds a variable; `None` if there are too many.

@@ -6,6 +6,7 @@ use ptx_isa::{
 };
 
 use super::{
+    multimem::{is_multimem, only_multimem},
     names::{declare, label, register, variable},
     shared::Mapped,
     spelling::{is_spelled_in_bits, number},
@@ -208,6 +209,9 @@ impl<'t> Reader<'_, 't> {
         }
         let base = self.name(name);
         if let Operand::Address(variable) = base {
+            if is_multimem(self.program, variable) {
+                return self.wrong(only_multimem(name));
+            }
             self.cell.uses.push(variable);
         }
         Ok(Address { base, offset })

@@ -5,6 +5,7 @@ use std::fmt::{self, Display, Formatter};
 use super::{
     cell::default_type,
     host,
+    names::replicas,
     print_asynchronous::fence_of_async,
     shorthand::{BRANCHES, Direction, PROXIES},
     spelling::{Words, name, number},
@@ -13,8 +14,9 @@ use super::{
 use crate::{
     asynchronous::Memory,
     condition::{Atom, Formula},
+    multimem::Multimem,
     program::{AtomOp, BarrierName, BarrierPart, Computation, Location, RmwOp, Statement, Stop, Type},
-    ptx::{Fence, Instruction, Program, Proxy, ProxyFence, Ptx, Sem, Semantics, Thread},
+    ptx::{Alias, Fence, Instruction, Program, Proxy, ProxyFence, Ptx, Sem, Semantics, Thread},
 };
 
 impl Litmus {
@@ -33,10 +35,18 @@ impl Display for Litmus {
             writeln!(f, "\"{comment}\"")?;
         }
         writeln!(f, "{{")?;
-        for variable in &self.program.locations {
+        for (index, variable) in self.program.locations.iter().enumerate() {
             match variable.alias {
-                Some((proxy, of)) => {
+                Some((Alias::Proxy(proxy), of)) => {
                     writeln!(f, "{} @ {proxy} aliases {};", variable.name, name(&self.program, of))?;
+                }
+                Some((Alias::Multimem, _)) => {
+                    let replicas = replicas(&self.program, &variable.name);
+                    if replicas.first() == Some(&Location(index as u16)) {
+                        let of = replicas.iter().map(|at| name(&self.program, self.program.physical(*at)));
+                        let of = of.collect::<Vec<_>>().join(", ");
+                        writeln!(f, "{} @ multimem aliases {of};", variable.name)?;
+                    }
                 }
                 None => {
                     if variable.memory != Memory::Global {
@@ -128,6 +138,7 @@ impl Words<'_> {
                 format!("{mnemonic}{}.{op}{suffix} {d}{a}, {b}{c}", modifiers(*access))
             }
             Instruction::Vector(elements) => self.vector(elements),
+            Instruction::Multimem(of) => self.multimem(of),
             Instruction::Fence(Fence::Memory { sem, scope }) => format!("fence.{sem}.{scope}"),
             Instruction::Fence(Fence::Proxy(ProxyFence::Alias)) => "fence.proxy.alias".into(),
             Instruction::Fence(Fence::Proxy(ProxyFence::Of(proxy))) => format!("fence.proxy.{proxy}"),
@@ -177,6 +188,18 @@ impl Words<'_> {
     /// The type of an access, unless it is the default type.
     fn suffix(&self, ty: Type) -> String {
         if ty == default_type(self.program) { String::new() } else { format!(".{ty}") }
+    }
+
+    /// The first access stands for all of them, except for its destination.
+    fn multimem(&self, Multimem { elements, reduced }: &Multimem<Ptx>) -> String {
+        match (elements.first(), reduced) {
+            (Some(Instruction::Load { a, ty, access, .. }), Some((op, d))) => {
+                let (suffix, d) = (self.suffix(*ty), self.register(*d));
+                format!("multimem.ld_reduce{}.{op}{suffix} {d}, {}", modifiers(*access), self.address(*a))
+            }
+            (Some(element), _) => format!("multimem.{}", self.instruction(element)),
+            (None, _) => "?".into(),
+        }
     }
 
     fn vector(&self, elements: &[Instruction]) -> String {

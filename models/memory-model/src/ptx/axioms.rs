@@ -2,7 +2,7 @@
 
 use strum::{Display, EnumIter, IntoEnumIterator};
 
-use super::{Conventions, Ptx, asynchronous, proxies, relations::*};
+use super::{Conventions, Ptx, asynchronous, multimem, proxies, relations::*};
 use crate::{
     execution::Execution,
     host::order::{Effects, internal, preserved},
@@ -43,6 +43,10 @@ impl<'x> Judged<'x> {
         let (skeleton, read) = (&x.skeleton, morally_strong & x.rf);
         let execution_order = asynchronous::execution_order(skeleton, &base_causality, &read, &x.phases, conventions);
         let preserved = proxies::all_preserved(&x.skeleton, &base_causality, &execution_order, conventions);
+        let seen_elsewhere = match multimem::are_at_once(skeleton, conventions) {
+            true => multimem::seen_elsewhere(x, &base_causality),
+            false => Relation::empty(skeleton.len()),
+        };
         let overwritten =
             if conventions.strengthened { overwritten(x, conventions) } else { Relation::empty(skeleton.len()) };
         Self {
@@ -51,7 +55,7 @@ impl<'x> Judged<'x> {
             base_causality,
             propagates: propagates(x, &overwritten, conventions),
             overwritten,
-            causality: causality_order(&observation_order(x), &preserved),
+            causality: causality_order(&observation_order(x), &preserved) | seen_elsewhere,
             fr: x.fr(),
             synchronizes: synchronizes(x, conventions),
             observation: observation_order(x),
@@ -172,6 +176,9 @@ pub enum Axiom {
     /// An axiom of the strengthened model: reads in causality order return values in coherence order.
     #[strum(serialize = "Coherence of Reads")]
     CoherenceOfReads,
+    /// An axiom of the lenient reading of A14: the writes of a multimem operation take effect at all replicas at once.
+    #[strum(serialize = "Replicas At Once")]
+    ReplicasAtOnce,
 }
 
 impl Axiom {
@@ -180,6 +187,7 @@ impl Axiom {
         match self {
             Self::HostOrder => "docs/host.md",
             Self::Propagation | Self::CoherenceOfReads => "docs/evidence/strengthened-model.md",
+            Self::ReplicasAtOnce => "docs/evidence/async-readings.md",
             Self::Coherence => "8.10.1",
             Self::FenceSc => "8.10.2",
             Self::Atomicity => "8.10.3",
@@ -194,6 +202,7 @@ impl Axiom {
         match self {
             Self::HostOrder => "of the compound model of hosts and GPUs".into(),
             Self::Propagation | Self::CoherenceOfReads => "of the strengthened model".into(),
+            Self::ReplicasAtOnce => "of the lenient reading of A14".into(),
             other => format!("section {} of the PTX manual", other.section()),
         }
     }
@@ -210,6 +219,7 @@ impl Axiom {
             Self::HostOrder => host_order(x),
             Self::Propagation => propagation(x),
             Self::CoherenceOfReads => coherence_of_reads(x),
+            Self::ReplicasAtOnce => replicas_at_once(x),
         }
     }
 }
@@ -297,6 +307,14 @@ pub fn coherence_of_reads(x: &Judged) -> Option<Cycle> {
     let (write, read) = rf.then(&later).pairs().find(|&(write, read)| x.fr.contains(read, write))?;
     let first = rf.row(write).find(|&first| later.contains(first, read))?;
     Some(vec![(write, "rf"), (first, "causality"), (read, "fr")])
+}
+
+/// The lenient reading of A14: all replicas of a multimem address have the writes of multimem operations in one order.
+pub fn replicas_at_once(x: &Judged) -> Option<Cycle> {
+    if !multimem::are_at_once(&x.execution.skeleton, x.conventions) {
+        return None;
+    }
+    alternating(("co", x.execution.co), ("replicas", multimem::ordered_elsewhere(x.execution)))
 }
 
 /// A shortest cycle of the union of relations.

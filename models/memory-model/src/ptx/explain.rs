@@ -3,6 +3,7 @@
 use super::{
     Conventions, Program, Ptx, asynchronous,
     axioms::{Axiom, Cycle, Judged},
+    multimem::combine,
     relations,
     search::{combinations, decide},
 };
@@ -74,7 +75,7 @@ pub fn explain(program: &Program, formula: &Formula, conventions: Conventions, l
         if paths.iter().any(|path| path.is_cut()) {
             return Ok(());
         }
-        let combination = Combination::new(program, paths.to_vec())?;
+        let combination = combine(program, paths.to_vec(), conventions)?;
         finder.sources(&combination, [u8::MAX; MAX_EVENTS], combination.skeleton.reads);
         Ok(())
     });

@@ -1,4 +1,5 @@
-//! The questions about asynchronous operations that the manual leaves open, and their readings.
+//! The questions about asynchronous operations, multimem operations and restricted fences that the manual leaves open,
+//! and their readings.
 
 use strum::{Display, EnumIter, EnumString, IntoEnumIterator, IntoStaticStr};
 
@@ -30,6 +31,10 @@ pub enum Ambiguity {
     CommitReleases,
     /// A12
     MmaOfOtherShape,
+    /// A13
+    MultimemAlias,
+    /// A14
+    MultimemAtOnce,
 }
 
 /// The reading of a question.
@@ -145,6 +150,20 @@ impl Ambiguity {
                 "they are not",
                 "they execute in their order",
             ),
+            Self::MultimemAlias => (
+                "A13",
+                "8.2.2, 8.2.3, 8.6",
+                "Is a multimem address an alias of the addresses of its replicas?",
+                "it is: its accesses are not morally strong with accesses at those addresses, and a fence.proxy.alias is needed between them",
+                "a multimem access to a replica is an access at the replica's own address",
+            ),
+            Self::MultimemAtOnce => (
+                "A14",
+                "8.2.3, 9.7.9.13",
+                "Does a multimem operation access all replicas at once?",
+                "it is a set of accesses in an unspecified order, like an operation on a vector",
+                "its writes take effect at all replicas at once",
+            ),
         };
         Question { name, sections, asked, strict, lenient }
     }
@@ -221,7 +240,8 @@ impl Readings {
         .with(Ambiguity::CopyAfterMma, Reading::Lenient)
         .with(Ambiguity::ProxyFenceAfterCommit, Reading::Lenient)
         .with(Ambiguity::ProxyFenceAtWriter, Reading::Lenient)
-        .with(Ambiguity::AsyncProxyOfOneCta, Reading::Lenient);
+        .with(Ambiguity::AsyncProxyOfOneCta, Reading::Lenient)
+        .with(Ambiguity::MultimemAlias, Reading::Lenient);
 
     /// The same readings, except for one question.
     pub const fn with(self, of: Ambiguity, reading: Reading) -> Self {

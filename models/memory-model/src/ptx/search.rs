@@ -10,8 +10,8 @@
 //!    and a coherence order. The outcomes are the products of the results of the locations.
 //!
 //! If the caller asks only about a condition, and the search takes long, a SAT solver makes the choices:
-//! `search/encode.rs`. If there are threads of the host, or the strengthened model is asked for, coherence orders are
-//! not chosen location by location: `search/compound.rs`.
+//! `search/encode.rs`. If there are threads of the host, the strengthened model is asked for, or multimem operations take
+//! effect at once, coherence orders are not chosen location by location: `search/compound.rs`.
 
 use std::cell::Cell;
 
@@ -43,7 +43,8 @@ pub use self::{
     strengthened::strengthened,
 };
 use super::{
-    Conventions, Fence, Proxy, ProxyFence, Ptx, asynchronous, axioms::Judged, phases, proxies, race::Known, relations,
+    Conventions, Fence, Proxy, ProxyFence, Ptx, asynchronous, axioms::Judged, multimem, multimem::combine, phases,
+    proxies, race::Known, relations,
 };
 use crate::{
     barrier,
@@ -253,7 +254,7 @@ fn run_rounds(
         let read: Vec<Path<Ptx>> =
             if limit.is_some() { unfold::without_unread_beyond(program, paths) } else { Vec::new() };
         let paths = if limit.is_some() { read.iter().collect() } else { paths.to_vec() };
-        let combination = Combination::new(program, paths)?;
+        let combination = combine(program, paths, conventions)?;
         // The strengthened model has no execution beyond a bound if PTX has none.
         let conventions = Conventions { strengthened: conventions.strengthened && limit.is_none(), ..conventions };
         let mut search = Search::new(program, &combination, conventions, budget, goal);
@@ -432,7 +433,8 @@ impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
 
     /// Whether the coherence orders of locations depend on each other: `search/compound.rs`.
     fn is_compound(&self) -> bool {
-        self.conventions.strengthened || !self.c.skeleton.host.is_empty()
+        let x = &self.c.skeleton;
+        self.conventions.strengthened || !x.host.is_empty() || multimem::are_at_once(x, self.conventions)
     }
 
     /// The reads that matter beyond their location.

@@ -325,7 +325,9 @@ fn asynchronous(execution: &Execution<Ptx>, judged: &Judged) -> Vec<(&'static st
 }
 
 fn variable(litmus: &Litmus, execution: &Execution<Ptx>, event: usize) -> String {
-    let Span { variable, offset, .. } = execution.skeleton.events[event].address;
+    let event = &execution.skeleton.events[event];
+    // A replica has a name; its multimem address is the address of all of them.
+    let Span { variable, offset, .. } = if event.is_multimem() { event.location } else { event.address };
     let name = litmus.program.locations.get(usize::from(variable.0)).map_or("?", |variable| variable.name.as_str());
     if offset == 0 { name.to_owned() } else { format!("{name}+{offset}") }
 }

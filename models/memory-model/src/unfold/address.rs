@@ -7,6 +7,7 @@ use super::{
 };
 use crate::{
     limit::Limit,
+    multimem::Multimem,
     program::{Address, Cmp, Computation, Instruction, Language, Operand, Span, Type, Value, bytes},
 };
 
@@ -157,7 +158,9 @@ pub(super) fn addresses<L: Language>(access: &Instruction<L>, all: &mut Vec<(Add
         Instruction::Load { a, ty, .. } | Instruction::Store { a, ty, .. } | Instruction::Rmw { a, ty, .. } => {
             all.push((*a, *ty));
         }
-        Instruction::Vector(elements) => elements.iter().for_each(|element| addresses(element, all)),
+        Instruction::Vector(elements) | Instruction::Multimem(Multimem { elements, .. }) => {
+            elements.iter().for_each(|element| addresses(element, all));
+        }
         Instruction::Asynchronous(of) => all.extend(of.addresses()),
         _ => {}
     }

@@ -332,7 +332,7 @@ fn newer_instructions_are_refused() {
     cell("fabric.submit", "4:1: the model has no fabric: write the copy as a store or a load of the other thread");
     cell(
         "multimem.st.async.release.sys.u32 [x], 1",
-        "4:1: a variable has one address here: write an instruction for each of its copies instead of `multimem`",
+        "4:1: `multimem.st.async.release.sys.u32` is not an instruction of a litmus test: write an instruction for each replica instead of `multimem`",
     );
     cell(
         "ld.global.proxy::readonly.u32 r0, [x]",

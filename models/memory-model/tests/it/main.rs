@@ -8,6 +8,7 @@ mod explain;
 mod kernel;
 mod limits;
 mod litmus;
+mod multimem;
 mod naive;
 mod operations;
 mod orderings;

@@ -6,6 +6,7 @@ use super::register::resolve_register;
 use crate::{
     host::HostFence,
     litmus::{
+        multimem::{is_multimem, only_multimem},
         names::{declare, label, register, variable},
         operand::{Cell, NONE, Wrong},
     },
@@ -169,6 +170,9 @@ impl<'p, 't> Reader<'p, 't> {
 
     fn base(&mut self, word: Word<'_>) -> Result<Operand, Wrong> {
         if let Some(location) = variable(self.program, word.text) {
+            if is_multimem(self.program, location) {
+                return word.wrong(only_multimem(word.text));
+            }
             self.cell.uses.push(location);
             return Ok(Operand::Address(location));
         }

@@ -1,6 +1,6 @@
-//! Programs with threads of the host, and the strengthened model. The accesses of the host take effect in one order, and
-//! the strengthened model has an order of releases. Both connect the coherence orders of all locations, so the locations
-//! are not solved separately. The search examines every choice of sources for all
+//! Programs with threads of the host, the strengthened model, and multimem operations that take effect at once. The
+//! accesses of the host take effect in one order, and the strengthened model has an order of releases. Each of them
+//! connects the coherence orders of several locations, so the locations are not solved separately. The search examines every choice of sources for all
 //! reads, then every Fence-SC order, then every coherence order.
 
 use strum::IntoEnumIterator;
@@ -17,6 +17,7 @@ use crate::{
     ptx::{
         Conventions, Ptx, asynchronous,
         axioms::{Axiom, Judged, no_thin_air},
+        multimem,
         race::Known,
     },
     relation::Relation,
@@ -217,13 +218,17 @@ impl Scene {
             && !interrupted
             && self.is_coherent(execution, &fr)
             && Effects::new(execution, &self.strong, &fr, &self.base_causality).are_ordered()
-            && (!self.conventions.strengthened || self.is_strong(execution))
+            && self.agrees_between_locations(execution)
     }
 
-    /// The axioms of the strengthened model.
-    fn is_strong(&self, execution: &Execution<Ptx>) -> bool {
+    /// The axioms of the strengthened model, and of multimem operations that take effect at once.
+    fn agrees_between_locations(&self, execution: &Execution<Ptx>) -> bool {
+        if !self.conventions.strengthened && !multimem::are_at_once(&execution.skeleton, self.conventions) {
+            return true;
+        }
         let judged = Judged::new(execution, self.conventions);
-        [Axiom::Propagation, Axiom::CoherenceOfReads].iter().all(|axiom| axiom.contradiction(&judged).is_none())
+        let axioms = [Axiom::Propagation, Axiom::CoherenceOfReads, Axiom::ReplicasAtOnce];
+        axioms.iter().all(|axiom| axiom.contradiction(&judged).is_none())
     }
 
     /// Section 8.10.5.

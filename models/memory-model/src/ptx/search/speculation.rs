@@ -6,12 +6,13 @@ use super::{
 };
 use crate::{
     condition::Condition,
-    execution::{Combination, Execution},
+    execution::Execution,
     outcome::{Budget, Layout, Limits, Outcomes},
     program::{Program, Value},
     ptx::{
         Conventions, Ptx,
         axioms::{Cycle, Judged, no_thin_air},
+        multimem::combine,
     },
     thin_air,
     unfold::{Path, unfold_all},
@@ -50,7 +51,7 @@ pub fn speculation(
             if found.is_some() || paths.iter().any(|path| path.is_cut()) {
                 return Ok(());
             }
-            let combination = Combination::new(program, paths.to_vec())?;
+            let combination = combine(program, paths.to_vec(), conventions)?;
             let (mut outcomes, mut witness) = (Outcomes::new(program), None);
             let mut goal = Goal {
                 wanted: Some(&decides),
@@ -72,7 +73,7 @@ pub fn speculation(
             };
             let paths = paths.iter().enumerate().map(same).collect::<Option<Vec<_>>>()?;
             let known = execution.skeleton.dep;
-            execution.skeleton.dep = Combination::new(program, paths).ok()?.skeleton.dep;
+            execution.skeleton.dep = combine(program, paths, conventions).ok()?.skeleton.dep;
             let mut cycle = no_thin_air(&Judged::new(&execution, conventions))?;
             let next: Vec<usize> = cycle.iter().skip(1).chain(cycle.first()).map(|(event, _)| *event).collect();
             for ((event, name), next) in cycle.iter_mut().zip(next) {
