@@ -26,6 +26,8 @@ pub struct Event<L: Language> {
     pub operation: Option<u16>,
     /// The kind of memory that holds the variable.
     pub memory: Memory,
+    /// The CTA whose shared memory has the variable, as far as fences depend on it.
+    pub cta: Option<Place>,
     /// The index into the thread's code.
     pub statement: usize,
 }
@@ -204,6 +206,7 @@ fn initial<L: Language>(program: &Program<L>, location: Span) -> Event<L> {
         reduction: false,
         operation: None,
         memory: program.locations[usize::from(location.variable.0)].memory,
+        cta: program.locations[usize::from(location.variable.0)].cta,
         statement: 0,
     }
 }
@@ -297,6 +300,7 @@ impl<'p, L: Language> Combination<'p, L> {
                         .locations
                         .get(usize::from(event.span.variable.0))
                         .map_or(Memory::Global, |of| of.memory),
+                    cta: program.locations.get(usize::from(event.span.variable.0)).and_then(|of| of.cta),
                     statement: event.statement,
                 });
             }

@@ -75,12 +75,22 @@ pub struct Variable<L: Language> {
     pub private: bool,
     /// The kind of memory.
     pub memory: Memory,
+    /// The CTA whose shared memory has the variable, as far as fences depend on it.
+    pub cta: Option<Place>,
 }
 
 impl<L: Language> Variable<L> {
     /// A variable that is not an alias, which all threads share.
     pub fn new(name: impl Into<String>, initial: Value) -> Self {
-        Self { name: name.into(), initial, alias: None, address: None, private: false, memory: Memory::Global }
+        Self {
+            name: name.into(),
+            initial,
+            alias: None,
+            address: None,
+            private: false,
+            memory: Memory::Global,
+            cta: None,
+        }
     }
 }
 

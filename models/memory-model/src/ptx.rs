@@ -15,6 +15,7 @@ pub mod proxies;
 pub mod race;
 pub mod readings;
 pub mod relations;
+pub mod restricted;
 pub mod search;
 
 use ptx_isa::{AtomSem, LdSem, MembarLevel, RedSem, StSem};
@@ -188,6 +189,9 @@ pub enum Fence {
         /// Its scope.
         scope: Scope,
     },
+    /// `fence.release.sync_restrict::shared::cta.cluster` and `fence.acquire.sync_restrict::shared::cluster.cluster`: a
+    /// fence whose effect applies to operations on shared memory of its CTA, or of its cluster.
+    Restricted(OneSided),
     /// `fence.proxy`.
     Proxy(ProxyFence),
     /// `fence.mbarrier_init.release.cluster`: a release fence that covers earlier `mbarrier.init` alone.
@@ -257,6 +261,16 @@ impl Fence {
     /// The fence of the manual; without a modifier it is `acq_rel`.
     pub fn memory(sem: Option<FenceSem>, scope: Scope) -> Self {
         Self::Memory { sem: sem.unwrap_or(FenceSem::AcqRel), scope }
+    }
+
+    /// The ordering and the scope of a memory fence; `None` for other fences.
+    pub fn ordering(self) -> Option<(FenceSem, Scope)> {
+        match self {
+            Self::Memory { sem, scope } => Some((sem, scope)),
+            Self::Restricted(OneSided::Release) => Some((FenceSem::Release, Scope::Cluster)),
+            Self::Restricted(OneSided::Acquire) => Some((FenceSem::Acquire, Scope::Cluster)),
+            _ => None,
+        }
     }
 
     /// `membar` is the `fence.sc` of the same scope (section 9.7.13.5).

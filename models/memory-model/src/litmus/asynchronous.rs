@@ -31,8 +31,8 @@ pub(super) fn is_of_async(proxy: &str, rest: &[&str]) -> bool {
     matches!((proxy, rest), ("async", [_]) | ("async::generic" | "tensormap::generic", _))
 }
 
-/// The modifiers of the halves of `fence.proxy.async::generic` in PTX.
-const HALVES: [(OneSided, &str); 2] =
+/// The modifiers of the two sides of fences that are restricted to shared memory.
+pub(super) const HALVES: [(OneSided, &str); 2] =
     [(OneSided::Release, "sync_restrict::shared::cta"), (OneSided::Acquire, "sync_restrict::shared::cluster")];
 
 /// Families whose effects are modelled, but with values or operands that are not.
@@ -64,6 +64,7 @@ impl Form<'_, '_, '_> {
             Effect::Fence(FenceEffect::MbarrierInit) => return fence(Fence::MbarrierInit),
             Effect::Fence(FenceEffect::Proxy(effects::ProxyFence::TensormapHalf(_))) => return self.tensormap(),
             Effect::Fence(FenceEffect::Proxy(_)) => return fence(Fence::Proxy(self.proxy_fence()?)),
+            Effect::Fence(FenceEffect::Memory(side)) => return fence(Fence::Restricted(side)),
             Effect::Fence(FenceEffect::Wgmma) => return fence(Fence::Wgmma),
             Effect::Fence(FenceEffect::Tensor(side)) => return fence(Fence::Tensor(side)),
             Effect::Mbarrier(of) => self.mbarrier(of)?,

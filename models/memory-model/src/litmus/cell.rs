@@ -190,6 +190,7 @@ impl Reader<'_, '_> {
                 }
                 Ok(proxy) => self.fence(Fence::Proxy(ProxyFence::Of(proxy))),
             },
+            ("fence", [_, _, _]) => self.asynchronous(),
             ("fence", [sem, scope]) => match (sem.parse::<FenceSem>(), scope.parse::<Scope>()) {
                 (Ok(sem), Ok(scope)) => self.fence(Fence::memory(Some(sem), scope)),
                 _ => self.wrong(format!("PTX has no `fence.{sem}.{scope}`")),

@@ -1,6 +1,7 @@
 //! The printer of asynchronous instructions, of the waits for them, and of their fences.
 
 use super::{
+    asynchronous::HALVES,
     shape::{MmaKind, MmaShape},
     spelling::Words,
 };
@@ -18,19 +19,21 @@ use crate::{
 pub(super) fn fence_of_async(fence: &Fence) -> String {
     match fence {
         Fence::MbarrierInit => "fence.mbarrier_init.release.cluster".into(),
+        Fence::Restricted(side) => format!("fence.{side}.{}.cluster", restriction(*side)),
         Fence::Tensor(side) => format!("tcgen05.{side}"),
         Fence::Wgmma => "wgmma.fence.sync.aligned".into(),
         Fence::Proxy(ProxyFence::AsyncOf(space)) => format!("fence.proxy.async.{space}"),
         Fence::Proxy(ProxyFence::AsyncHalf(half)) => {
-            let place = match half {
-                OneSided::Release => "shared::cta",
-                OneSided::Acquire => "shared::cluster",
-            };
-            format!("fence.proxy.async::generic.{half}.sync_restrict::{place}.cluster")
+            format!("fence.proxy.async::generic.{half}.{}.cluster", restriction(*half))
         }
         Fence::Proxy(ProxyFence::TensormapRelease(scope)) => format!("fence.proxy.tensormap::generic.release.{scope}"),
         Fence::Proxy(ProxyFence::Alias | ProxyFence::Of(_)) | Fence::Memory { .. } | Fence::Host(_) => String::new(),
     }
+}
+
+/// The modifier that restricts one side of a synchronization to shared memory.
+fn restriction(side: OneSided) -> &'static str {
+    HALVES.iter().find(|(half, _)| *half == side).map_or("?", |(_, word)| word)
 }
 
 impl Words<'_> {

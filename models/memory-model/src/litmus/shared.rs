@@ -4,8 +4,8 @@ use super::names::{declare, variable};
 use crate::{
     asynchronous::Memory,
     place::Place,
-    program::{Instruction, Location, Variable},
-    ptx::Program,
+    program::{Instruction, Location, Statement, Variable},
+    ptx::{Fence, Program},
 };
 
 /// An instruction that determines the memory of a variable.
@@ -43,8 +43,9 @@ const INSTANCE: &str = "$P";
 /// asynchronous instructions, the variables record their memory afterwards.
 pub(crate) fn give_each_cta_its_own(program: &mut Program, uses: &[Use], mapped: &[Mapped]) -> Result<(), Wrong> {
     let instructions = program.threads.iter().flat_map(|thread| &thread.code).map(|statement| &statement.instruction);
-    let is_asynchronous =
-        instructions.into_iter().any(|instruction| matches!(instruction, Instruction::Asynchronous(_)));
+    let instructions: Vec<_> = instructions.collect();
+    let is_restricted = instructions.iter().any(|of| matches!(of, Instruction::Fence(Fence::Restricted(_))));
+    let is_asynchronous = is_restricted || instructions.iter().any(|of| matches!(of, Instruction::Asynchronous(_)));
     let mut done: Vec<Location> = Vec::new();
     for used in uses.iter().filter(|used| used.memory != Memory::Global) {
         if done.contains(&used.variable) {
@@ -64,7 +65,29 @@ pub(crate) fn give_each_cta_its_own(program: &mut Program, uses: &[Use], mapped:
             divide(program, *used, mapped)?;
         }
     }
+    if is_restricted {
+        record_ctas(program);
+    }
     Ok(())
+}
+
+/// Records the CTA of each variable in shared memory: the CTA of its instance, or the only CTA that has it.
+fn record_ctas(program: &mut Program) {
+    let places: Vec<Place> = program.threads.iter().map(|thread| thread.place).collect();
+    for index in 0..program.locations.len() {
+        let of = &program.locations[index];
+        if of.memory != Memory::Shared {
+            continue;
+        }
+        let thread = match of.name.rsplit_once(INSTANCE) {
+            Some((_, thread)) => thread.parse().ok(),
+            None => {
+                let mentions = |statement: &Statement<_>| statement.instruction.mentions(Location(index as u16));
+                program.threads.iter().position(|thread| thread.code.iter().any(mentions))
+            }
+        };
+        program.locations[index].cta = thread.and_then(|thread: usize| places.get(thread).copied());
+    }
 }
 
 /// Divides a variable into one for each CTA that has it.

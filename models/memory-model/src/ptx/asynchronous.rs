@@ -9,6 +9,7 @@
 use super::{
     Conventions, Fence, FenceSem, Program, Proxy, Ptx, TensorFence,
     readings::{Ambiguity, Readings, Rule},
+    restricted,
 };
 use crate::{
     asynchronous::{Committed, Group, MbarrierStep, Memory, OperationKind, Signal, Step, TensorWait},
@@ -67,7 +68,7 @@ fn is_tensor_instruction(event: &Event<Ptx>) -> bool {
 fn releases(event: &Event<Ptx>) -> bool {
     match event.kind {
         EventKind::Write(access) => access.releases(),
-        EventKind::Fence(Fence::Memory { sem, .. }) => sem != FenceSem::Acquire,
+        EventKind::Fence(of) => of.ordering().is_some_and(|(sem, _)| sem != FenceSem::Acquire),
         EventKind::Step(Step::Mbarrier(MbarrierStep::Arrive { relaxed, .. })) => !relaxed,
         EventKind::Arrive => true,
         _ => false,
@@ -102,7 +103,7 @@ pub fn start_order(x: &Skeleton<Ptx>, readings: Readings) -> Relation {
 fn acquires(event: &Event<Ptx>) -> bool {
     match event.kind {
         EventKind::Read(access) => access.acquires(),
-        EventKind::Fence(Fence::Memory { sem, .. }) => sem != FenceSem::Release,
+        EventKind::Fence(of) => of.ordering().is_some_and(|(sem, _)| sem != FenceSem::Release),
         EventKind::Step(Step::Mbarrier(MbarrierStep::Wait { relaxed, .. })) => !relaxed,
         EventKind::Wait => true,
         _ => false,
@@ -355,7 +356,7 @@ fn side(event: &Event<Ptx>) -> Option<(Scope, bool)> {
             Some((Scope::Cluster, false))
         }
         EventKind::Step(Step::Signal(_)) | EventKind::Complete { bytes: Some(_), .. } => Some((Scope::Cluster, true)),
-        EventKind::Fence(Fence::Memory { scope, .. }) => Some((scope, true)),
+        EventKind::Fence(of) => of.ordering().map(|(_, scope)| (scope, true)),
         _ => None,
     }
 }
@@ -378,13 +379,16 @@ pub fn mbarriers_synchronize(x: &Skeleton<Ptx>, phases: &Relation, conventions: 
         let not = if acquires { FenceSem::Release } else { FenceSem::Acquire };
         let sc = conventions.fence_sc_in_patterns;
         let is = |sem| sem != not && (sc || sem != FenceSem::Sc);
-        x.filter(|event| matches!(event.kind, EventKind::Fence(Fence::Memory { sem, .. }) if is(sem)))
+        let is = |fence: Fence| fence.ordering().is_some_and(|(sem, _)| is(sem));
+        x.filter(|event| matches!(event.kind, EventKind::Fence(fence) if is(fence)))
     };
     let (releasing, acquiring) = (fences(false), fences(true));
     let is_one = |event: usize| side(&x.events[event]).is_some_and(|(_, more)| more);
     for (arrival, wait) in phases.pairs().filter(|&(arrival, wait)| strong(arrival, wait)) {
-        let mut heads: Set = releasing.filter(|&fence| x.po.contains(fence, arrival)).collect();
-        let mut tails = x.po.row(wait) & acquiring;
+        let forms = |fence: usize, access: usize| restricted::forms_pattern(x, fence, access, readings);
+        let mut heads: Set =
+            releasing.filter(|&fence| x.po.contains(fence, arrival) && forms(fence, arrival)).collect();
+        let mut tails: Set = (x.po.row(wait) & acquiring).filter(|&fence| forms(fence, wait)).collect();
         if is_one(arrival) {
             heads.insert(arrival);
             let commits = matches!(x.events[arrival].kind, EventKind::Step(Step::Signal(Signal::Commit(..))));

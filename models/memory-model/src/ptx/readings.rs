@@ -35,6 +35,8 @@ pub enum Ambiguity {
     MultimemAlias,
     /// A14
     MultimemAtOnce,
+    /// A15
+    RestrictedPattern,
 }
 
 /// The reading of a question.
@@ -164,6 +166,13 @@ impl Ambiguity {
                 "it is a set of accesses in an unspecified order, like an operation on a vector",
                 "its writes take effect at all replicas at once",
             ),
+            Self::RestrictedPattern => (
+                "A15",
+                "8.8, 9.7.13.5",
+                "Does a fence with .sync_restrict form a pattern with an access outside of its state space?",
+                "it does so only with an access to that state space",
+                "it does so with any access; the restriction concerns the operations before the release, or after the acquire",
+            ),
         };
         Question { name, sections, asked, strict, lenient }
     }
@@ -241,7 +250,8 @@ impl Readings {
         .with(Ambiguity::ProxyFenceAfterCommit, Reading::Lenient)
         .with(Ambiguity::ProxyFenceAtWriter, Reading::Lenient)
         .with(Ambiguity::AsyncProxyOfOneCta, Reading::Lenient)
-        .with(Ambiguity::MultimemAlias, Reading::Lenient);
+        .with(Ambiguity::MultimemAlias, Reading::Lenient)
+        .with(Ambiguity::RestrictedPattern, Reading::Lenient);
 
     /// The same readings, except for one question.
     pub const fn with(self, of: Ambiguity, reading: Reading) -> Self {

@@ -1,6 +1,6 @@
 //! The relations of the manual, in its order. The relations above [`observation_order`] depend on the program alone.
 
-use super::{Conventions, Fence, FenceSem, Proxy, ProxyFence, Ptx, asynchronous};
+use super::{Conventions, Fence, FenceSem, Proxy, ProxyFence, Ptx, asynchronous, restricted};
 use crate::{
     asynchronous::Step,
     execution::{Event, Execution, Skeleton},
@@ -17,9 +17,10 @@ use crate::{
 fn strong_scope(event: &Event<Ptx>) -> Option<Scope> {
     match event.kind {
         EventKind::Read(access) | EventKind::Write(access) => access.strong().then_some(access.scope),
-        EventKind::Fence(Fence::Memory { scope, .. } | Fence::Proxy(ProxyFence::TensormapRelease(scope)))
+        EventKind::Fence(Fence::Proxy(ProxyFence::TensormapRelease(scope)))
         | EventKind::Step(Step::AcquireTensormap(scope)) => Some(scope),
         EventKind::Fence(Fence::Host(of)) if of.is_full() => Some(Scope::Sys),
+        EventKind::Fence(of) => of.ordering().map(|(_, scope)| scope),
         _ => None,
     }
 }
@@ -69,7 +70,8 @@ fn po_loc(x: &Skeleton<Ptx>) -> Relation {
 }
 
 fn fences(x: &Skeleton<Ptx>, holds: impl Fn(FenceSem) -> bool) -> Set {
-    x.filter(|event| matches!(event.kind, EventKind::Fence(Fence::Memory { sem, .. }) if holds(sem)))
+    let holds = |fence: Fence| fence.ordering().is_some_and(|(sem, _)| holds(sem));
+    x.filter(|event| matches!(event.kind, EventKind::Fence(fence) if holds(fence)))
 }
 
 /// The `fence.sc` operations, and the full barriers of the host.
@@ -88,7 +90,8 @@ pub fn release_patterns(x: &Skeleton<Ptx>, conventions: Conventions) -> Relation
     let fences = fences | x.filter(proxy_fence);
     let writes = (x.writes & strong(x)) - x.host;
     let of_host = Rule::HostReleases.filter_relation(Relation::identity(x.len(), x.writes & x.host));
-    po_loc(x).optional().between(releases - x.host, writes) | x.po.between(fences, writes) | of_host
+    let fenced = restricted::patterns(x, x.po.between(fences, writes), conventions.readings);
+    po_loc(x).optional().between(releases - x.host, writes) | fenced | of_host
 }
 
 /// Section 8.8: from the strong read of each acquire pattern to its last operation, which may be a proxy fence that
@@ -101,7 +104,8 @@ pub fn acquire_patterns(x: &Skeleton<Ptx>, conventions: Conventions) -> Relation
     let fences = fences | x.filter(|event| matches!(event.kind, EventKind::Step(Step::AcquireTensormap(_))));
     let reads = (x.reads & strong(x)) - red - x.host;
     let of_host = Rule::HostAcquires.filter_relation(Relation::identity(x.len(), x.reads & x.host));
-    po_loc(x).optional().between(reads, acquires - x.host) | x.po.between(reads, fences) | of_host
+    let fenced = restricted::patterns(x, x.po.between(reads, fences), conventions.readings);
+    po_loc(x).optional().between(reads, acquires - x.host) | fenced | of_host
 }
 
 /// Section 8.9.2. A thread of the host may read its own writes before other threads do, so those reads are excluded.
@@ -124,9 +128,10 @@ pub fn base_causality_order(x: &Execution<Ptx>, conventions: Conventions) -> Rel
     let known = preserved(x) | synchronizes(x, conventions) | x.sc | x.barriers | before_all;
     if asynchronous::has_asynchronous(&x.skeleton) {
         let all = known | asynchronous::base_causality(&x.skeleton, &x.phases, &x.barriers, conventions);
-        return asynchronous::enter_operations(&x.skeleton, &all.closure(), conventions.readings);
+        let closure = restricted::closure(&x.skeleton, &all);
+        return asynchronous::enter_operations(&x.skeleton, &closure, conventions.readings);
     }
-    known.closure()
+    restricted::closure(&x.skeleton, &known)
 }
 
 /// The proxies that `proxies.rs` handles.

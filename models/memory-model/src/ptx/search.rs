@@ -10,8 +10,9 @@
 //!    and a coherence order. The outcomes are the products of the results of the locations.
 //!
 //! If the caller asks only about a condition, and the search takes long, a SAT solver makes the choices:
-//! `search/encode.rs`. If there are threads of the host, the strengthened model is asked for, or multimem operations take
-//! effect at once, coherence orders are not chosen location by location: `search/compound.rs`.
+//! `search/encode.rs`. If there are threads of the host, the strengthened model is asked for, multimem operations take
+//! effect at once, or fences are restricted to a state space, coherence orders are not chosen location by location:
+//! `search/compound.rs`.
 
 use std::cell::Cell;
 
@@ -44,7 +45,7 @@ pub use self::{
 };
 use super::{
     Conventions, Fence, Proxy, ProxyFence, Ptx, asynchronous, axioms::Judged, multimem, multimem::combine, phases,
-    proxies, race::Known, relations,
+    proxies, race::Known, relations, restricted,
 };
 use crate::{
     barrier,
@@ -434,7 +435,10 @@ impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
     /// Whether the coherence orders of locations depend on each other: `search/compound.rs`.
     fn is_compound(&self) -> bool {
         let x = &self.c.skeleton;
-        self.conventions.strengthened || !x.host.is_empty() || multimem::are_at_once(x, self.conventions)
+        self.conventions.strengthened
+            || !x.host.is_empty()
+            || multimem::are_at_once(x, self.conventions)
+            || !restricted::fences(x).is_empty()
     }
 
     /// The reads that matter beyond their location.
@@ -576,7 +580,9 @@ impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
             let preserved = proxies::all_preserved(x, &cb, &order, self.conventions);
             // No read returns a later write (section 8.10.6).
             let sources = self.sources;
-            x.reads.for_each(|read| self.sources[read] = sources[read] - preserved.row(read));
+            if restricted::fences(x).is_empty() {
+                x.reads.for_each(|read| self.sources[read] = sources[read] - preserved.row(read));
+            }
             let result = self.begin(&next);
             self.sources = sources;
             result?;

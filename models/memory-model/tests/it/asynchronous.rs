@@ -25,7 +25,7 @@ use crate::patterns::{
 
 /// A file for each ambiguity, whose verdict depends on that reading alone, and the verdicts of the two readings. All
 /// other readings are the default ones.
-const AMBIGUITIES: [(&str, Ambiguity, Expected, Expected); 14] = [
+const AMBIGUITIES: [(&str, Ambiguity, Expected, Expected); 15] = [
     ("A1-start-after-earlier", Ambiguity::StartAfterEarlier, Races, Ordered),
     ("A2-fence-besides-release", Ambiguity::FenceBesidesRelease, Races, Ordered),
     ("A3-fence-after-wait", Ambiguity::FenceAfterWait, Races, Ordered),
@@ -40,6 +40,7 @@ const AMBIGUITIES: [(&str, Ambiguity, Expected, Expected); 14] = [
     ("A12-mma-of-other-shape", Ambiguity::MmaOfOtherShape, Races, Ordered),
     ("A13-multimem-alias", Ambiguity::MultimemAlias, Races, Ordered),
     ("A14-multimem-at-once", Ambiguity::MultimemAtOnce, Races, Ordered),
+    ("A15-restricted-pattern", Ambiguity::RestrictedPattern, Races, Ordered),
 ];
 
 /// The manual's examples, and the rules in its text outside of the patterns.

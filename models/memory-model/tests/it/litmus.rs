@@ -99,6 +99,8 @@ fn instructions() {
         "fence.acq_rel.cluster",
         "fence.acquire.gpu",
         "fence.release.cta",
+        "fence.release.sync_restrict::shared::cta.cluster",
+        "fence.acquire.sync_restrict::shared::cluster.cluster",
         "fence.proxy.alias",
         "fence.proxy.surface",
         "sust.weak x, 1",

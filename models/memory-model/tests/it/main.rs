@@ -16,4 +16,5 @@ mod outside;
 mod pasted;
 mod patterns;
 mod pruned;
+mod restricted;
 mod source;

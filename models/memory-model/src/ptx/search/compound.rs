@@ -1,7 +1,8 @@
 //! Programs with threads of the host, the strengthened model, and multimem operations that take effect at once. The
 //! accesses of the host take effect in one order, and the strengthened model has an order of releases. Each of them
-//! connects the coherence orders of several locations, so the locations are not solved separately. The search examines every choice of sources for all
-//! reads, then every Fence-SC order, then every coherence order.
+//! connects the coherence orders of several locations, so the locations are not solved separately. Fences that are
+//! restricted to a state space make base causality depend on the operation. The search examines every choice of sources
+//! for all reads, then every Fence-SC order, then every coherence order.
 
 use strum::IntoEnumIterator;
 
