@@ -143,12 +143,12 @@ const WRONG: [(Processor, Change); 15] = [
 ];
 
 impl HostMapping {
-    /// The mapping of most compilers for a processor; `None` for a GPU.
+    /// The mapping of most compilers for a processor; `None` for a GPU and a NIC.
     pub fn standard(processor: Processor) -> Option<Self> {
         let table = match processor {
             Processor::X86 => X86,
             Processor::AArch64 => AARCH64,
-            Processor::Gpu => return None,
+            Processor::Gpu | Processor::Nic => return None,
         };
         let rows = table.iter().map(|&(kind, orders, steps)| Row { kind, orders, steps: steps.to_vec() });
         Some(Self { name: processor.to_string(), processor, rows: rows.collect() })

@@ -54,7 +54,7 @@ pub struct Skeleton<L: Language> {
     pub writes: Set,
     /// The fences.
     pub fences: Set,
-    /// The events of threads of the host.
+    /// The events of threads outside of the GPUs: of the host, and of NICs.
     pub host: Set,
     /// The syntactic dependencies between events of the host, whatever the values are.
     pub syntactic: Syntactic,
@@ -261,7 +261,7 @@ impl<'p, L: Language> Combination<'p, L> {
         for (thread, path) in paths.iter().enumerate() {
             let first = skeleton.len();
             base.push(first);
-            let is_host = program.threads[thread].place.processor.is_host();
+            let is_host = !program.threads[thread].place.processor.is_gpu();
             for (index, event) in path.events.iter().enumerate() {
                 let here = skeleton.len();
                 match event.kind {

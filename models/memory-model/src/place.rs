@@ -17,12 +17,20 @@ pub enum Processor {
     /// A host with AArch64.
     #[strum(serialize = "aarch64")]
     AArch64,
+    /// A NIC, which accesses memory over PCIe.
+    #[strum(serialize = "nic")]
+    Nic,
 }
 
 impl Processor {
     /// Whether the processor is a host.
     pub fn is_host(self) -> bool {
-        self != Self::Gpu
+        matches!(self, Self::X86 | Self::AArch64)
+    }
+
+    /// Whether the processor is a GPU. The scopes of a GPU, except for the widest, exclude all other processors.
+    pub fn is_gpu(self) -> bool {
+        self == Self::Gpu
     }
 }
 
@@ -41,7 +49,7 @@ pub struct Place {
 }
 
 impl Place {
-    /// A place on the host.
+    /// A place outside of the GPUs.
     pub fn host(processor: Processor) -> Self {
         Self { processor, ..Self::default() }
     }
@@ -57,7 +65,7 @@ impl Place {
     }
 
     fn device(self) -> (bool, u32) {
-        (self.processor.is_host(), self.gpu)
+        (self.processor.is_gpu(), self.gpu)
     }
 
     fn cluster_id(self) -> (bool, u32) {
@@ -89,9 +97,10 @@ mod tests {
         check(place(0, Some(0), 1), Scope::Sys);
         assert!(!place(0, None, 0).includes(Scope::Cluster, place(1, None, 0)));
         for scope in Scope::iter() {
-            let host = Place::host(Processor::X86);
-            assert_eq!(place(0, None, 0).includes(scope, host), scope == Scope::Sys, "{scope}");
-            assert_eq!(host.includes(scope, place(0, None, 0)), scope == Scope::Sys, "{scope}");
+            for host in [Processor::X86, Processor::Nic].map(Place::host) {
+                assert_eq!(place(0, None, 0).includes(scope, host), scope == Scope::Sys, "{scope}");
+                assert_eq!(host.includes(scope, place(0, None, 0)), scope == Scope::Sys, "{scope}");
+            }
         }
     }
 }

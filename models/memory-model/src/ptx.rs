@@ -90,12 +90,21 @@ pub struct Semantics {
     pub pc: bool,
     /// The access of a multimem operation to one replica.
     pub multimem: bool,
+    /// The relaxed-ordering attribute of a request of a NIC.
+    pub relaxed_ordering: bool,
 }
 
 impl Semantics {
     /// A weak access through the generic proxy.
-    pub const WEAK: Self =
-        Self { sem: Sem::Weak, scope: Scope::Sys, mmio: false, proxy: Proxy::Generic, pc: false, multimem: false };
+    pub const WEAK: Self = Self {
+        sem: Sem::Weak,
+        scope: Scope::Sys,
+        mmio: false,
+        proxy: Proxy::Generic,
+        pc: false,
+        multimem: false,
+        relaxed_ordering: false,
+    };
 
     /// An access of these semantics through the generic proxy.
     pub fn new(sem: Sem, scope: Scope) -> Self {

@@ -129,9 +129,9 @@ pub(crate) fn unfold<'p, L: Language>(
         controls: Vec::new(),
         memory: Vec::new(),
         visits: Vec::new(),
-        sources: match thread.place.processor.is_host() {
-            true => Sources::new(thread.registers.len()),
-            false => Sources::default(),
+        sources: match thread.place.processor.is_gpu() {
+            false => Sources::new(thread.registers.len()),
+            true => Sources::default(),
         },
         vectors: 0,
         operations: 0,

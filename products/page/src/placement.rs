@@ -6,11 +6,11 @@ use ptx_memory_model::{
 };
 
 /// The text of a test with a thread at another place. All other text stays as it is. `None` if the text has no such
-/// thread, or if the thread runs on the host.
+/// thread, or if the thread does not run on a GPU.
 pub fn placed(text: &str, thread: usize, place: Place) -> Option<String> {
     let at = Litmus::threads(text).ok()?.into_iter().nth(thread)?;
     let processor = text[at.clone()].rsplit('@').next().and_then(|word| word.trim().parse::<Processor>().ok());
-    if processor.is_some_and(Processor::is_host) {
+    if processor.is_some_and(|processor| !processor.is_gpu()) {
         return None;
     }
     let cluster = place.cluster.map(|cluster| format!("cluster {cluster},")).unwrap_or_default();

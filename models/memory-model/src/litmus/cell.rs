@@ -128,7 +128,7 @@ impl Thread<'_> {
 /// The default type of an access. In tests with threads of the host, it is the type of `W0` and `EAX`, like herd7's
 /// `int`.
 pub(super) fn default_type(program: &Program) -> Type {
-    let has_host = program.threads.iter().any(|thread| thread.place.processor.is_host());
+    let has_host = program.threads.iter().any(|thread| !thread.place.processor.is_gpu());
     if has_host { Type::U32 } else { Type::U64 }
 }
 

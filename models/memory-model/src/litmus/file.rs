@@ -334,9 +334,9 @@ impl<'t> Reader<'t> {
         let mut place = Place::host(self.processor);
         if self.tokens.accept("@") {
             loop {
-                const EXPECTED: &str = "`cta`, `cluster`, `gpu`, `x86` or `aarch64`";
+                const EXPECTED: &str = "`cta`, `cluster`, `gpu`, `x86`, `aarch64` or `nic`";
                 let level = self.tokens.word(EXPECTED)?;
-                if let Ok(processor @ (Processor::X86 | Processor::AArch64)) = level.text.parse() {
+                if let Some(processor) = level.text.parse().ok().filter(|of: &Processor| !of.is_gpu()) {
                     place = Place::host(processor);
                     break;
                 }
@@ -380,10 +380,10 @@ impl<'t> Reader<'t> {
     }
 
     fn cell(&mut self, column: usize, text: Text<'t>) {
-        let is_host = self.program.threads[column].place.processor.is_host();
-        let read = match is_host {
-            true => host::read(&mut self.program, column, text),
-            false => cell::Thread { program: &mut self.program, column, dialect: self.dialect }.read(text),
+        let is_gpu = self.program.threads[column].place.processor.is_gpu();
+        let read = match is_gpu {
+            false => host::read(&mut self.program, column, text),
+            true => cell::Thread { program: &mut self.program, column, dialect: self.dialect }.read(text),
         };
         let cells = match read {
             Ok(cells) => cells,

@@ -90,9 +90,9 @@ fn table(f: &mut Formatter<'_>, program: &Program) -> fmt::Result {
 fn cells(program: &Program, (index, thread): (usize, &Thread)) -> Vec<String> {
     let place = thread.place;
     let cluster = place.cluster.map(|cluster| format!("cluster {cluster},")).unwrap_or_default();
-    let header = match place.processor.is_host() {
-        true => format!("P{index}@{}", place.processor),
-        false => format!("P{index}@cta {},{cluster}gpu {}", place.cta, place.gpu),
+    let header = match place.processor.is_gpu() {
+        false => format!("P{index}@{}", place.processor),
+        true => format!("P{index}@cta {},{cluster}gpu {}", place.cta, place.gpu),
     };
     let statements = thread.code.iter().map(|statement| instruction(program, thread, statement));
     std::iter::once(header).chain(statements).collect()
@@ -104,9 +104,9 @@ pub fn instruction(program: &Program, thread: &Thread, statement: &Statement<Ptx
     let guard =
         statement.guard.map(|guard| format!("@{}{} ", if guard.negated { "!" } else { "" }, words.register(guard.p)));
     guard.unwrap_or_default()
-        + &match thread.place.processor.is_host() {
-            true => host::instruction(&words, &statement.instruction),
-            false => words.instruction(&statement.instruction),
+        + &match thread.place.processor.is_gpu() {
+            false => host::instruction(&words, &statement.instruction),
+            true => words.instruction(&statement.instruction),
         }
 }
 

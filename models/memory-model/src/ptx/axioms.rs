@@ -5,7 +5,7 @@ use strum::{Display, EnumIter, IntoEnumIterator};
 use super::{Conventions, Ptx, asynchronous, multimem, proxies, relations::*};
 use crate::{
     execution::Execution,
-    host::order::{Effects, internal, preserved},
+    host::order::{Effects, internal, location_order, preserved},
     relation::Relation,
 };
 
@@ -255,7 +255,7 @@ pub fn no_thin_air(x: &Judged) -> Option<Cycle> {
 pub fn sc_per_location(x: &Judged) -> Option<Cycle> {
     let skeleton = &x.execution.skeleton;
     cycle(&[
-        ("po", skeleton.po & skeleton.same_location() & x.morally_strong),
+        ("po", location_order(skeleton) & skeleton.same_location() & x.morally_strong),
         ("rf", x.morally_strong & x.execution.rf),
         ("co", x.morally_strong & x.execution.co),
         ("fr", x.morally_strong & x.fr),

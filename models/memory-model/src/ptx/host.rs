@@ -1,9 +1,11 @@
-//! Threads of the host besides GPU threads: x86-64 according to x86-TSO, and AArch64 according to Arm's manual.
+//! Threads of the host besides GPU threads: x86-64 according to x86-TSO, and AArch64 according to Arm's manual; and NICs
+//! according to the PCI Express Base Specification.
 //!
-//! [`x86`] and [`aarch64`] define the order of the accesses of one thread. [`order`] combines these orders with those
+//! [`x86`], [`aarch64`] and [`nic`] define the order of the accesses of one thread. [`order`] combines these orders with those
 //! of GPU threads: the compound model of `docs/host.md`.
 
 pub mod aarch64;
+pub mod nic;
 pub mod order;
 pub mod rule;
 pub mod x86;

@@ -51,6 +51,7 @@ use crate::{
     barrier,
     condition::{Atom, Condition, Formula},
     execution::{Combination, Event, Execution, Skeleton},
+    host::order::location_order,
     limit::Limit,
     outcome::{Budget, Layout, Limits, Outcomes, Witness},
     program::{Cmp, Location, Program, Register, Value},
@@ -303,11 +304,11 @@ fn is_proxied(kind: &EventKind<Ptx>) -> bool {
 
 /// The writes that each read may read from: the writes to its location that do not follow it.
 fn possible_sources(x: &Skeleton<Ptx>) -> [Set; MAX_EVENTS] {
-    let mut sources = [Set(0); MAX_EVENTS];
+    let (mut sources, order) = ([Set(0); MAX_EVENTS], location_order(x));
     for read in x.reads {
         let event = &x.events[read];
         let ordered = |other: &Event<Ptx>| other.address == event.address && other.proxy() == event.proxy();
-        let later = x.po.row(read).filter(|&write| ordered(&x.events[write])).collect();
+        let later = order.row(read).filter(|&write| ordered(&x.events[write])).collect();
         sources[read] = (x.writes & x.at(event.location)) - later;
     }
     sources

@@ -61,12 +61,16 @@ pub struct Level {
 pub const LEVELS: [Level; 3] = [
     Level { color: "#dbe7f5", of: device },
     Level { color: "#e3f1e3", of: |place| place.cluster.map(|cluster| format!("cluster {cluster}")) },
-    Level { color: "#f5ecdb", of: |place| (!place.processor.is_host()).then(|| format!("cta {}", place.cta)) },
+    Level { color: "#f5ecdb", of: |place| place.processor.is_gpu().then(|| format!("cta {}", place.cta)) },
 ];
 
 fn device(place: &Place) -> Option<String> {
-    let host = place.processor;
-    Some(if host.is_host() { format!("host, {host}") } else { format!("gpu {}", place.gpu) })
+    let of = place.processor;
+    Some(match (of.is_gpu(), of.is_host()) {
+        (true, _) => format!("gpu {}", place.gpu),
+        (false, true) => format!("host, {of}"),
+        (false, false) => of.to_string(),
+    })
 }
 
 /// The maximum number of characters of a source line in a picture.

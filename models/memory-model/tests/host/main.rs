@@ -78,7 +78,7 @@ fn errors() -> Result<(), Failed> {
         ("aarch64", "LDR W0,[x,W1,SXTX]", "4:15: expected `SXTW` or `UXTW`, found `SXTX`"),
         ("aarch64", "MFENCE", "4:2: `MFENCE` is not an instruction of a litmus test on AArch64"),
         ("aarch64", "st.weak x, 1", "4:2: `ST.WEAK` is not an instruction of a litmus test on AArch64"),
-        ("riscv 0", "NOP", "3:5: expected `cta`, `cluster`, `gpu`, `x86` or `aarch64`, found `riscv`"),
+        ("riscv 0", "NOP", "3:5: expected `cta`, `cluster`, `gpu`, `x86`, `aarch64` or `nic`, found `riscv`"),
     ] {
         check(processor, cell, expected);
     }

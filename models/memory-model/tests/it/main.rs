@@ -10,6 +10,7 @@ mod limits;
 mod litmus;
 mod multimem;
 mod naive;
+mod nic;
 mod operations;
 mod orderings;
 mod outside;

@@ -100,11 +100,10 @@ pub(super) fn read(reader: &mut Reader<'_, '_>, of: &Written<'_>) -> Result<(), 
     Ok(())
 }
 
-/// Reads an instruction that does not access memory.
+/// Reads a barrier, or an instruction on registers.
 fn other(reader: &mut Reader<'_, '_>, of: &Written<'_>) -> Result<(), Wrong> {
-    let (mnemonic, words) = (&of.mnemonic[..], &of.operands);
-    match mnemonic {
-        "NOP" => of.count(0)?,
+    let words = &of.operands;
+    match &of.mnemonic[..] {
         "ISB" => reader.fence(HostFence::Isb),
         "DMB" => {
             of.count(1)?;
@@ -113,6 +112,16 @@ fn other(reader: &mut Reader<'_, '_>, of: &Written<'_>) -> Result<(), Wrong> {
                 Err(_) => return words[0].wrong(format!("the model has no `DMB {}`: write `DMB ISH`", words[0].text)),
             }
         }
+        _ => control(reader, of)?,
+    }
+    Ok(())
+}
+
+/// Reads an instruction on registers, or a branch.
+pub(super) fn control(reader: &mut Reader<'_, '_>, of: &Written<'_>) -> Result<(), Wrong> {
+    let (mnemonic, words) = (&of.mnemonic[..], &of.operands);
+    match mnemonic {
+        "NOP" => of.count(0)?,
         "MOV" => {
             of.count(2)?;
             let ((d, ty), value) = (reader.register(words[0])?, source(reader, words[1])?.0);
@@ -142,7 +151,8 @@ fn other(reader: &mut Reader<'_, '_>, of: &Written<'_>) -> Result<(), Wrong> {
                 return Ok(());
             }
             let Some(op) = arithmetic(mnemonic).map(|(op, _)| op).or((mnemonic == "SUB").then_some(AluOp::Sub)) else {
-                return of.at.wrong(format!("`{}` is not an instruction of a litmus test on AArch64", of.mnemonic));
+                let on = reader.processor_name();
+                return of.at.wrong(format!("`{}` is not an instruction of a litmus test on {on}", of.mnemonic));
             };
             of.count(3)?;
             let (d, ty) = reader.register(words[0])?;
@@ -158,7 +168,7 @@ fn is_zero(word: Word<'_>) -> bool {
 }
 
 /// A register, the zero register, or a number, with the type of the register.
-fn source(reader: &mut Reader<'_, '_>, word: Word<'_>) -> Result<(Operand, Type), Wrong> {
+pub(super) fn source(reader: &mut Reader<'_, '_>, word: Word<'_>) -> Result<(Operand, Type), Wrong> {
     if is_zero(word) {
         let ty = if word.text.starts_with(['w', 'W']) { Type::U32 } else { Type::U64 };
         return Ok((Operand::Immediate(0), ty));

@@ -6,6 +6,7 @@ use super::register::resolve_register;
 use crate::{
     host::HostFence,
     litmus::{
+        cell::default_type,
         multimem::{is_multimem, only_multimem},
         names::{declare, label, register, variable},
         operand::{Cell, NONE, Wrong},
@@ -87,6 +88,19 @@ impl<'p, 't> Reader<'p, 't> {
             mnemonic = format!("LOCK {}", first.text.to_uppercase());
         }
         Ok(Some(Written { mnemonic, at: rest, operands: operands(after) }))
+    }
+
+    /// The name of the processor in a message.
+    pub(super) fn processor_name(&self) -> &'static str {
+        match self.processor() {
+            Processor::Nic => "a NIC",
+            _ => "AArch64",
+        }
+    }
+
+    /// The type of an access that no register determines.
+    pub(super) fn width(&self) -> Type {
+        default_type(self.program)
     }
 
     fn processor(&self) -> Processor {

@@ -3,6 +3,7 @@
 use super::{
     aarch64::{ATOMICS, CAS, CONDITIONS, DISCARDING, LOADS, ORDERS, STORES},
     cell::FLAGS,
+    nic,
     register::half,
     x86::{self, LOCKED},
 };
@@ -11,7 +12,7 @@ use crate::{
     litmus::spelling::{Words, number},
     place::Processor,
     program::{Address, AluOp, AtomOp, Cmp, Computation, Operand, RmwOp, Type},
-    ptx::{Fence, Instruction, Sem},
+    ptx::{Fence, Instruction, Sem, Semantics},
 };
 
 /// An instruction of a thread of the host, as text in a column.
@@ -27,6 +28,7 @@ pub(in crate::litmus) fn instruction(words: &Words<'_>, instruction: &Instructio
             spelled.alu(*computation, *ty, words.register(*d), &sources[..computation.arity()])
         }
         access if spelled.processor == Processor::X86 => spelled.x86(access),
+        access if spelled.processor == Processor::Nic => spelled.nic(access),
         access => spelled.aarch64(access),
     }
 }
@@ -131,6 +133,25 @@ impl Spelled<'_> {
                     (RmwOp::Sub, _) => ("?", b),
                 };
                 format!("{mnemonic} {},{}", self.address(*a), self.operand(*with, *ty))
+            }
+            _ => "?".into(),
+        }
+    }
+
+    fn nic(&self, access: &Instruction) -> String {
+        let attribute = |access: &Semantics| if access.relaxed_ordering { nic::RELAXED_ORDERING } else { "" };
+        match access {
+            Instruction::Load { d, a, .. } => {
+                format!("{} {},{}", nic::READ, self.words.register(*d), self.address(*a))
+            }
+            Instruction::Store { a, b, ty, access } => {
+                format!("{}{} {},{}", nic::WRITE, attribute(access), self.address(*a), self.operand(*b, *ty))
+            }
+            Instruction::Rmw { op, d: Some(d), a, b, c, ty, access } => {
+                let name = nic::ATOMICS.iter().find(|(_, of)| RmwOp::Atom(*of) == *op).map_or("?", |(name, _)| *name);
+                let operands: &[Operand] = if *op == RmwOp::Atom(AtomOp::Cas) { &[*b, *c] } else { &[*b] };
+                let operands: String = operands.iter().map(|of| format!(",{}", self.operand(*of, *ty))).collect();
+                format!("{name}{} {},{}{operands}", attribute(access), self.words.register(*d), self.address(*a))
             }
             _ => "?".into(),
         }

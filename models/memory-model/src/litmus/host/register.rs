@@ -22,6 +22,7 @@ pub(super) fn resolve_register(processor: Processor, name: &str) -> Option<(Stri
         _ if !is_observed(name) => Some((name.to_owned(), Type::U64)),
         Processor::X86 => x86(name),
         Processor::AArch64 => aarch64(name),
+        Processor::Nic => nic(name),
     }
 }
 
@@ -48,7 +49,19 @@ fn aarch64(name: &str) -> Option<(String, Type)> {
         ("X", number) => (Type::U64, number),
         _ => return None,
     };
-    let plain = number.len() == number.trim_start_matches('0').len() || number == "0";
-    let number = number.parse::<u8>().ok().filter(|number| *number < 31 && plain)?;
+    let number = number_of(number)?;
     Some((format!("X{number}"), ty))
+}
+
+/// The registers of a NIC are `R0` to `R30`, of 32 bits.
+fn nic(name: &str) -> Option<(String, Type)> {
+    let name = name.to_uppercase();
+    let number = number_of(name.strip_prefix('R')?)?;
+    Some((format!("R{number}"), Type::U32))
+}
+
+/// The number of a register, without superfluous zeros.
+fn number_of(text: &str) -> Option<u8> {
+    let plain = text.len() == text.trim_start_matches('0').len() || text == "0";
+    text.parse::<u8>().ok().filter(|number| *number < 31 && plain)
 }

@@ -5,7 +5,7 @@
 //! addition to the axioms of PTX, one axiom concerns the host: its accesses, its full barriers and the `fence.sc.sys`
 //! of GPUs take effect one after the other.
 
-use super::{aarch64, rule::Rule, x86};
+use super::{aarch64, nic, rule::Rule, x86};
 use crate::{
     execution::{Execution, Skeleton},
     place::{Processor, Scope},
@@ -27,7 +27,7 @@ fn system_fences(x: &Skeleton<Ptx>) -> Set {
 
 /// The events of each thread of the host.
 fn threads(x: &Skeleton<Ptx>) -> impl Iterator<Item = (Processor, Set)> {
-    let hosts = x.places.iter().enumerate().filter(|(_, place)| place.processor.is_host());
+    let hosts = x.places.iter().enumerate().filter(|(_, place)| !place.processor.is_gpu());
     hosts.map(|(thread, place)| {
         let events = x.host.filter(|&event| x.events[event].thread == Some(thread)).collect();
         (place.processor, events)
@@ -52,6 +52,7 @@ pub fn local_order(execution: &Execution<Ptx>) -> Relation {
         let ordered = match processor {
             Processor::X86 => x86::local_order(x, events),
             Processor::AArch64 => aarch64::local_order(execution, events),
+            Processor::Nic => nic::local_order(x, events),
             Processor::Gpu => continue,
         };
         let both = events & (x.memory() | full);
@@ -59,6 +60,16 @@ pub fn local_order(execution: &Execution<Ptx>) -> Relation {
         all = all | ordered | Rule::FullBarrier.filter_relation(barriers);
     }
     all
+}
+
+/// The part of program order that accesses to one location take effect in: all of it, except that PCIe does not keep the
+/// requests of a NIC in order because of their addresses.
+pub fn location_order(x: &Skeleton<Ptx>) -> Relation {
+    let mut order = x.po;
+    for (_, events) in threads(x).filter(|(processor, _)| *processor == Processor::Nic) {
+        order = (order - Relation::product(x.len(), events, events)) | nic::local_order(x, events);
+    }
+    order
 }
 
 /// The part of program order that base causality order contains: for the host, the part that its processors preserve.

@@ -49,6 +49,15 @@ pub enum Rule {
     Isb,
     /// AArch64: `ISB` after an access whose address depends on a read.
     IsbAddress,
+    /// NIC: a posted request does not pass an earlier posted request, unless it has the relaxed-ordering attribute.
+    PostedInOrder,
+    /// NIC: a non-posted request does not pass an earlier posted request; an AtomicOp with the relaxed-ordering attribute
+    /// may pass it.
+    PushedByPosted,
+    /// NIC: a request that depends on a completion comes after it.
+    Completion,
+    /// NIC: an AtomicOp with a completion has written.
+    AtomicCompletion,
     /// A read of the host is an acquire.
     HostAcquires,
     /// A write of the host is a release.
@@ -104,7 +113,7 @@ mod tests {
     const G1: &str = "cta 0,gpu 1";
 
     #[rustfmt::skip]
-    const TESTS: [Test; 27] = [
+    const TESTS: [Test; 31] = [
         (Rule::ReadFirst, &[("x86", "MOV EAX,[x]; MOV [y],$1"), ("x86", "MOV EAX,[y]; MOV [x],$1")], "P0:EAX == 1 /\\ P1:EAX == 1"),
         (Rule::Writes, &[("x86", "MOV [x],$1; MOV [y],$1"), ("x86", "MOV EAX,[y]; MOV EBX,[x]")], "P1:EAX == 1 /\\ P1:EBX == 0"),
         (Rule::LockedFirst, &[("x86", "MOV EBX,$1; XCHG [x],EBX; MOV EAX,[y]"), ("x86", "MOV EBX,$1; XCHG [y],EBX; MOV EAX,[x]")],
@@ -143,6 +152,12 @@ mod tests {
             "P1:X0 == 1 /\\ P1:X1 == 0"),
         (Rule::IsbAddress, &[("aarch64", "MOV W9,#1; STR W9,[x]; STLR W9,[y]"),
             ("aarch64", "LDR W0,[y]; EOR W1,W0,W0; LDR W2,[z,W1,SXTW]; ISB; LDR W3,[x]")], "P1:X0 == 1 /\\ P1:X3 == 0"),
+        (Rule::PostedInOrder, &[("nic", "MWr [x],1; MWr [y],1"), (G0, "ld.acquire.sys r0, y; ld.weak r1, x")], "P1:r0 == 1 /\\ P1:r1 == 0"),
+        (Rule::PushedByPosted, &[("nic", "MWr [x],1; MRd R0,[y]"), ("x86", "MOV [y],$1; MFENCE; MOV EAX,[x]")], "P0:R0 == 0 /\\ P1:EAX == 0"),
+        (Rule::Completion, &[("x86", "MOV [x],$1; MOV [y],$1"), ("nic", "MRd R0,[y]; CBZ R0,on; on:; MRd R1,[x]")],
+            "P1:R0 == 1 /\\ P1:R1 == 0"),
+        (Rule::AtomicCompletion, &[("nic", "FetchAdd R0,[x],1; CBZ R0,on; on:; MRd R1,[y]"), ("x86", "MOV [y],$1; MFENCE; MOV EAX,[x]")],
+            "P0:R1 == 0 /\\ P1:EAX == 0"),
         (Rule::HostAcquires, &[(G0, "st.weak x, 1; st.release.sys y, 1"), ("aarch64", "LDAR W0,[y]; LDR W1,[x]")],
             "P1:X0 == 1 /\\ P1:X1 == 0"),
         (Rule::HostReleases, &[("x86", "MOV [x],$1; MOV [y],$1"), (G0, "ld.acquire.sys r0, y; ld.weak r1, x")],

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     execution::Execution,
-    host::order::{Effects, internal},
+    host::order::{Effects, internal, location_order},
     limit::Limit,
     outcome::Witness,
     ptx::{
@@ -235,7 +235,7 @@ impl Scene {
     /// Section 8.10.5.
     fn is_coherent(&self, execution: &Execution<Ptx>, fr: &Relation) -> bool {
         let x = &execution.skeleton;
-        let po = x.po & x.same_location();
+        let po = location_order(x) & x.same_location();
         ((po | execution.rf | execution.co | *fr) & self.strong).is_acyclic()
     }
 }
