@@ -29,7 +29,7 @@
 //! adds to both.
 //!
 //! A thread of the host is `P1@x86` or `P1@aarch64`, and its cells are instructions in the syntax of herd7:
-//! `docs/host.md`.
+//! `docs/host.md`. `P1@nic` is a NIC, and its cells are requests of PCIe: `docs/questions.md`.
 //!
 //! Asynchronous instructions name variables instead of PTX's addresses and descriptors:
 //! `tcgen05.mma.cta_group::1.kind::f16 [d], a, b, 0, 1`. A variable that an instruction uses in tensor memory is in

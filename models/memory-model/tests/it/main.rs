@@ -17,5 +17,6 @@ mod outside;
 mod pasted;
 mod patterns;
 mod pruned;
+mod questions;
 mod restricted;
 mod source;
