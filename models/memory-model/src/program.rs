@@ -394,7 +394,7 @@ pub enum Instruction<L: Language> {
     /// The accesses of one vector instruction, which are unordered (section 8.2.4).
     Vector(Vec<Self>),
     /// An access to every replica of a multimem address.
-    Multimem(Multimem<L>),
+    Multimem(Multimem<Self>),
     /// Orders memory operations.
     Fence(L::Fence),
     /// Waits for other threads, or arrives without waiting.
@@ -503,8 +503,9 @@ impl<L: Language> Instruction<L> {
             Self::Load { a, .. } => vec![&mut a.base],
             Self::Store { a, b, .. } => vec![&mut a.base, b],
             Self::Rmw { a, b, c, .. } => vec![&mut a.base, b, c],
-            Self::Vector(elements) => elements.iter_mut().flat_map(Self::operands_mut).collect(),
-            Self::Multimem(of) => of.operands_mut(),
+            Self::Vector(elements) | Self::Multimem(Multimem { elements, .. }) => {
+                elements.iter_mut().flat_map(Self::operands_mut).collect()
+            }
             Self::Alu { sources, .. } => sources.iter_mut().collect(),
             Self::Branch { when: Some((_, a, b)), .. } => vec![a, b],
             Self::Barrier(Barrier { part, of }) => {
@@ -526,7 +527,10 @@ impl<L: Language> Instruction<L> {
             Self::Load { d, .. } | Self::Alu { d, .. } => vec![d],
             Self::Rmw { d, .. } => d.iter_mut().collect(),
             Self::Vector(elements) => elements.iter_mut().flat_map(Self::results_mut).collect(),
-            Self::Multimem(of) => of.results_mut(),
+            Self::Multimem(Multimem { elements, reduced }) => {
+                let reduced = reduced.iter_mut().map(|(_, d)| d);
+                elements.iter_mut().flat_map(Self::results_mut).chain(reduced).collect()
+            }
             Self::Barrier(Barrier { part: BarrierPart::Red { d, .. }, .. }) => vec![d],
             Self::Asynchronous(of) => of.result_mut().into_iter().collect(),
             Self::Store { .. }

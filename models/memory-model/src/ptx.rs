@@ -8,13 +8,13 @@ pub mod asynchronous;
 pub mod axioms;
 pub mod explain;
 pub mod host;
-pub mod multimem;
 pub mod orderings;
 mod phases;
 pub mod proxies;
 pub mod race;
 pub mod readings;
 pub mod relations;
+pub mod replicas;
 pub mod restricted;
 pub mod search;
 

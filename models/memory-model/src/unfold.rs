@@ -340,25 +340,24 @@ impl<'p, L: Language> Unfold<'p, L> {
     }
 
     /// The accesses of a multimem operation, and the reduction of the values that it reads.
-    fn multimem(&mut self, state: &mut State<'p, L>, of: &Multimem<L>, pc: usize) -> Result<(), Limit> {
+    fn multimem(&mut self, state: &mut State<'p, L>, of: &Multimem<Instruction<L>>, pc: usize) -> Result<(), Limit> {
         state.vectors += 1;
         let vector = Some(state.vectors);
         for element in &of.elements {
             self.access(state, element, pc, vector)?;
         }
         let Some((op, d)) = of.reduced else { return Ok(()) };
-        let op = op.arithmetic().ok_or(Limit::Computation)?;
-        let ty = of
-            .elements
-            .iter()
-            .find_map(|element| if let Instruction::Load { ty, .. } = element { Some(*ty) } else { None });
-        let ty = ty.ok_or(Limit::Computation)?;
-        let mut values = of.sources().into_iter().map(|source| state.register(source)).collect::<Vec<_>>().into_iter();
-        let mut all = values.next().ok_or(Limit::Computation)?;
-        for value in values {
-            all = state.compute(Computation::Alu(op), ty, [all, value, Term::Constant(0)]);
+        let op = RmwOp::from(op).arithmetic().ok_or(Limit::Computation)?;
+        let mut all = None;
+        for element in &of.elements {
+            let Instruction::Load { d, ty, .. } = element else { return Err(Limit::Computation) };
+            let value = state.register(*d);
+            all = Some(match all {
+                Some(all) => state.compute(Computation::Alu(op), *ty, [all, value, Term::Constant(0)]),
+                None => value,
+            });
         }
-        state.set(d, all, Set(0));
+        state.set(d, all.ok_or(Limit::Computation)?, Set(0));
         Ok(())
     }
 

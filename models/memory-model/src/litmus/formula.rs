@@ -3,8 +3,7 @@
 use super::{
     error::Error,
     host::canonical,
-    multimem::{is_multimem, only_multimem},
-    names::variable,
+    names::{is_multimem, only_multimem, variable},
     tokens::Tokens,
 };
 use crate::{

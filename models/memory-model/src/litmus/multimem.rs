@@ -13,7 +13,7 @@ use super::{
 use crate::{
     multimem::Multimem,
     program::{Address, Location, Operand, RmwOp, Type},
-    ptx::{Alias, Instruction, Program, Sem, Semantics},
+    ptx::{Instruction, Sem, Semantics},
 };
 
 /// The mnemonic of all multimem instructions.
@@ -37,19 +37,6 @@ const KINDS: [(&str, Kind, [Sem; 3]); 3] = [
 
 /// The operations of `multimem.ld_reduce` and `multimem.red` on integers.
 const OPERATIONS: [AtomOp; 6] = [AtomOp::Min, AtomOp::Max, AtomOp::Add, AtomOp::And, AtomOp::Or, AtomOp::Xor];
-
-/// Whether a variable is a multimem address.
-pub(super) fn is_multimem(program: &Program, location: Location) -> bool {
-    program.locations[usize::from(location.0)].alias.is_some_and(|(alias, _)| alias == Alias::Multimem)
-}
-
-/// The error for a multimem address in another instruction.
-pub(super) fn only_multimem(name: &str) -> String {
-    format!(
-        "`{name}` is a multimem address: access it by `multimem.ld_reduce`, `multimem.st` or `multimem.red`, or name a \
-         replica"
-    )
-}
 
 impl<'t> Reader<'_, 't> {
     pub(super) fn multimem(&mut self) -> Result<Instruction, Wrong> {
@@ -76,19 +63,19 @@ impl<'t> Reader<'_, 't> {
         }
         let op = match (kind, found.op) {
             (Kind::Store, None) => None,
-            (Kind::LoadReduce | Kind::Reduce, Some(RmwOp::Atom(op))) if OPERATIONS.contains(&op) => Some(op.into()),
+            (Kind::LoadReduce | Kind::Reduce, Some(RmwOp::Atom(op))) if OPERATIONS.contains(&op) => Some(op),
             (Kind::Store, Some(_)) => return self.wrong(format!("`{name}` takes no operation")),
             _ => return self.wrong(format!("`{name}` needs `.min`, `.max`, `.add`, `.and`, `.or` or `.xor`")),
         };
         if let Some(op) = op {
-            self.check_type(op)?;
+            self.check_type(op.into())?;
         }
         self.count(2)?;
         let access = Semantics { multimem: true, ..Semantics::new(sem, scope) };
         self.accesses(*kind, op, ty, access)
     }
 
-    fn accesses(&mut self, kind: Kind, op: Option<RmwOp>, ty: Type, access: Semantics) -> Result<Instruction, Wrong> {
+    fn accesses(&mut self, kind: Kind, op: Option<AtomOp>, ty: Type, access: Semantics) -> Result<Instruction, Wrong> {
         let direction = if kind == Kind::LoadReduce { Direction::Load } else { Direction::Store };
         let (address, value) = if direction == Direction::Load { (1, 0) } else { (0, 1) };
         let (name, offset) = self.pointed(address)?;
@@ -107,7 +94,7 @@ impl<'t> Reader<'_, 't> {
                     let d = register(self.thread(), &format!("%multimem{index}"));
                     Instruction::Load { d, a, ty, access }
                 }
-                (Kind::Reduce, Some(op)) => Instruction::Rmw { op, d: None, a, b, c: NONE, ty, access },
+                (Kind::Reduce, Some(op)) => Instruction::Rmw { op: op.into(), d: None, a, b, c: NONE, ty, access },
                 _ => Instruction::Store { a, b, ty, access },
             });
         }

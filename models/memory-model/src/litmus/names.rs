@@ -27,6 +27,19 @@ pub(crate) fn replicas(program: &Program, name: &str) -> Vec<Location> {
     all.map(|(index, _)| Location(index as u16)).collect()
 }
 
+/// Whether a variable is a multimem address.
+pub(crate) fn is_multimem(program: &Program, location: Location) -> bool {
+    program.locations[usize::from(location.0)].alias.is_some_and(|(alias, _)| alias == Alias::Multimem)
+}
+
+/// The error for a multimem address in another instruction.
+pub(crate) fn only_multimem(name: &str) -> String {
+    format!(
+        "`{name}` is a multimem address: access it by `multimem.ld_reduce`, `multimem.st` or `multimem.red`, or name a \
+         replica"
+    )
+}
+
 /// Adds a variable; `None` if there are too many.
 pub fn declare(program: &mut Program, variable: Variable<Ptx>) -> Option<Location> {
     let index = u16::try_from(program.locations.len()).ok().filter(|index| *index != u16::MAX)?;

@@ -6,8 +6,7 @@ use ptx_isa::{
 };
 
 use super::{
-    multimem::{is_multimem, only_multimem},
-    names::{declare, label, register, variable},
+    names::{declare, is_multimem, label, only_multimem, register, variable},
     shared::Mapped,
     spelling::{is_spelled_in_bits, number},
     test::Dialect,

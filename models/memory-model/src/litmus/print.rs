@@ -191,7 +191,7 @@ impl Words<'_> {
     }
 
     /// The first access stands for all of them, except for its destination.
-    fn multimem(&self, Multimem { elements, reduced }: &Multimem<Ptx>) -> String {
+    fn multimem(&self, Multimem { elements, reduced }: &Multimem<Instruction>) -> String {
         match (elements.first(), reduced) {
             (Some(Instruction::Load { a, ty, access, .. }), Some((op, d))) => {
                 let (suffix, d) = (self.suffix(*ty), self.register(*d));

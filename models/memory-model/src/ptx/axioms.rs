@@ -2,7 +2,7 @@
 
 use strum::{Display, EnumIter, IntoEnumIterator};
 
-use super::{Conventions, Ptx, asynchronous, multimem, proxies, relations::*};
+use super::{Conventions, Ptx, asynchronous, proxies, relations::*, replicas};
 use crate::{
     execution::Execution,
     host::order::{Effects, internal, location_order, preserved},
@@ -43,8 +43,8 @@ impl<'x> Judged<'x> {
         let (skeleton, read) = (&x.skeleton, morally_strong & x.rf);
         let execution_order = asynchronous::execution_order(skeleton, &base_causality, &read, &x.phases, conventions);
         let preserved = proxies::all_preserved(&x.skeleton, &base_causality, &execution_order, conventions);
-        let seen_elsewhere = match multimem::are_at_once(skeleton, conventions) {
-            true => multimem::seen_elsewhere(x, &base_causality),
+        let seen_elsewhere = match replicas::are_at_once(skeleton, conventions) {
+            true => replicas::seen_elsewhere(x, &base_causality),
             false => Relation::empty(skeleton.len()),
         };
         let overwritten =
@@ -311,10 +311,10 @@ pub fn coherence_of_reads(x: &Judged) -> Option<Cycle> {
 
 /// The lenient reading of A14: all replicas of a multimem address have the writes of multimem operations in one order.
 pub fn replicas_at_once(x: &Judged) -> Option<Cycle> {
-    if !multimem::are_at_once(&x.execution.skeleton, x.conventions) {
+    if !replicas::are_at_once(&x.execution.skeleton, x.conventions) {
         return None;
     }
-    alternating(("co", x.execution.co), ("replicas", multimem::ordered_elsewhere(x.execution)))
+    alternating(("co", x.execution.co), ("replicas", replicas::ordered_elsewhere(x.execution)))
 }
 
 /// A shortest cycle of the union of relations.

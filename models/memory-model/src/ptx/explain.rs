@@ -3,8 +3,8 @@
 use super::{
     Conventions, Program, Ptx, asynchronous,
     axioms::{Axiom, Cycle, Judged},
-    multimem::combine,
     relations,
+    replicas::combine,
     search::{combinations, decide},
 };
 use ptx_isa::Instant;

@@ -64,117 +64,119 @@ pub struct Question {
     pub lenient: &'static str,
 }
 
+/// The questions, in the order of [`Ambiguity`].
+const QUESTIONS: [Question; 15] = [
+    Question {
+        name: "A1",
+        sections: "8.9.1.1, 9.7.16.6.3",
+        asked: "Does a tcgen05 operation start after the earlier instructions of its thread, as copies do?",
+        strict: "it starts after instructions that a tcgen05.fence::after_thread_sync follows, and after synchronous tcgen05 instructions",
+        lenient: "it starts after all of them",
+    },
+    Question {
+        name: "A2",
+        sections: "9.7.16.6.3",
+        asked: "Is a tcgen05.fence needed where the thread releases or acquires?",
+        strict: "it is needed with every synchronization",
+        lenient: "a release is a fence::before_thread_sync, and an acquire is a fence::after_thread_sync",
+    },
+    Question {
+        name: "A3",
+        sections: "9.7.16.6.4.4",
+        asked: "Is a tcgen05.fence::before_thread_sync needed between a tcgen05.wait and the synchronization with other threads?",
+        strict: "it is needed, as in the canonical patterns",
+        lenient: "the wait is enough: its operations are complete",
+    },
+    Question {
+        name: "A4",
+        sections: "9.7.16.6.2",
+        asked: "Are a tcgen05.mma or tcgen05.cp and a later tcgen05.cp of the same thread pipelined?",
+        strict: "they are not in the list",
+        lenient: "they execute in their order",
+    },
+    Question {
+        name: "A5",
+        sections: "9.7.16.6.5",
+        asked: "Is a completion that is observed through tcgen05.commit a proxy fence, as the completion of a bulk copy is?",
+        strict: "a fence.proxy.async is needed before a generic access to the memory that was read",
+        lenient: "it is a proxy fence",
+    },
+    Question {
+        name: "A6",
+        sections: "8.9.5, 9.7.13.5",
+        asked: "Which thread executes a fence.proxy.async?",
+        strict: "the thread of the generic access",
+        lenient: "any thread on the path between the two accesses",
+    },
+    Question {
+        name: "A7",
+        sections: "8.9.5, 9.7.13.5",
+        asked: "Does a synchronization without a proxy fence order a generic read before a write through the async proxy?",
+        strict: "a proxy fence is needed, as for a write",
+        lenient: "the synchronization is enough",
+    },
+    Question {
+        name: "A8",
+        sections: "8.9.5",
+        asked: "Does causality order relate accesses through the async proxy that threads of different CTAs start?",
+        strict: "it does so within one CTA",
+        lenient: "it does so anywhere",
+    },
+    Question {
+        name: "A9",
+        sections: "9.7.16.6.1",
+        asked: "Does tcgen05.dealloc wait for the tcgen05.ld of its thread?",
+        strict: "a tcgen05.wait::ld is needed",
+        lenient: "it waits for them",
+    },
+    Question {
+        name: "A10",
+        sections: "9.7.16.6.2",
+        asked: "Is a tcgen05.mma pipelined with a later one that reads its accumulator as its operand?",
+        strict: "only operations with the same accumulator are",
+        lenient: "it is",
+    },
+    Question {
+        name: "A11",
+        sections: "9.7.16.6.2.1.1",
+        asked: "Does the arrival of a tcgen05.commit release the thread's other memory operations?",
+        strict: "it releases the tensor operations that it tracks",
+        lenient: "it releases all earlier operations of the thread",
+    },
+    Question {
+        name: "A12",
+        sections: "9.7.16.6.2",
+        asked: "Are two tcgen05.mma with different accumulators or shapes pipelined?",
+        strict: "they are not",
+        lenient: "they execute in their order",
+    },
+    Question {
+        name: "A13",
+        sections: "8.2.2, 8.2.3, 8.6",
+        asked: "Is a multimem address an alias of the addresses of its replicas?",
+        strict: "it is: its accesses are not morally strong with accesses at those addresses, and a fence.proxy.alias is needed between them",
+        lenient: "a multimem access to a replica is an access at the replica's own address",
+    },
+    Question {
+        name: "A14",
+        sections: "8.2.3, 9.7.9.13",
+        asked: "Does a multimem operation access all replicas at once?",
+        strict: "it is a set of accesses in an unspecified order, like an operation on a vector",
+        lenient: "its writes take effect at all replicas at once",
+    },
+    Question {
+        name: "A15",
+        sections: "8.8, 9.7.13.5",
+        asked: "Does a fence with .sync_restrict form a pattern with an access outside of its state space?",
+        strict: "it does so only with an access to that state space",
+        lenient: "it does so with any access; the restriction concerns the operations before the release, or after the acquire",
+    },
+];
+
 impl Ambiguity {
     /// The question.
     pub fn question(self) -> Question {
-        let (name, sections, asked, strict, lenient) = match self {
-            Self::StartAfterEarlier => (
-                "A1",
-                "8.9.1.1, 9.7.16.6.3",
-                "Does a tcgen05 operation start after the earlier instructions of its thread, as copies do?",
-                "it starts after instructions that a tcgen05.fence::after_thread_sync follows, and after synchronous tcgen05 instructions",
-                "it starts after all of them",
-            ),
-            Self::FenceBesidesRelease => (
-                "A2",
-                "9.7.16.6.3",
-                "Is a tcgen05.fence needed where the thread releases or acquires?",
-                "it is needed with every synchronization",
-                "a release is a fence::before_thread_sync, and an acquire is a fence::after_thread_sync",
-            ),
-            Self::FenceAfterWait => (
-                "A3",
-                "9.7.16.6.4.4",
-                "Is a tcgen05.fence::before_thread_sync needed between a tcgen05.wait and the synchronization with other threads?",
-                "it is needed, as in the canonical patterns",
-                "the wait is enough: its operations are complete",
-            ),
-            Self::CopyAfterMma => (
-                "A4",
-                "9.7.16.6.2",
-                "Are a tcgen05.mma or tcgen05.cp and a later tcgen05.cp of the same thread pipelined?",
-                "they are not in the list",
-                "they execute in their order",
-            ),
-            Self::ProxyFenceAfterCommit => (
-                "A5",
-                "9.7.16.6.5",
-                "Is a completion that is observed through tcgen05.commit a proxy fence, as the completion of a bulk copy is?",
-                "a fence.proxy.async is needed before a generic access to the memory that was read",
-                "it is a proxy fence",
-            ),
-            Self::ProxyFenceAtWriter => (
-                "A6",
-                "8.9.5, 9.7.13.5",
-                "Which thread executes a fence.proxy.async?",
-                "the thread of the generic access",
-                "any thread on the path between the two accesses",
-            ),
-            Self::ProxyFenceAfterRead => (
-                "A7",
-                "8.9.5, 9.7.13.5",
-                "Does a synchronization without a proxy fence order a generic read before a write through the async proxy?",
-                "a proxy fence is needed, as for a write",
-                "the synchronization is enough",
-            ),
-            Self::AsyncProxyOfOneCta => (
-                "A8",
-                "8.9.5",
-                "Does causality order relate accesses through the async proxy that threads of different CTAs start?",
-                "it does so within one CTA",
-                "it does so anywhere",
-            ),
-            Self::DeallocateAfterLoad => (
-                "A9",
-                "9.7.16.6.1",
-                "Does tcgen05.dealloc wait for the tcgen05.ld of its thread?",
-                "a tcgen05.wait::ld is needed",
-                "it waits for them",
-            ),
-            Self::MmaOperandOfMma => (
-                "A10",
-                "9.7.16.6.2",
-                "Is a tcgen05.mma pipelined with a later one that reads its accumulator as its operand?",
-                "only operations with the same accumulator are",
-                "it is",
-            ),
-            Self::CommitReleases => (
-                "A11",
-                "9.7.16.6.2.1.1",
-                "Does the arrival of a tcgen05.commit release the thread's other memory operations?",
-                "it releases the tensor operations that it tracks",
-                "it releases all earlier operations of the thread",
-            ),
-            Self::MmaOfOtherShape => (
-                "A12",
-                "9.7.16.6.2",
-                "Are two tcgen05.mma with different accumulators or shapes pipelined?",
-                "they are not",
-                "they execute in their order",
-            ),
-            Self::MultimemAlias => (
-                "A13",
-                "8.2.2, 8.2.3, 8.6",
-                "Is a multimem address an alias of the addresses of its replicas?",
-                "it is: its accesses are not morally strong with accesses at those addresses, and a fence.proxy.alias is needed between them",
-                "a multimem access to a replica is an access at the replica's own address",
-            ),
-            Self::MultimemAtOnce => (
-                "A14",
-                "8.2.3, 9.7.9.13",
-                "Does a multimem operation access all replicas at once?",
-                "it is a set of accesses in an unspecified order, like an operation on a vector",
-                "its writes take effect at all replicas at once",
-            ),
-            Self::RestrictedPattern => (
-                "A15",
-                "8.8, 9.7.13.5",
-                "Does a fence with .sync_restrict form a pattern with an access outside of its state space?",
-                "it does so only with an access to that state space",
-                "it does so with any access; the restriction concerns the operations before the release, or after the acquire",
-            ),
-        };
-        Question { name, sections, asked, strict, lenient }
+        QUESTIONS[self as usize]
     }
 
     /// The ambiguity with this short name (`A2`) or long name.

@@ -44,8 +44,8 @@ pub use self::{
     strengthened::strengthened,
 };
 use super::{
-    Conventions, Fence, Proxy, ProxyFence, Ptx, asynchronous, axioms::Judged, multimem, multimem::combine, phases,
-    proxies, race::Known, relations, restricted,
+    Conventions, Fence, Proxy, ProxyFence, Ptx, asynchronous, axioms::Judged, phases, proxies, race::Known, relations,
+    replicas, replicas::combine, restricted,
 };
 use crate::{
     barrier,
@@ -438,7 +438,7 @@ impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
         let x = &self.c.skeleton;
         self.conventions.strengthened
             || !x.host.is_empty()
-            || multimem::are_at_once(x, self.conventions)
+            || replicas::are_at_once(x, self.conventions)
             || !restricted::fences(x).is_empty()
     }
 

@@ -359,10 +359,7 @@ fn errors_have_places() {
     check("PTX t\n{ x=99999999999999999999; }", "2:5: `99999999999999999999` is not a number of 64 bits");
     check("PTX t\n{ P1:r0=0; }\nP0@cta 0 ;\nexists (x == 0)", "2:3: the test has no thread P1");
     check("PTX t\n{ x=0; }\nP1@cta 0 ;", "3:1: expected `P0`, found `P1`");
-    check(
-        "PTX t\n{ x=0; }\nP0@warp 0 ;",
-        "3:4: expected `cta`, `cluster`, `gpu`, `x86`, `aarch64` or `nic`, found `warp`",
-    );
+    check("PTX t\n{ x=0; }\nP0@up 0 ;", "3:4: expected `cta`, `cluster`, `gpu`, `x86`, `aarch64` or `nic`, found `up`");
     cell("ld.release.gpu r0, x", "4:1: PTX has no `ld.release`");
     cell("ld.relaxed r0, x", "4:1: `.relaxed` needs a scope");
     cell("st.weak.gpu x, 1", "4:1: `.weak` takes no scope");

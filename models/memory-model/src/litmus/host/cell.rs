@@ -7,8 +7,7 @@ use crate::{
     host::HostFence,
     litmus::{
         cell::default_type,
-        multimem::{is_multimem, only_multimem},
-        names::{declare, label, register, variable},
+        names::{declare, is_multimem, label, only_multimem, register, variable},
         operand::{Cell, NONE, Wrong},
     },
     place::{Processor, Scope},

@@ -18,8 +18,8 @@ use crate::{
     ptx::{
         Conventions, Ptx, asynchronous,
         axioms::{Axiom, Judged, no_thin_air},
-        multimem,
         race::Known,
+        replicas,
     },
     relation::Relation,
     unfold::EventKind,
@@ -224,7 +224,7 @@ impl Scene {
 
     /// The axioms of the strengthened model, and of multimem operations that take effect at once.
     fn agrees_between_locations(&self, execution: &Execution<Ptx>) -> bool {
-        if !self.conventions.strengthened && !multimem::are_at_once(&execution.skeleton, self.conventions) {
+        if !self.conventions.strengthened && !replicas::are_at_once(&execution.skeleton, self.conventions) {
             return true;
         }
         let judged = Judged::new(execution, self.conventions);

@@ -12,7 +12,7 @@ use crate::{
     ptx::{
         Conventions, Ptx,
         axioms::{Cycle, Judged, no_thin_air},
-        multimem::combine,
+        replicas::combine,
     },
     thin_air,
     unfold::{Path, unfold_all},

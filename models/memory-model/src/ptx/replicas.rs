@@ -32,7 +32,7 @@ pub(super) fn are_at_once(x: &Skeleton<Ptx>, conventions: Conventions) -> bool {
 }
 
 /// Pairs of accesses of one multimem operation to different replicas: its reads, or its writes.
-pub fn replicas(x: &Skeleton<Ptx>) -> Relation {
+pub fn siblings(x: &Skeleton<Ptx>) -> Relation {
     let multimem = x.filter(|event| event.is_multimem());
     let mut pairs = Relation::empty(x.len());
     for of in [multimem & x.reads, multimem & x.writes] {
@@ -54,13 +54,13 @@ pub fn replicas(x: &Skeleton<Ptx>) -> Relation {
 /// an observation of the same operation at another replica.
 pub fn seen_elsewhere(x: &Execution<Ptx>, base_causality: &Relation) -> Relation {
     let skeleton = &x.skeleton;
-    let replicas = replicas(skeleton);
-    let observed = replicas.between(skeleton.writes, skeleton.writes).then(&observation_order(x));
-    observed.then(&(*base_causality | replicas)) & skeleton.same_location()
+    let siblings = siblings(skeleton);
+    let observed = siblings.between(skeleton.writes, skeleton.writes).then(&observation_order(x));
+    observed.then(&(*base_causality | siblings)) & skeleton.same_location()
 }
 
 /// The lenient reading of A14: the coherence order at one replica, between the accesses to another replica.
 pub fn ordered_elsewhere(x: &Execution<Ptx>) -> Relation {
-    let replicas = replicas(&x.skeleton);
-    replicas.then(&x.co).then(&replicas) & x.skeleton.same_location()
+    let siblings = siblings(&x.skeleton);
+    siblings.then(&x.co).then(&siblings) & x.skeleton.same_location()
 }
