@@ -1,8 +1,8 @@
 //! Threads of the host besides GPU threads: x86-64 according to x86-TSO, and AArch64 according to Arm's manual; and NICs
 //! according to the PCI Express Base Specification.
 //!
-//! [`x86`], [`aarch64`] and [`nic`] define the order of the accesses of one thread. [`order`] combines these orders with those
-//! of GPU threads: the compound model of `docs/host.md`.
+//! [`x86`], [`aarch64`] and [`nic`] define the order of the accesses of one thread. [`order`] combines these orders with
+//! the orders of GPU threads: the compound model of `docs/host.md`.
 
 pub mod aarch64;
 pub mod nic;
