@@ -97,15 +97,10 @@ impl Uses {
                 self.results = loaded(results, at);
             }
             Op::Setmaxnreg(_, source) | Op::JumpIndexed(source, _) => self.steers = nodes(std::slice::from_ref(source)),
-            Op::Invoke(call) => {
-                let result = |passed: &Passed| match passed {
-                    Passed::Value(source) => node(source),
-                    Passed::Memory(..) => Some(local),
-                };
-                if !matches!(call.callee, Callee::Function(_)) {
-                    self.results = call.results.iter().filter_map(result).collect();
-                }
+            Op::Invoke(call) if !matches!(call.callee, Callee::Function(_)) => {
+                self.results = call.results.iter().filter_map(|passed| result(passed, &node, local)).collect();
             }
+            Op::Invoke(_) => {}
             Op::Barrier(of, d) => {
                 self.steers = node(&of.id).into_iter().chain(of.threads.as_ref().and_then(node)).collect();
                 self.inputs = of.reduces.iter().filter_map(|(_, p)| node(p)).collect();
@@ -230,6 +225,14 @@ impl Uses {
 
 fn is_query(family: Family) -> bool {
     family == Family::ClusterlaunchcontrolQueryCancel
+}
+
+/// The node of a result of a call.
+fn result(passed: &Passed, node: &impl Fn(&Source) -> Option<Node>, local: Node) -> Option<Node> {
+    match passed {
+        Passed::Value(source) => node(source),
+        Passed::Memory(..) => Some(local),
+    }
 }
 
 /// The registers of loaded elements.
