@@ -13,6 +13,8 @@ pub struct Budget {
     pub launches: usize,
     /// Instructions of warps in the executions of these launches.
     pub launch_steps: u64,
+    /// Instructions of warps in the search for determinate launches.
+    pub schedule_steps: u64,
 }
 
 impl Budget {
@@ -34,7 +36,8 @@ impl Default for Budget {
             races: ptx_races::check::Budget::default(),
             program_launches: 4,
             launches: 8,
-            launch_steps: 1_000_000,
+            launch_steps: 500_000,
+            schedule_steps: 1_000_000,
         }
     }
 }

@@ -23,6 +23,9 @@ type Key = (FaultKind, InstPlace, InstPlace);
 /// The number of seeds of a group of witnesses that are tried in each launch.
 const SEEDS: usize = 4;
 
+/// The number of blocks of another size that are tried.
+const BLOCKS: usize = 4;
+
 /// Factors of the size of a block, of the grid and of numbers: each row is a launch, and all rows differ in each
 /// column.
 pub const FACTORS: [[(u32, u32); 3]; 8] = [
@@ -52,7 +55,9 @@ pub fn count(check: &Check<'_>, function: &Function, most: Option<u32>, witnesse
     for group in groups {
         let base = witnesses[group[0]].launch.clone();
         let guessed = Guessed::new(check, function, most, &base);
-        let guessed = Guessed { block: guessed.block && !is_declared(function, &base), ..guessed };
+        let is_free = guessed.block && !is_declared(function, &base);
+        let guessed =
+            Guessed { block: is_free && other_block_fits(check, guessed, &witnesses[group[0]], &mut steps), ..guessed };
         if !guessed.any() {
             group.iter().for_each(|at| witnesses[*at].is_given = true);
             continue;
@@ -140,6 +145,28 @@ impl Guessed {
 fn is_declared(function: &Function, launch: &Assumed) -> bool {
     let [threads, 1, 1] = launch.size.block else { return false };
     function.head.most_threads == Some(threads) && !launch.has_maps()
+}
+
+/// Whether the kernel runs without errors in a block of another size. If it does in none, its code has the size of the
+/// block, and the other launches keep it.
+fn other_block_fits(check: &Check<'_>, guessed: Guessed, witness: &Witness, steps: &mut u64) -> bool {
+    let guessed = Guessed { grid: false, numbers: false, ..guessed };
+    let launches = FACTORS.iter().filter_map(|factors| guessed.other(&witness.launch, *factors));
+    launches.take(BLOCKS).any(|launch| {
+        let mut device = Device::new(check.ptx, witness.mode.options(0, &check.budget)).ok();
+        let report = device.as_mut().and_then(|device| {
+            let launched = launch.launch(device);
+            device.launch(&launched).ok()
+        });
+        *steps += report.as_ref().map_or(0, |report| report.work);
+        report.is_some_and(|report| report.findings.iter().all(|fault| is_of_order(fault.kind)))
+    })
+}
+
+/// Whether a fault is about the order of accesses, and not about the memory and the threads that a launch has.
+fn is_of_order(kind: FaultKind) -> bool {
+    use FaultKind::{Absent, Lapped, Race, SameValue, Setmaxnreg, Unfinished};
+    matches!(kind, Absent | Lapped | Race | SameValue | Setmaxnreg | Unfinished)
 }
 
 fn key(fault: &Fault) -> Key {

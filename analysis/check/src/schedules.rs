@@ -128,7 +128,7 @@ impl Search<'_> {
     }
 
     fn is_spent(&self) -> bool {
-        self.steps >= self.check.budget.launch_steps || self.stop.is_due()
+        self.steps >= self.check.budget.schedule_steps || self.stop.is_due()
     }
 
     /// Adds determinate launches with smaller numbers, the smallest first: each that ends within the budget is

@@ -137,6 +137,22 @@ fn waits_for_the_phase_before() {
     assert!(has_error(&given(&rounds(register.0, register.1, ""))));
 }
 
+/// An error needs three launches. A kernel that runs in no block of another size has them in its own size: here the
+/// barrier needs 64 threads, and the tile has room for 64.
+#[test]
+fn a_kernel_of_one_block_size_has_errors() {
+    let body = |wait: &str| {
+        format!(
+            "shl.b32 %r1, %thread, 4; mov.u32 %r0, tile; add.u32 %r1, %r1, %r0; cp.async.ca.shared.global [%r1], [%from], 16;
+            {wait} bar.sync 1, 64; xor.b32 %r1, %r1, 16; ld.shared.b32 %r3, [%r1]; st.global.b32 [%to], %r3;"
+        )
+    };
+    for head in [".reqntid 64", ""] {
+        assert_eq!(levels_of(head, &body("cp.async.wait_all;")), [], "{head}");
+        assert_eq!(levels_of(head, &body("")), [(Some("R7"), "error")], "{head}");
+    }
+}
+
 /// A kernel without asynchronous operations, by target.
 fn locks_of(target: &str, body: &str) -> Vec<(Option<&'static str>, &'static str)> {
     let text = format!(
