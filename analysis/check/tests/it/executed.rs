@@ -144,7 +144,7 @@ fn a_kernel_of_one_block_size_has_errors() {
     let body = |wait: &str| {
         format!(
             "shl.b32 %r1, %thread, 4; mov.u32 %r0, tile; add.u32 %r1, %r1, %r0; cp.async.ca.shared.global [%r1], [%from], 16;
-            {wait} bar.sync 1, 64; xor.b32 %r1, %r1, 16; ld.shared.b32 %r3, [%r1]; st.global.b32 [%to], %r3;"
+            {wait} bar.sync 0; bar.sync 1, 64; xor.b32 %r1, %r1, 16; ld.shared.b32 %r3, [%r1]; st.global.b32 [%to], %r3;"
         )
     };
     for head in [".reqntid 64", ""] {
