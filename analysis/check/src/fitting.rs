@@ -155,15 +155,18 @@ fn other_block_fits(check: &Check<'_>, guessed: Guessed, witness: &Witness, step
     }
     let guessed = Guessed { grid: false, numbers: false, ..guessed };
     let launches = FACTORS.iter().filter_map(|factors| guessed.other(&witness.launch, *factors));
-    launches.take(BLOCKS).any(|launch| {
-        let mut device = Device::new(check.ptx, witness.mode.options(0, &check.budget)).ok();
-        let report = device.as_mut().and_then(|device| {
-            let launched = launch.launch(device);
-            device.launch(&launched).ok()
-        });
-        *steps += report.as_ref().map_or(0, |report| report.work);
-        report.is_some_and(|report| report.findings.iter().all(|fault| is_of_order(fault.kind)))
-    })
+    let launches: Vec<Assumed> = launches.take(BLOCKS).collect();
+    // A bound on the number of threads may leave too few blocks for an answer.
+    launches.len() < BLOCKS
+        || launches.iter().any(|launch| {
+            let mut device = Device::new(check.ptx, witness.mode.options(0, &check.budget)).ok();
+            let report = device.as_mut().and_then(|device| {
+                let launched = launch.launch(device);
+                device.launch(&launched).ok()
+            });
+            *steps += report.as_ref().map_or(0, |report| report.work);
+            report.is_some_and(|report| report.findings.iter().all(|fault| is_of_order(fault.kind)))
+        })
 }
 
 /// Whether a fault is about the order of accesses, and not about the memory and the threads that a launch has.
