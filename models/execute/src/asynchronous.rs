@@ -115,6 +115,7 @@ impl Machine<'_> {
         self.check_changes(cta);
         self.report_laps(cta);
         self.finish_those(cta, |_| true);
+        self.check_bytes(cta);
         if self.cluster == 1 {
             self.in_flight.barriers.retain(|(owner, _), _| *owner != cta.index);
         }

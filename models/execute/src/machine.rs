@@ -545,6 +545,7 @@ impl<'r> Machine<'r> {
             let Some(cta) = self.ctas[index as usize].take() else { continue };
             self.check_blocked(&cta);
             self.report_laps(&cta);
+            self.check_bytes(&cta);
             for warp in &cta.warps {
                 self.check_aligned(&cta, warp);
                 for group in &warp.groups {

@@ -121,6 +121,16 @@ impl Machine<'_> {
         }
     }
 
+    /// Checks that nothing is left of the bytes of the mbarriers of a CTA: bytes that nothing expects are of the phase in
+    /// which they come.
+    pub fn check_bytes(&mut self, cta: &Cta) {
+        let has_bytes = self.in_flight.barriers.iter().any(|(key, barrier)| key.0 == cta.index && barrier.bytes < 0);
+        if has_bytes && self.watches() {
+            let dependence = Dependence { condition: Condition::LateExpectation, site: None, other: None };
+            self.watch.failed.get_or_insert(dependence);
+        }
+    }
+
     /// Records that a wait can be lapped.
     pub fn find_lap(&mut self, cta: &Cta, thread: u32, pc: Pc) {
         let message =

@@ -259,6 +259,8 @@ fn waits_observe_one_phase() {
         .map(|event| format!("@%lane mbarrier.{event}.relaxed.cta.shared::cta.b64 [full], 16;"));
     check("determinate", &kernel(&format!("{expect} {arrive} {complete}"), wait));
     check("EarlyArrival", &kernel(&format!("{expect} {arrive} bar.sync 0; @%lane {arrive} {complete}"), wait));
+    // Nothing expects the bytes.
+    check("LateExpectation", &kernel(arrive, &format!("{wait} {complete}")));
     check("EarlyArrival", &kernel(&format!("{arrive} {arrive}"), wait));
     check(
         "EarlyArrival",
