@@ -151,8 +151,12 @@ impl Search<'_> {
         }
     }
 
-    /// Runs a launch, and adds it if it is determinate. Returns whether it is.
+    /// Runs a launch, and adds it if it is determinate. Returns whether it is. A launch counts once: a smaller number may
+    /// be the same number.
     fn add(&mut self, launch: Assumed) -> bool {
+        if self.all.launches.iter().any(|of| of.launch == launch) {
+            return true;
+        }
         if self.is_spent() {
             return false;
         }
