@@ -4,13 +4,14 @@ mod decode;
 mod fast;
 mod touched;
 
+use std::collections::BTreeMap;
+
 use ptx_isa::{
     Asynchronous, Fence, InstPlace, Reduction, Role, Scope, Sem, Sm, Space, Special, Type,
     arithmetic::{Computation, Rmw},
     flat::AccessKind,
     operation::{self, RegisterChange},
 };
-
 use rustc_hash::FxHashSet;
 
 pub use self::{
@@ -366,12 +367,18 @@ impl Step {
 impl Program {
     /// The steps of pairs of instructions. An instruction may have several steps.
     pub fn pairs(&self, pairs: &[[InstPlace; 2]]) -> FxHashSet<(Pc, Pc)> {
-        let steps = |at: InstPlace| (0..).zip(&self.steps).filter(move |(_, step)| step.at == at).map(|(pc, _)| pc);
-        let combine = |[one, other]: &[InstPlace; 2]| {
-            let other = *other;
-            steps(*one).flat_map(move |one| steps(other).map(move |other| (one, other)))
-        };
-        pairs.iter().flat_map(combine).collect()
+        if pairs.is_empty() {
+            return FxHashSet::default();
+        }
+        let mut steps: BTreeMap<InstPlace, Vec<Pc>> = BTreeMap::new();
+        for (pc, step) in (0..).zip(&self.steps) {
+            steps.entry(step.at).or_default().push(pc);
+        }
+        let of = |at: &InstPlace| steps.get(at).into_iter().flatten().copied();
+        pairs
+            .iter()
+            .flat_map(|[one, other]| of(one).flat_map(move |one| of(other).map(move |other| (one, other))))
+            .collect()
     }
 
     /// Whether all threads of a warp must execute the instruction of a step together.

@@ -18,7 +18,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 pub use self::uses::is_mbarrier_wait;
 use self::{
     shape::{Shape, pure_range, reach, successors},
-    uses::{Node, Reach, SHARED_NODES, Uses},
+    uses::{ADDRESSES, Node, Reach, SHARED_NODES, Uses},
 };
 use crate::{
     code::{Callee, Collective, DecodedAccess, Function, Op, Passed, Pc, Source, Step},
@@ -173,14 +173,12 @@ impl Flow {
     /// The accesses whose addresses depend on an address of local memory; `None` if such an address is in other memory, or
     /// reaches an unknown function.
     fn find_local(&self, steps: &[Step]) -> Option<FxHashSet<Pc>> {
-        let root = self.next.len() - SHARED_NODES + 2;
+        let root = self.next.len() - SHARED_NODES + ADDRESSES;
         let reached = self.reached(vec![root]);
-        let mut uses = reached.iter().flat_map(|node| &self.direct[*node]);
-        let is_call = |pc: &Pc| matches!(steps[*pc as usize].op, Op::Invoke(_));
-        if reached.iter().any(|node| !self.stores[*node].is_empty()) || uses.clone().any(is_call) {
-            return None;
-        }
-        Some(uses.by_ref().copied().collect())
+        let uses: FxHashSet<Pc> = reached.iter().flat_map(|node| &self.direct[*node]).copied().collect();
+        let escapes = reached.iter().any(|node| !self.stores[*node].is_empty())
+            || uses.iter().any(|pc| matches!(steps[*pc as usize].op, Op::Invoke(_)));
+        (!escapes).then_some(uses)
     }
 
     /// The first node of the function that contains a step.
@@ -193,7 +191,7 @@ impl Flow {
     fn pass(&mut self, call: &crate::code::Invoke, at: Node, functions: &[Function], local: Node, uses: &mut Uses) {
         let node = |passed: &Passed, at: Node| match passed {
             Passed::Value(Source::Reg(register) | Source::Not(register)) => Some(at + *register as usize),
-            Passed::Value(Source::Local(_) | Source::Param(_)) => Some(local + 2),
+            Passed::Value(Source::Local(_) | Source::Param(_)) => Some(local + ADDRESSES),
             Passed::Value(_) => None,
             Passed::Memory(..) => Some(local),
         };
@@ -275,9 +273,9 @@ impl Flow {
             Op::Moves(all) => all.iter().any(|(_, source)| is_varying(source)),
             _ => false,
         };
-        let is_followed = self.races == ExpectedRaces::Varying;
-        let races = |pc: Pc| is_followed && self.racing.iter().any(|(one, other)| [*one, *other].contains(&pc));
-        let changes = |pc: Pc, step: &Step| varies(pc, step) || races(pc);
+        let followed = self.racing.iter().filter(|_| self.races == ExpectedRaces::Varying);
+        let races: FxHashSet<Pc> = followed.flat_map(|(one, other)| [*one, *other]).collect();
+        let changes = |pc: Pc, step: &Step| varies(pc, step) || races.contains(&pc);
         self.varying = (0..).zip(steps).filter(|(pc, step)| changes(*pc, step)).map(|(pc, _)| pc).collect();
     }
 

@@ -7,9 +7,12 @@ use crate::code::{Callee, Collective, DecodedAccess, Given, MatrixCode, Op, Oper
 /// A register of a function, local memory, or the carry flag.
 pub type Node = usize;
 
-/// The number of nodes that all functions share: local memory, the carry flag, the addresses of local memory and tensor
-/// memory, in this order.
+/// The number of nodes that all functions share. The first is local memory; these are the distances of the others from it.
 pub const SHARED_NODES: usize = 4;
+const CARRY: usize = 1;
+/// The addresses of local memory.
+pub const ADDRESSES: usize = 2;
+const TENSOR: usize = 3;
 
 /// The memory that a generic address may reach.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -46,7 +49,7 @@ impl Uses {
     }
 
     fn read(&mut self, step: &Step, at: Node, local: Node, reach: Reach) {
-        let (carry, addresses, tensor) = (local + 1, local + 2, local + 3);
+        let [carry, addresses, tensor] = [CARRY, ADDRESSES, TENSOR].map(|distance| local + distance);
         let node = |source: &Source| match source {
             Source::Reg(register) | Source::Not(register) => Some(at + *register as usize),
             Source::Local(_) | Source::Param(_) => Some(addresses),
