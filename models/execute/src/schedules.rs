@@ -234,7 +234,7 @@ impl Machine<'_> {
             self.watch.harmless.insert(pair, commute);
             for (access, other) in [(record, old), (old, record)] {
                 let pc = access.info.step();
-                // A load without writes by others returns one value; so does an operation without results.
+                // A load returns one value if no other access writes; so does an operation without results.
                 if !other.info.writes() {
                     continue;
                 }

@@ -7,7 +7,7 @@ use crate::code::{Callee, Collective, DecodedAccess, Given, MatrixCode, Op, Oper
 /// A register of a function, local memory, or the carry flag.
 pub type Node = usize;
 
-/// The number of nodes that all functions share. The first is local memory; these are the distances of the others from it.
+/// The number of nodes that all functions share. The first is local memory; these are the distances of the other three from it.
 pub const SHARED_NODES: usize = 4;
 const CARRY: usize = 1;
 /// The addresses of local memory.
