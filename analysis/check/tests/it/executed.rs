@@ -1,6 +1,7 @@
 //! The severity of findings that executions show.
 
-use ptx_check::{Check, Finding, Launch, Question, Severity, Verdict};
+use itertools::Itertools;
+use ptx_check::{Check, Evidence, Finding, Launch, Question, Severity, Verdict};
 use ptx_isa::{LaunchSize, Module};
 
 const HEAD: &str = ".version 8.7
@@ -150,6 +151,48 @@ fn a_kernel_of_one_block_size_has_errors() {
     for head in [".reqntid 64", ""] {
         assert_eq!(levels_of(head, &body("cp.async.wait_all;")), [], "{head}");
         assert_eq!(levels_of(head, &body("")), [(Some("R7"), "error")], "{head}");
+    }
+}
+
+/// A ring whose element the analysis does not find, since `%i * %i & 1` alternates. Executions show no fault of the ring in
+/// any schedule of at least three different launches. A race of other accesses must be repaired first if its values steer
+/// the kernel.
+#[test]
+fn determinate_launches_are_evidence() {
+    let race = "@%p0 st.shared.b32 [other], %thread; setp.eq.u32 %p2, %thread, 32; @%p2 ld.shared.b32 %r7, [other];";
+    let branch = "setp.eq.u32 %p3, %r7, 7; @%p3 st.global.b32 [%to], %r7;";
+    let kinds = [
+        (String::new(), "every schedule"),
+        (race.to_owned(), "every schedule"),
+        (format!("{race} {branch}"), "after a repair"),
+    ];
+    let cases =
+        [(0, "ld.param.u32 %r8, [rounds];"), (0, "mov.u32 %r8, 6;"), (1, "mov.u32 %r8, 6;"), (2, "mov.u32 %r8, 6;")];
+    for (kind, rounds) in cases {
+        let (end, expected) = &kinds[kind];
+        let body = format!(
+            ".shared .align 16 .b8 ring[32768]; .shared .align 4 .b32 other; mov.u32 %r5, 0; mov.u32 %r0, ring; {rounds}
+            again: mul.lo.u32 %r1, %r5, %r5; and.b32 %r1, %r1, 1; shl.b32 %r1, %r1, 14; mad.lo.u32 %r1, %thread, 16, %r1;
+            add.u32 %r1, %r1, %r0; cp.async.ca.shared.global [%r1], [%from], 16; cp.async.wait_all; bar.sync 0;
+            xor.b32 %r3, %r1, 16; ld.shared.b32 %r4, [%r3]; add.u32 %r5, %r5, 1; setp.lt.u32 %p1, %r5, %r8; @%p1 bra again;
+            st.global.b32 [%to], %r4; {end}"
+        );
+        let text = format!("{HEAD}{body}\nret;\n}}\n");
+        let module: Module = text.parse().unwrap_or_else(|errors| panic!("{errors}\n{text}"));
+        let report = Check::new(&module).run();
+        let is_of_ring = |finding: &&Finding| finding.rule.is_some_and(|rule| ["R4", "R7"].contains(&rule.name()));
+        let of_ring: Vec<&Finding> = report.findings().filter(is_of_ring).collect();
+        assert!(!of_ring.is_empty(), "{text}");
+        for finding in of_ring {
+            let found = match finding.evidence {
+                Evidence::EverySchedule(_) => "every schedule",
+                Evidence::AfterRepair(_) => "after a repair",
+                _ => "other",
+            };
+            assert_eq!((found, finding.severity), (*expected, Severity::Note), "{text}");
+            let launches = finding.launches().unwrap_or_default();
+            assert!(launches.len() >= 3 && launches.iter().map(ToString::to_string).all_unique(), "{launches:?}");
+        }
     }
 }
 
