@@ -2,7 +2,7 @@
 
 use ptx_execute::{Assumed, Assumption, FaultKind, Given, Value};
 use ptx_hazards::{Claim, Class, Hazard, Kernel, Position, Rule as AsyncRule, Witnesses};
-use ptx_isa::Function;
+use ptx_isa::{Function, InstPlace};
 
 use crate::{
     check::Check,
@@ -37,11 +37,12 @@ pub fn answers(check: &Check<'_>, function: &Function, kernel: &Kernel) -> (Vec<
     let mut witnesses: Vec<Witness> = shown.iter().filter_map(|(_, found)| found.map(witness)).collect();
     fitting::count(check, function, kernel.most, &mut witnesses, &stop);
     let mut witnesses = witnesses.into_iter();
-    let is_open = |(hazard, found): &(Hazard, Option<_>)| found.is_none() && hazard.claim != Claim::Note;
-    let launches = match found.as_ref().filter(|_| shown.iter().any(is_open)) {
+    let is_open = |(hazard, found): &&(Hazard, Option<_>)| found.is_none() && hazard.claim != Claim::Note;
+    let open: Vec<Vec<InstPlace>> = shown.iter().filter(is_open).flat_map(|(hazard, _)| pairs(hazard)).collect();
+    let launches = match found.as_ref().filter(|_| !open.is_empty()) {
         Some(found) => {
             let tried: Vec<Assumed> = found.launches.iter().map(|tried| tried.launch.clone()).collect();
-            Launches::run(check, function, kernel.most, Mode::Async, &found.determinate, &tried, &stop)
+            Launches::run(check, function, kernel.most, Mode::Async, &found.determinate, &tried, &open, &stop)
         }
         None => Launches::default(),
     };
@@ -168,10 +169,7 @@ fn finding(hazard: Hazard, witness: Option<Witness>, looked: Looked, launches: &
     let evidence = match (witness, hazard.claim) {
         (Some(witness), _) => Evidence::Witness(Box::new(witness)),
         (None, Claim::Note) => Evidence::Proof,
-        (None, _) => {
-            let pairs: Vec<_> = hazard.pairs().flat_map(|pair| [pair.first, Some(pair.at)]).flatten().collect();
-            launches.evidence(rule, &pairs).unwrap_or(Evidence::Open(Open { why, looked }))
-        }
+        (None, _) => launches.evidence(rule, &pairs(&hazard)).unwrap_or(Evidence::Open(Open { why, looked })),
     };
     let Assessed { severity, is_tolerated } = match &evidence {
         Evidence::EverySchedule(_) | Evidence::AfterRepair(_) => Assessed::NOTE,
@@ -190,6 +188,11 @@ fn finding(hazard: Hazard, witness: Option<Witness>, looked: Looked, launches: &
         explanation: None,
         allowed: None,
     }
+}
+
+/// The pairs of instructions of a hazard. A pair without a first instruction has one.
+fn pairs(hazard: &Hazard) -> Vec<Vec<InstPlace>> {
+    hazard.pairs().map(|pair| pair.first.into_iter().chain([pair.at]).collect()).collect()
 }
 
 fn remedy(remedy: ptx_hazards::Remedy) -> Remedy {

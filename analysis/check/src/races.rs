@@ -69,7 +69,7 @@ fn launches(check: &Check<'_>, function: &Function, stop: &Stop) -> Option<Launc
     let tried = search(check.ptx, &function.name, &given, &check.budget.hazards.search, stop).ok()?;
     let bases: Vec<_> =
         tried.iter().filter(|tried| tried.end == End::Ended).map(|tried| tried.launch.clone()).collect();
-    Some(Launches::run(check, function, None, Mode::Races, &bases, &[], stop))
+    Some(Launches::run(check, function, None, Mode::Races, &bases, &[], &[], stop))
 }
 
 fn witness(found: &ptx_races::witness::Witness) -> Witness {
@@ -105,7 +105,7 @@ fn finding(obstacle: Obstacle, witness: Option<Witness>, looked: Looked, launche
         (Some(witness), _) if witness.is_certain() => Assessed::ERROR,
         _ => Assessed::POSSIBLE,
     };
-    let every = launches.evidence(rule, &obstacle.pair).filter(|_| witness.is_none());
+    let every = launches.evidence(rule, &[obstacle.pair.to_vec()]).filter(|_| witness.is_none());
     let Assessed { severity, is_tolerated } = if every.is_some() { Assessed::NOTE } else { assessed };
     let sites = match &witness {
         Some(Witness { fault, .. }) => {

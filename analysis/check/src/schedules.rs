@@ -1,6 +1,9 @@
 //! Launches whose executions speak for every schedule: a possible fault that none of them shows needs another launch.
 
-use ptx_execute::{Assumed, Condition, Device, ExpectedRaces, Fault, FaultKind, Report, Schedules};
+use std::iter;
+
+use itertools::Itertools;
+use ptx_execute::{Assumed, Condition, Device, ExpectedRaces, Fault, FaultKind, Report, Schedules, Value};
 use ptx_hazards::Rule as AsyncRule;
 use ptx_isa::{Function, InstPlace, Stop};
 
@@ -15,8 +18,8 @@ use crate::{
 struct Determinate {
     launch: Assumed,
     executed: Vec<InstPlace>,
-    /// The instructions of its faults.
-    faulty: Vec<InstPlace>,
+    /// The instructions of each of its races.
+    races: Vec<Vec<InstPlace>>,
     /// Whether its races must be repaired first.
     needs_repair: bool,
     work: u64,
@@ -27,6 +30,12 @@ impl Determinate {
     /// launch with a number that is zero, says little.
     fn executes(&self, most: usize) -> bool {
         self.executed.len() * 8 >= most * 7
+    }
+
+    /// Whether it executes a pair of instructions, without a race between them.
+    fn shows_no_race(&self, pair: &[InstPlace]) -> bool {
+        let executes = |at: &InstPlace| self.executed.binary_search(at).is_ok();
+        pair.iter().all(executes) && !self.races.iter().any(|race| race.iter().all(|at| pair.contains(at)))
     }
 }
 
@@ -41,7 +50,7 @@ pub struct Launches {
 impl Launches {
     /// Runs launches, and then launches that differ from the best of them in all guessed parts, until enough of these are
     /// determinate or the budget is spent. A run that accesses memory outside of its buffers says nothing, and neither
-    /// does a hang, since guessed arguments may be the reason.
+    /// does a hang, since guessed arguments may be the reason. `open` are the pairs of instructions of open findings.
     pub fn run(
         check: &Check<'_>,
         function: &Function,
@@ -49,6 +58,7 @@ impl Launches {
         mode: Mode,
         bases: &[Assumed],
         tried: &[Assumed],
+        open: &[Vec<InstPlace>],
         stop: &Stop,
     ) -> Self {
         let mut search = Search { check, mode, stop, steps: 0, all: Self::default() };
@@ -76,7 +86,20 @@ impl Launches {
                 }
             }
         }
+        if guessed.numbers {
+            search.add_empty(&base, guessed, open);
+        }
         search.all
+    }
+
+    /// The launches that execute a pair of instructions without a race between them.
+    fn without_race(&self, pair: &[InstPlace]) -> impl Iterator<Item = &Determinate> {
+        self.launches.iter().filter(|of| of.shows_no_race(pair))
+    }
+
+    /// The number of launches that are missing until each of these pairs of instructions has enough.
+    fn lacking(&self, open: &[Vec<InstPlace>]) -> usize {
+        open.iter().map(|pair| ENOUGH.saturating_sub(self.without_race(pair).count())).sum()
     }
 
     /// The shortest of the launches that execute nearly as much as any.
@@ -91,21 +114,21 @@ impl Launches {
         self.launches.iter().map(|of| of.executed.len()).max().unwrap_or(0)
     }
 
-    /// The evidence that no schedule of enough launches shows a finding about these instructions.
-    pub fn evidence(&self, rule: Option<Rule>, sites: &[InstPlace]) -> Option<Evidence> {
-        if !rule.is_some_and(is_visible) || sites.is_empty() {
+    /// The evidence that no schedule of enough launches shows a finding about these pairs of instructions.
+    pub fn evidence(&self, rule: Option<Rule>, pairs: &[Vec<InstPlace>]) -> Option<Evidence> {
+        if !rule.is_some_and(is_visible) || pairs.is_empty() {
             return None;
         }
-        let fits = |of: &&Determinate| {
-            let executes = |at: &InstPlace| of.executed.binary_search(at).is_ok();
-            sites.iter().all(executes) && !sites.iter().all(|at| of.faulty.contains(at))
-        };
-        let fitting: Vec<&Determinate> = self.launches.iter().filter(fits).collect();
-        let is_enough = fitting.len() >= ENOUGH || self.is_given && !fitting.is_empty();
+        let is_enough = |count: usize| count >= ENOUGH || self.is_given && count > 0;
+        if !pairs.iter().all(|pair| is_enough(self.without_race(pair).count())) {
+            return None;
+        }
+        let shows_none = |of: &&Determinate| pairs.iter().any(|pair| of.shows_no_race(pair));
+        let fitting: Vec<&Determinate> = self.launches.iter().filter(shows_none).collect();
         let launches = fitting.iter().map(|of| of.launch.clone()).collect();
         let needs_repair = fitting.iter().any(|of| of.needs_repair);
         let evidence = if needs_repair { Evidence::AfterRepair } else { Evidence::EverySchedule };
-        is_enough.then(|| evidence(launches))
+        Some(evidence(launches))
     }
 }
 
@@ -151,6 +174,25 @@ impl Search<'_> {
         }
     }
 
+    /// Adds determinate launches in which a number is zero, such as the length of a sequence, while the instructions of
+    /// an open finding have too few launches.
+    fn add_empty(&mut self, base: &Assumed, guessed: Guessed, open: &[Vec<InstPlace>]) {
+        for index in 0..base.fields.len() {
+            let others = FACTORS.iter().filter_map(|factors| guessed.other(base, *factors));
+            for mut launch in iter::once(base.clone()).chain(others) {
+                let field = &mut launch.fields[index];
+                let lacking = self.all.lacking(open);
+                if lacking == 0 || field.is_given || !matches!(field.value, Value::Number(1..)) {
+                    break;
+                }
+                field.value = Value::Number(0);
+                if !self.add(launch) || self.all.lacking(open) == lacking {
+                    break;
+                }
+            }
+        }
+    }
+
     /// Runs a launch, and adds it if it is determinate. Returns whether it is. A launch counts once: a smaller number may
     /// be the same number.
     fn add(&mut self, launch: Assumed) -> bool {
@@ -164,12 +206,13 @@ impl Search<'_> {
         self.steps += report.work;
         let is_evidence = report.schedules.is_determinate() && report.findings.iter().all(|fault| is_usual(fault.kind));
         if is_evidence {
-            let sites = report.findings.iter().flat_map(|fault| fault.other.iter().chain([&fault.site]));
-            let faulty = sites.map(|site| site.at).collect();
+            let sites = |fault: &Fault| fault.other.iter().chain([&fault.site]).map(|site| site.at).collect();
+            let is_race = |fault: &&Fault| matches!(fault.kind, FaultKind::Race | FaultKind::SameValue);
+            let races = report.findings.iter().filter(is_race).map(sites).unique().collect();
             self.all.launches.push(Determinate {
                 launch,
                 executed: report.executed,
-                faulty,
+                races,
                 needs_repair,
                 work: report.work,
             });

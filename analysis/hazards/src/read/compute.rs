@@ -433,7 +433,9 @@ fn mov(terms: &mut Terms, bits: u32, sources: &[Source], results: usize) -> Opti
         [Source::One(Content::Value(value))] => {
             let width = bits / u32::try_from(results).ok()?.max(1);
             let parts = (0..results).map(|index| {
-                let part = terms.field(*value, index as u32 * width, width);
+                let low = index as u32 * width;
+                let part =
+                    terms.part_of_parameter(*value, low, width).unwrap_or_else(|| terms.field(*value, low, width));
                 // 32-bit constants are signed.
                 Content::Value(match terms.as_number(part) {
                     Some(number) => terms.constant(wrapped(number, width)),

@@ -632,8 +632,7 @@ impl Walker<'_> {
                 return Content::Value(self.terms.constant(number));
             }
             let offset = offset.wrapping_add((index as i64).wrapping_mul(bytes as i64));
-            let facts = if bytes < 4 { Facts::range(0, (1 << (8 * bytes)) - 1) } else { Facts::UNKNOWN };
-            Content::Value(self.terms.atom(AtomExpression::Param(symbol, offset, bytes), facts))
+            Content::Value(self.terms.parameter(symbol, offset, bytes))
         };
         op.writes.iter().enumerate().map(param).collect()
     }

@@ -1,5 +1,6 @@
 //! Accesses that do not overlap: these kernels are correct.
 
+use itertools::Itertools;
 use ptx_hazards::{Claim, Hazard, check, read};
 use ptx_isa::Module;
 
@@ -196,4 +197,33 @@ fn of_a_swizzled_address_nothing_is_wrong() {
          cp.async.bulk.global.shared::cta.bulk_group [%to], [%sm], 1024;",
     );
     assert!(found.iter().all(|finding| finding.claim == Claim::NotChecked), "{found:?}");
+}
+
+/// Both paths test the same bytes of the parameter, so that a launch has only one of the paths.
+#[test]
+fn paths_of_different_launches_are_apart() {
+    let loads = [
+        "ld.param.u32 %k, [s+4];",
+        "ld.param.v2.b32 {%j, %k}, [s];",
+        ".reg .b64 %wide; ld.param.b64 %wide, [s]; mov.b64 {%j, %k}, %wide;",
+    ];
+    let body = |first: &str, second: &str| {
+        format!(
+            ".reg .b32 %j, %k;
+             {first}
+             setp.ne.u32 %p0, %k, 0;
+             @%p0 bra ROLE;
+             st.shared.b32 [%sm], %n;
+             ROLE:
+             {second}
+             setp.eq.u32 %p0, %k, 0;
+             @%p0 bra END;
+             cp.async.bulk.global.shared::cta.bulk_group [%to], [%sm], 1024;
+             END:"
+        )
+    };
+    for (first, second) in loads.into_iter().cartesian_product(loads) {
+        are_apart(&body(first, second));
+    }
+    assert_ne!(findings(&body(loads[0], "ld.param.u32 %k, [s];")), []);
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use ptx_isa::{AluOp, Role, Space, Type, arithmetic::Computation};
 use rustc_hash::FxHashSet;
 
-use crate::code::{Given, Op, Pc, Program, Reg, Source};
+use crate::code::{Given, Op, Pc, Program, Reg, Source, Step};
 
 /// Bytes of a kernel's parameters that one instruction loads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,14 +33,14 @@ fn kernel_steps(program: &Program) -> std::ops::Range<usize> {
 
 /// The fields that the kernel loads, in the order of their offsets. `reads` are the loads at computed addresses.
 pub fn fields(program: &Program, reads: impl IntoIterator<Item = (Pc, u64, u64)>) -> Vec<Field> {
-    let addresses = addresses(program);
+    let (addresses, floats) = (addresses(program), floats(program));
     let mut found: BTreeMap<u64, Field> = BTreeMap::new();
     let mut add = |offset: u64, bytes: u64, ty: Type, register: Option<Reg>| {
         let declared = program.parameters.iter().any(|own| own.is_pointer && own.offset == offset);
         let flows = bytes == 8 && register.is_some_and(|register| addresses.contains(&register));
         let kind = match () {
             () if declared || flows => FieldKind::Address,
-            () if ty.is_float() => FieldKind::Float,
+            () if ty.is_float() || register.is_some_and(|register| floats.contains(&register)) => FieldKind::Float,
             () => FieldKind::Integer,
         };
         let field = found.entry(offset).or_insert(Field { offset, bytes, kind });
@@ -87,51 +87,76 @@ fn apart(all: impl Iterator<Item = Field>) -> Vec<Field> {
 fn addresses(program: &Program) -> FxHashSet<Reg> {
     let steps = &program.steps[kernel_steps(program)];
     let mut found: FxHashSet<Reg> = FxHashSet::default();
-    let mark = |source: Source, found: &mut FxHashSet<Reg>| match source {
-        Source::Reg(register) => found.insert(register),
-        _ => false,
-    };
+    let mut mark = |source: Source| found.extend(register_of(source));
     for step in steps {
         match &step.op {
             Op::Access(of) if matches!(of.space, Space::Global | Space::Generic | Space::Const) => {
-                mark(of.address.base, &mut found);
+                mark(of.address.base)
             }
             Op::Asynchronous(of) => {
                 for (role, given) in &of.arguments {
                     match given {
-                        Given::Address(address) => mark(address.base, &mut found),
-                        Given::Tensor(map, _) => mark(*map, &mut found),
-                        Given::One(source) if *role == Role::Value && of.form.has("global_address") => {
-                            mark(*source, &mut found)
-                        }
-                        _ => false,
-                    };
+                        Given::Address(address) => mark(address.base),
+                        Given::Tensor(map, _) => mark(*map),
+                        Given::One(source) if *role == Role::Value && of.form.has("global_address") => mark(*source),
+                        _ => {}
+                    }
                 }
             }
             Op::Matrix(of) => {
                 for given in &of.operands {
                     if let Given::Address(address) = given {
-                        mark(address.base, &mut found);
+                        mark(address.base);
                     }
                 }
             }
             _ => {}
         }
     }
+    origins(steps, found, through)
+}
+
+/// The registers whose values become operands of floating-point arithmetic. The types of loads do not tell: newer
+/// compilers load all words as `.b32`.
+fn floats(program: &Program) -> FxHashSet<Reg> {
+    let steps = &program.steps[kernel_steps(program)];
+    let mut found: FxHashSet<Reg> = FxHashSet::default();
+    for step in steps {
+        if let Op::Compute(of) = &step.op {
+            let sources = of.sources[..of.count].iter().enumerate();
+            let floats = sources.filter(|(index, _)| of.of.source_type(*index).is_float());
+            found.extend(floats.filter_map(|(_, source)| register_of(*source)));
+        }
+    }
+    origins(steps, found, |of| match of {
+        Computation::Alu(AluOp::Mov, _) => &[0],
+        Computation::Alu(AluOp::Selp, _) => &[0, 1],
+        _ => &[],
+    })
+}
+
+fn register_of(source: Source) -> Option<Reg> {
+    match source {
+        Source::Reg(register) => Some(register),
+        _ => None,
+    }
+}
+
+/// Registers, and all registers from which they may have their values. `through` gives the operands that a computation
+/// hands on.
+fn origins(
+    steps: &[Step],
+    mut found: FxHashSet<Reg>,
+    through: impl Fn(Computation) -> &'static [usize],
+) -> FxHashSet<Reg> {
     loop {
         let before = found.len();
         for step in steps {
             match &step.op {
-                Op::Cvta { d, a, .. } if found.contains(d) => {
-                    mark(*a, &mut found);
-                }
+                Op::Cvta { d, a, .. } if found.contains(d) => found.extend(register_of(*a)),
                 Op::Compute(of) if of.results[0].is_some_and(|d| found.contains(&d)) => {
-                    let through = through(of.of);
-                    for (index, source) in of.sources[..of.count].iter().enumerate() {
-                        if through.contains(&index) {
-                            mark(*source, &mut found);
-                        }
-                    }
+                    let sources = through(of.of).iter().filter_map(|index| of.sources[..of.count].get(*index));
+                    found.extend(sources.filter_map(|source| register_of(*source)));
                 }
                 _ => {}
             }

@@ -78,3 +78,20 @@ fn numbers_become_addresses_at_a_later_use() {
                 ld.param.b64 %f, [%d];\nld.global.b32 %r, [%f];\nend:";
     assert_eq!(best(body).launch.arguments(), ["p+0:u32[]=small", "p+8=256"]);
 }
+
+/// The loads do not tell the type, since newer compilers load all words as `.b32`.
+#[test]
+fn operands_of_floating_point_arithmetic_are_numbers_like_one() {
+    let uses = [
+        ("add.f32 %r, %r, 0f00000000;", true),
+        (".reg .b32 %s; mov.b32 %s, %r; ex2.approx.f32 %s, %s;", true),
+        ("setp.lt.f32 %p, %r, 0f00000000;", true),
+        ("add.s32 %r, %r, 1;", false),
+        (".reg .b32 %s; cvt.rn.f32.s32 %s, %r;", false),
+    ];
+    for (body, is_float) in uses {
+        let number = if is_float { 1f32.to_bits() } else { 256 };
+        let tried = best(&format!("ld.param.b32 %r, [p];\n{body}"));
+        assert_eq!(tried.launch.arguments(), [format!("p+0={number}")], "{body}");
+    }
+}

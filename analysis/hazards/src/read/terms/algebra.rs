@@ -402,6 +402,19 @@ impl Terms {
         self.atom(AtomExpression::Field(value, low, bits), Facts { low: 0, high, mask, block: facts.block })
     }
 
+    /// A part of a kernel's parameter.
+    pub fn parameter(&mut self, symbol: usize, offset: i64, bytes: u64) -> Value {
+        let facts = if bytes < 4 { Facts::range(0, (1 << (8 * bytes)) - 1) } else { Facts::UNKNOWN };
+        self.atom(AtomExpression::Param(symbol, offset, bytes), facts)
+    }
+
+    /// Bits of a value that is a parameter: the same value as a load of these bytes alone.
+    pub fn part_of_parameter(&mut self, value: Value, low: u32, bits: u32) -> Option<Value> {
+        let &AtomExpression::Param(symbol, offset, bytes) = self.only(value)? else { return None };
+        let is_part = low.is_multiple_of(8) && bits.is_multiple_of(8) && u64::from(low + bits) <= 8 * bytes;
+        is_part.then(|| self.parameter(symbol, offset + i64::from(low / 8), (bits / 8).into()))
+    }
+
     /// The dividend and the divisor in `(x - y) / 2 + y` shifted to the right by `shift`, where `y` is the upper half
     /// of the product of `x` and a constant. Compilers divide 32-bit values in this way if the constant would need 33
     /// bits.
