@@ -12,7 +12,7 @@ use crate::{
     question::Question,
     report::{Answer, Verdict},
     rule::Rule,
-    schedules::Launches,
+    schedules::{Begin, Launches},
     severity::Assessed,
 };
 
@@ -42,7 +42,8 @@ pub fn answers(check: &Check<'_>, function: &Function, kernel: &Kernel) -> (Vec<
     let launches = match found.as_ref().filter(|_| !open.is_empty()) {
         Some(found) => {
             let tried: Vec<Assumed> = found.launches.iter().map(|tried| tried.launch.clone()).collect();
-            Launches::run(check, function, kernel.most, Mode::Async, &found.determinate, &tried, &open, &stop)
+            let begin = Begin { bases: &found.determinate, tried: &tried, open: &open };
+            Launches::run(check, function, kernel.most, Mode::Async, begin, &stop)
         }
         None => Launches::default(),
     };

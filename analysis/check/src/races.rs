@@ -14,7 +14,7 @@ use crate::{
     question::Question,
     report::{Answer, Verdict},
     rule::Rule,
-    schedules::Launches,
+    schedules::{Begin, Launches},
     severity::Assessed,
 };
 
@@ -69,7 +69,7 @@ fn launches(check: &Check<'_>, function: &Function, stop: &Stop) -> Option<Launc
     let tried = search(check.ptx, &function.name, &given, &check.budget.hazards.search, stop).ok()?;
     let bases: Vec<_> =
         tried.iter().filter(|tried| tried.end == End::Ended).map(|tried| tried.launch.clone()).collect();
-    Some(Launches::run(check, function, None, Mode::Races, &bases, &[], &[], stop))
+    Some(Launches::run(check, function, None, Mode::Races, Begin { bases: &bases, ..Begin::default() }, stop))
 }
 
 fn witness(found: &ptx_races::witness::Witness) -> Witness {

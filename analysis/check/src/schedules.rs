@@ -39,6 +39,17 @@ impl Determinate {
     }
 }
 
+/// The beginning of a search for determinate launches.
+#[derive(Default)]
+pub struct Begin<'b> {
+    /// Launches that may be determinate.
+    pub bases: &'b [Assumed],
+    /// All launches that were tried, the best one first.
+    pub tried: &'b [Assumed],
+    /// The pairs of instructions of open findings.
+    pub open: &'b [Vec<InstPlace>],
+}
+
 /// The determinate launches of a kernel.
 #[derive(Default)]
 pub struct Launches {
@@ -50,15 +61,13 @@ pub struct Launches {
 impl Launches {
     /// Runs launches, and then launches that differ from the best of them in all guessed parts, until enough of these are
     /// determinate or the budget is spent. A run that accesses memory outside of its buffers says nothing, and neither
-    /// does a hang, since guessed arguments may be the reason. `open` are the pairs of instructions of open findings.
+    /// does a hang, since guessed arguments may be the reason.
     pub fn run(
         check: &Check<'_>,
         function: &Function,
         most: Option<u32>,
         mode: Mode,
-        bases: &[Assumed],
-        tried: &[Assumed],
-        open: &[Vec<InstPlace>],
+        Begin { bases, tried, open }: Begin<'_>,
         stop: &Stop,
     ) -> Self {
         let mut search = Search { check, mode, stop, steps: 0, all: Self::default() };
