@@ -20,3 +20,4 @@ mod pruned;
 mod questions;
 mod restricted;
 mod source;
+mod two_threads;
