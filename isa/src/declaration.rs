@@ -7,7 +7,7 @@ use std::iter::Peekable;
 
 use crate::{
     syntax::{Number, Text, Token, TokenKind, tokens},
-    word::{Space, Type},
+    word::{Space, Type, VectorSize},
 };
 
 /// The declaration that precedes the body of a function ('PTX ISA', sections 10.1 and 11.1 to 11.4).
@@ -46,6 +46,8 @@ pub struct Parameter {
     pub elements: Option<u64>,
     /// Whether the parameter is a register: `.reg` and not `.param`.
     pub is_register: bool,
+    /// The number of elements of a register that is a vector.
+    pub vector: Option<VectorSize>,
     /// Whether the parameter is a pointer: `.ptr`.
     pub is_pointer: bool,
     /// The alignment in bytes of the parameter, or of the memory that it points to; 1 if none is declared.
@@ -173,7 +175,10 @@ fn parameters<'t>(tokens: &mut Peekable<impl Iterator<Item = Token<'t>>>) -> Vec
             (TokenKind::Dotted, "align") => own.align = align(tokens),
             (TokenKind::Dotted, "ptr") => own.is_pointer = true,
             (TokenKind::Dotted, "reg") => own.is_register = true,
-            (TokenKind::Dotted, word) => own.ty = own.ty.or(word.parse().ok()),
+            (TokenKind::Dotted, word) => {
+                own.vector = own.vector.or(word.parse().ok());
+                own.ty = own.ty.or(word.parse().ok());
+            }
             (TokenKind::Name, name) if own.name.is_empty() => name.clone_into(&mut own.name),
             (TokenKind::Sign('['), _) => {
                 let length = tokens.next_if(|token| token.kind == TokenKind::Number);

@@ -81,6 +81,14 @@ pub enum Operand {
 }
 
 impl Operand {
+    /// The elements of a vector; of another operand, the operand itself.
+    pub(crate) fn into_elements(self) -> Vec<Self> {
+        match self {
+            Self::Vector(elements) => elements,
+            other => vec![other],
+        }
+    }
+
     /// Calls `see` with the operand, and then with each operand in it.
     pub fn visit<'o>(&'o self, see: &mut impl FnMut(&'o Self)) {
         see(self);

@@ -87,9 +87,10 @@ impl Flat {
         };
         let number = library.functions.get(&*function.name).map_or(0, |(number, _)| *number);
         let mut frame = builder.frame((number, function), None);
-        let parameters = head.parameters.into_iter().map(|parameter| builder.formal(&mut frame, parameter)).collect();
+        let parameters = head.parameters.into_iter();
+        let parameters = parameters.flat_map(|parameter| builder.formal(&mut frame, parameter)).collect();
         let results = if is_alone { head.results } else { Vec::new() };
-        let results = results.into_iter().map(|result| builder.formal(&mut frame, result)).collect();
+        let results = results.into_iter().flat_map(|result| builder.formal(&mut frame, result)).collect();
         builder.flat.formals = [results, parameters];
         builder.body(&mut frame);
         // A label that no instruction follows refers to the end.
@@ -102,19 +103,27 @@ impl Flat {
 }
 
 impl<'m> Builder<'_, 'm> {
-    /// The operand for a parameter or a result of the function itself.
-    fn formal(&mut self, frame: &mut Frame<'m>, formal: Parameter) -> Operand {
-        let Parameter { name, align, ty, elements, is_register, .. } = formal;
-        if self.is_alone && is_register {
-            frame.widths.insert(name.clone(), ty.map_or(0, Type::bits));
-            return Operand::Register(self.register(frame, &name));
+    /// The operands for a parameter or a result of the function itself: a vector register has an operand for each
+    /// element.
+    fn formal(&mut self, frame: &mut Frame<'m>, formal: Parameter) -> Vec<Operand> {
+        if self.is_alone && formal.is_register {
+            frame.widths.insert(formal.name.clone(), formal.ty.map_or(0, Type::bits));
+            return self.formal_registers(frame, &formal);
         }
+        let Parameter { name, align, ty, elements, .. } = formal;
         let (elements, initial) = (elements.unwrap_or(1), Vec::new());
         let variable = Variable { name: name.clone(), space: None, ty, elements, align, is_extern: false, initial };
         self.flat.symbols.push(SymbolName { variable, call: None });
         let symbol = self.flat.symbols.len() - 1;
         frame.symbols.insert(name, symbol);
-        Operand::Symbol(symbol)
+        vec![Operand::Symbol(symbol)]
+    }
+
+    /// The register of a parameter or a result that is a register, or the registers of its elements.
+    fn formal_registers(&mut self, frame: &mut Frame<'m>, Parameter { name, vector, .. }: &Parameter) -> Vec<Operand> {
+        let Some(vector) = vector else { return vec![Operand::Register(self.register(frame, name))] };
+        frame.vectors.insert(name.clone(), vector.elements());
+        self.vector(frame, name, vector.elements())
     }
 
     /// The frame of a function that the frame `from` calls.
@@ -268,7 +277,9 @@ impl<'m> Builder<'_, 'm> {
                 true => None,
                 false => Some(self.register(frame, callee)),
             };
-            let mut read = |list: &[syntax::Operand<'_>]| list.iter().map(|one| self.operand(frame, one)).collect();
+            let mut read = |list: &[syntax::Operand<'_>]| {
+                list.iter().flat_map(|one| self.operand(frame, one).into_elements()).collect()
+            };
             let (arguments, results) = (read(arguments), read(results));
             let action = Action::Invoke { callee: callee.to_owned(), register, arguments, results };
             return self.push(frame, guard, Vec::new(), action);
@@ -298,22 +309,23 @@ impl<'m> Builder<'_, 'm> {
                 _ => None,
             };
             // A parameter in parameter space is shared by caller and callee; a register is copied.
-            if let Some(name) = named.filter(|name| !frame.registers.contains_key(*name)) {
+            let is_register = |name: &&str| frame.registers.contains_key(*name) || frame.vector(name).is_some();
+            if let Some(name) = named.filter(|name| !is_register(name)) {
                 inner.parameters.insert(formal.name.clone(), self.parameter(frame, name));
                 continue;
             }
-            let register = self.register(&mut inner, &formal.name);
-            let (ty, actual) = (formal.ty.unwrap_or(Type::B64), self.operand(frame, actual));
+            let (ty, formal) = (formal.ty.unwrap_or(Type::B64), self.formal_registers(&mut inner, formal));
+            let actual = self.operand(frame, actual).into_elements();
             if is_in {
-                self.push(&inner, None, vec![Some(register)], Action::Pass { ty, from: vec![actual] });
-            } else if let Operand::Register(actual) = actual {
-                back.push((actual, register, ty));
+                self.push(&inner, None, registers(&formal), Action::Pass { ty, from: actual });
+            } else {
+                back.push((registers(&actual), formal, ty));
             }
         }
         self.body(&mut inner);
         self.flat.labels[end].at = self.flat.steps.len();
         for (to, from, ty) in back {
-            self.push(frame, None, vec![Some(to)], Action::Pass { ty, from: vec![Operand::Register(from)] });
+            self.push(frame, None, to, Action::Pass { ty, from });
         }
         // A label needs an instruction.
         self.push(frame, None, Vec::new(), Action::Nothing);
@@ -390,4 +402,13 @@ fn elements<'s, 't>(operand: &'s syntax::Operand<'t>) -> &'s [syntax::Operand<'t
         Shape::List(elements) => elements,
         _ => &[],
     }
+}
+
+/// The registers that operands write.
+pub(super) fn registers(operands: &[Operand]) -> Vec<Option<Register>> {
+    let register = |operand: &Operand| match operand {
+        Operand::Register(register) => Some(*register),
+        _ => None,
+    };
+    operands.iter().map(register).collect()
 }

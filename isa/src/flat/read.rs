@@ -2,7 +2,7 @@
 
 use super::{
     AccessKind, Action, Barrier, Elsewhere, Leaving, MemoryAccess, Operand, Register,
-    inline::{Builder, Frame},
+    inline::{Builder, Frame, registers},
 };
 use crate::{
     asynchronous::{Argument, Asynchronous, Family, Role},
@@ -219,10 +219,7 @@ impl<'m> Builder<'_, 'm> {
             return (Action::Parameter { symbol, offset, ty }, writes);
         }
         let stores = |this: &mut Self, frame: &mut Frame<'m>| match of.of.operands.get(1) {
-            Some(operand) => match this.operand(frame, operand) {
-                Operand::Vector(elements) => elements,
-                one => vec![one],
-            },
+            Some(operand) => this.operand(frame, operand).into_elements(),
             None => Vec::new(),
         };
         match symbol {
@@ -323,16 +320,19 @@ impl<'m> Builder<'_, 'm> {
             (None, Some(special)) => Operand::Vector(ELEMENTS.map(|element| special_element(special, element)).into()),
             (Some(suffix), None) => Operand::Register(self.register(frame, &format!("{name}.{}", element(suffix)))),
             (None, None) => match vector {
-                Some(count) => {
-                    let register = |element| Operand::Register(self.register(frame, &format!("{name}.{element}")));
-                    Operand::Vector(ELEMENTS.into_iter().take(count).map(register).collect())
-                }
+                Some(count) => Operand::Vector(self.vector(frame, name, count)),
                 None => match special::scalar(name) {
                     Some(special) => Operand::Special(special),
                     None => Operand::Register(self.register(frame, name)),
                 },
             },
         }
+    }
+
+    /// The elements of a vector register.
+    pub fn vector(&mut self, frame: &mut Frame<'m>, name: &str, count: usize) -> Vec<Operand> {
+        let register = |element| Operand::Register(self.register(frame, &format!("{name}.{element}")));
+        ELEMENTS.into_iter().take(count).map(register).collect()
     }
 
     pub fn operand(&mut self, frame: &mut Frame<'m>, operand: &Syntax<'_>) -> Operand {
@@ -373,14 +373,7 @@ impl<'m> Builder<'_, 'm> {
         if let Shape::Pair(pair) = &operand.shape {
             return pair.iter().flat_map(|one| self.written(frame, one)).collect();
         }
-        let register = |operand: &Operand| match operand {
-            Operand::Register(register) => Some(*register),
-            _ => None,
-        };
-        match self.operand(frame, operand) {
-            Operand::Vector(elements) => elements.iter().map(register).collect(),
-            one => vec![register(&one)],
-        }
+        registers(&self.operand(frame, operand).into_elements())
     }
 }
 

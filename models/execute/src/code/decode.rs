@@ -497,6 +497,9 @@ impl<'f> Frame<'f> {
         }
         let unknown = || step.mnemonic.to_string();
         let ty = access.ty.ok_or_else(unknown)?;
+        if access.data.iter().any(is_sum) {
+            return Err(unknown());
+        }
         let mut data = self.sources(&access.data);
         let rmw = match access.kind {
             AccessKind::Atom | AccessKind::Red => {
@@ -548,6 +551,9 @@ impl<'f> Frame<'f> {
             Operation::Stack(Stack::Restore) => return Ok(Op::Stack { d: None, a: source(0) }),
             // An instruction without a result has no effect.
             _ if results.iter().all(Option::is_none) => return Ok(Op::Nothing),
+            Operation::Mov(_) | Operation::Arithmetic(_) if operands.iter().any(is_sum) => {
+                return Err(step.mnemonic.to_string());
+            }
             Operation::Mov(ty) => return self.moved(*ty, operands, step, constants),
             Operation::Arithmetic(of) => return self.computation(*of, &sources, step),
             Operation::Matrix(form) => {
@@ -706,4 +712,10 @@ fn is_lacking(form: &Asynchronous, arguments: &[(Role, Operand)]) -> bool {
             family,
             Family::MultimemCpAsyncBulk | Family::MultimemCpReduceAsyncBulk | Family::MbarrierCheckLayout
         )
+}
+
+/// Whether an operand without brackets adds a number to a register: the manual does not have such a value, and ptxas
+/// adds.
+fn is_sum(operand: &Operand) -> bool {
+    matches!(operand, Operand::Address(base, offset) if *offset != 0 && matches!(**base, Operand::Register(_)))
 }

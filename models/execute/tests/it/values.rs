@@ -68,6 +68,21 @@ fn registers_wider_than_the_type() {
     check("cvt.rn.TYPE.f32 REGISTER, %f1;", Type::F16, 0xc000);
 }
 
+/// Section 7.1.1: a register that is a parameter or a result of a function may be a vector.
+#[test]
+fn vectors_are_passed_to_functions() {
+    let head = ".func (.reg .v2 .b32 out) swap(.reg .v2 .b32 in, .reg .b32 n) {\n\
+                add.s32 out.x, in.y, n;\nadd.s32 out.y, in.x, n;\nret;\n}";
+    let check = |result: &str, argument: &str| {
+        let body = format!(
+            ".reg .v2 .b32 %v;\nmov.b64 %v, 0x200000001;\nmov.b64 {{%r1, %r2}}, 0x200000001;\n\
+             call ({result}), swap, ({argument}, 5);\nst.global.v2.b32 [%p], {result};"
+        );
+        assert_eq!(stored(head, &body, &[0], 0), [0x6_0000_0007], "{result} {argument}");
+    };
+    check("%v", "%v");
+}
+
 #[test]
 fn parts_of_an_unpacked_value_may_be_discarded() {
     let check = |parts: &str, expected: u64| {
