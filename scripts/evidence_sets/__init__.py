@@ -1,0 +1,11 @@
+"""The sets of scripts/evidence, by name."""
+
+from evidence_sets import cuda_litmus, dat3m, indigo, scor, zluda
+
+SETS = {
+    "cuda-litmus": cuda_litmus.SET,
+    "dat3m": dat3m.SET,
+    "indigo": indigo.SET,
+    "scor": scor.SET,
+    "zluda": zluda.SET,
+}

@@ -1,0 +1,65 @@
+"""The shared parts of the sets of scripts/evidence."""
+
+import dataclasses
+import json
+import os
+import pathlib
+import subprocess
+from collections.abc import Callable
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+COMMAND = os.environ.get("PTX_ATOMICS", str(ROOT / "target/debug/ptx-atomics"))
+
+
+@dataclasses.dataclass(frozen=True)
+class Set:
+    """A published set: its page is a function of its exported files and of the date."""
+
+    about: str
+    page: Callable[[pathlib.Path, str], str]
+    # A repository of GitHub with the set, and the paths to export; a set without a repository needs no checkout.
+    repository: str = ""
+    commit: str = ""
+    paths: tuple[str, ...] = ()
+
+    def export(self, checkout, folder):
+        """The files of the commit, whatever the work tree of the checkout contains."""
+        archive = subprocess.run(["git", "-C", checkout, "archive", self.commit, *self.paths], stdout=subprocess.PIPE)
+        if archive.returncode:
+            raise SystemExit(f"expected commit {self.commit} of {self.repository} in '{checkout}'")
+        subprocess.run(["tar", "-x", "-C", folder], input=archive.stdout, check=True)
+
+
+def output(*command):
+    """The output of a command that must succeed."""
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+
+
+def answers(*arguments):
+    """The JSON of our command, whatever its exit status."""
+    done = subprocess.run([COMMAND, *map(str, arguments)], cwd=ROOT, capture_output=True, text=True)
+    if not done.stdout.strip():
+        raise SystemExit(done.stderr or f"expected JSON from {' '.join(map(str, arguments))}")
+    return json.loads(done.stdout)
+
+
+def measured(name, date, about="", checkout=""):
+    """The sentence about the measurement, and its command."""
+    command = f"scripts/evidence {name} {checkout}".strip()
+    return f"""Measured on {date} with {output(COMMAND, "--version").splitlines()[0]}. {about} This command measures again and writes the page:
+
+```console
+$ {command}
+```
+"""
+
+
+def table(header, rows, left=1):
+    """A table whose columns after the first `left` are numbers."""
+    rule = ["---"] * left + ["--:"] * (len(header) - left)
+    return "".join("| " + " | ".join(map(str, row)) + " |\n" for row in [header, rule, *rows])
+
+
+def bullets(lines):
+    """A list, or the sentence that it is empty."""
+    return "".join(f"- {line}\n" for line in lines) or "There is none.\n"
