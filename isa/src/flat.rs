@@ -329,8 +329,8 @@ pub enum Action {
         /// The values.
         from: Vec<Operand>,
     },
-    /// An access of memory without an ordinary address.
-    Elsewhere(Elsewhere),
+    /// An access of memory without an ordinary address, and the operands after its results.
+    Elsewhere(Elsewhere, Vec<Operand>),
     /// An instruction whose effect is unknown.
     Unknown,
     /// An instruction without an observable effect except its results, whose values are unknown.
@@ -341,9 +341,10 @@ impl Action {
     /// The operands that the instruction reads.
     pub fn sources(&self) -> Vec<&Operand> {
         match self {
-            Self::Compute(_, sources) | Self::Pass { from: sources, .. } | Self::Argument { from: sources, .. } => {
-                sources.iter().collect()
-            }
+            Self::Compute(_, sources)
+            | Self::Pass { from: sources, .. }
+            | Self::Argument { from: sources, .. }
+            | Self::Elsewhere(_, sources) => sources.iter().collect(),
             Self::Access(access) => [&access.address].into_iter().chain(&access.data).collect(),
             Self::Asynchronous(_, arguments) => arguments.iter().map(|(_, operand)| operand).collect(),
             Self::Barrier(barrier) => {
@@ -358,7 +359,6 @@ impl Action {
             | Self::Leave(_)
             | Self::Trap
             | Self::Call(..)
-            | Self::Elsewhere(_)
             | Self::Unknown
             | Self::Nothing => Vec::new(),
         }

@@ -64,6 +64,7 @@ mod stop;
 pub mod syntax;
 mod target;
 mod text;
+mod texture;
 mod word;
 
 pub use self::{
@@ -82,5 +83,6 @@ pub use self::{
     stop::{Instant, Stop},
     target::{Gpus, PtxVersion, Requirement, Sm, Target, UnknownTarget},
     text::Text,
+    texture::{Fetch, Geometry, OutsideSurface, SurfaceAccess, TextureForm, TextureProperty},
     word::*,
 };

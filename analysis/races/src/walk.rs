@@ -384,11 +384,11 @@ impl<'w, 'f> Walk<'w, 'f> {
                 self.anything(count)
             }
             // A texture is not written while a kernel reads it, except by another kernel.
-            Action::Elsewhere(Elsewhere::Texture) => {
+            Action::Elsewhere(Elsewhere::Texture, _) => {
                 self.walked.reads_textures = true;
                 self.anything(count)
             }
-            Action::Elsewhere(_) => {
+            Action::Elsewhere(..) => {
                 self.not_followed(at, format!("{} is not followed", step.mnemonic));
                 self.anything(count)
             }

@@ -121,13 +121,14 @@ impl<'m> Builder<'_, 'm> {
             "ld" | "ldu" | "st" | "atom" | "red" | "ldmatrix" | "stmatrix" => self.access(frame, of),
             "wmma" if row.accesses() => self.access(frame, of),
             "discard" => self.access(frame, of),
-            "tex" | "tld4" => Action::Elsewhere(Elsewhere::Texture),
-            _ if row.memory.contains(&Memory::Texture) => Action::Elsewhere(Elsewhere::Surface),
-            "multimem" if !row.is_asynchronous => Action::Elsewhere(Elsewhere::Multimem),
+            "tex" | "tld4" => Action::Elsewhere(Elsewhere::Texture, self.sources(frame, of)),
+            _ if row.memory.contains(&Memory::Texture) => {
+                Action::Elsewhere(Elsewhere::Surface, self.sources(frame, of))
+            }
+            "multimem" if !row.is_asynchronous => Action::Elsewhere(Elsewhere::Multimem, self.sources(frame, of)),
             _ if row.accesses() || row.order.is_some() && first != "griddepcontrol" => Action::Unknown,
             _ if row.memory.is_empty() => {
-                let sources = of.of.operands[of.results..].iter().map(|operand| self.operand(frame, operand));
-                let sources: Vec<Operand> = sources.collect();
+                let sources = self.sources(frame, of);
                 match (first, &sources[..], of.find()) {
                     // A `mov` of a whole vector.
                     ("mov", [Operand::Vector(from)], Some(ty)) if from.len() == writes.len() && from.len() > 1 => {
@@ -139,6 +140,11 @@ impl<'m> Builder<'_, 'm> {
             _ => Action::Nothing,
         };
         (action, writes)
+    }
+
+    /// The operands after the results.
+    fn sources(&mut self, frame: &mut Frame<'m>, of: &Reading<'_>) -> Vec<Operand> {
+        of.of.operands[of.results..].iter().map(|operand| self.operand(frame, operand)).collect()
     }
 
     fn access(&mut self, frame: &mut Frame<'m>, of: &Reading<'_>) -> Action {
@@ -248,8 +254,7 @@ impl<'m> Builder<'_, 'm> {
     }
 
     fn barrier(&mut self, frame: &mut Frame<'m>, of: &Reading<'_>) -> Action {
-        let sources = of.of.operands[of.results..].iter().map(|operand| self.operand(frame, operand));
-        let mut sources: Vec<Operand> = sources.collect();
+        let mut sources = self.sources(frame, of);
         let warp = of.has("warp");
         // The last operand of a reduction is the predicate.
         let reduces = if of.has("red") { of.find().zip(sources.pop()) } else { None };

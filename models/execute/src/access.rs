@@ -172,7 +172,7 @@ impl Machine<'_> {
 
     /// Accesses an element in memory that threads share.
     #[expect(clippy::too_many_arguments, reason = "these are an access")]
-    fn memory(
+    pub fn memory(
         &mut self,
         cta: &mut Cta,
         warp: &mut Warp,
@@ -248,7 +248,7 @@ impl Machine<'_> {
         }
     }
 
-    fn check_written(&mut self, cta: &Cta, at: Lane, place: Region, bytes: u64) {
+    pub fn check_written(&mut self, cta: &Cta, at: Lane, place: Region, bytes: u64) {
         let unwritten = match place {
             Region::Shared(None, offset) => cta.unwritten.get(offset as usize..(offset + bytes) as usize),
             Region::Global(piece, offset) => match &self.global.pieces[piece].unwritten {
@@ -564,7 +564,7 @@ fn moved_region(place: Region, to: u64) -> Region {
     }
 }
 
-fn offset_region(place: Region, by: u64) -> Region {
+pub fn offset_region(place: Region, by: u64) -> Region {
     match place {
         Region::Global(piece, at) => Region::Global(piece, at + by),
         Region::Shared(rank, at) => Region::Shared(rank, at + by),

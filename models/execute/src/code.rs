@@ -7,7 +7,7 @@ mod touched;
 use std::collections::BTreeMap;
 
 use ptx_isa::{
-    Asynchronous, Fence, InstPlace, Reduction, Role, Scope, Sem, Sm, Space, Special, Type,
+    Asynchronous, Fence, InstPlace, Reduction, Role, Scope, Sem, Sm, Space, Special, TextureForm, Type,
     arithmetic::{Computation, Rmw},
     flat::AccessKind,
     operation::{self, RegisterChange},
@@ -214,8 +214,7 @@ pub enum Op {
     },
     Asynchronous(Box<Operation>),
     Matrix(Box<Matrix>),
-    /// An access of a texture or surface, which holds zeros: the registers that become 0, and the instruction.
-    Texture(Vec<Option<Reg>>, String),
+    Texture(Box<TextureAccess>),
     /// Waits for the earlier grids.
     GridWait,
     /// `setmaxnreg`: the new number of registers.
@@ -261,6 +260,23 @@ pub enum Given {
     Address(Address),
     Tensor(Source, Vec<Source>),
     Many(Vec<Source>),
+}
+
+/// An instruction on a texture or a surface.
+#[derive(Clone, Debug)]
+pub struct TextureAccess {
+    /// Its form; `None` if the machine does not have it.
+    pub form: Option<TextureForm>,
+    /// The mnemonic with its modifiers, for reports.
+    pub mnemonic: String,
+    /// The handle of the texture or surface.
+    pub object: Source,
+    /// The index of the layer, if the geometry has layers, and the coordinates.
+    pub place: Vec<Source>,
+    /// The registers of the results.
+    pub results: Vec<Option<Reg>>,
+    /// The access of a surface's memory, without its address.
+    pub memory: DecodedAccess,
 }
 
 /// A matrix instruction in the form in which it is computed.

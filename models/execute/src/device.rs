@@ -19,6 +19,7 @@ use crate::{
     memory::{Global, Piece, window},
     report::{Fault, FaultKind, Report},
     shadow::MOST_STEPS,
+    texture::Texture,
 };
 
 /// The name in findings of the memory through which a cooperative grid synchronizes. No kernel knows its address.
@@ -85,6 +86,16 @@ impl<'m> Device<'m> {
     /// next multiple of 4. Between launches, the host reads and writes the memory.
     pub fn map(&mut self, buffer: Buffer, memory: &'static mut [u8], bytes: u64) {
         self.state.global.map(buffer.0 as usize, memory, bytes);
+    }
+
+    /// Adds a texture, or a surface. The result is the handle with which kernels access it.
+    pub fn add_texture(&mut self, texture: Texture) -> u64 {
+        self.state.global.textures.insert(texture)
+    }
+
+    /// Removes a texture or a surface. Its memory stays.
+    pub fn remove_texture(&mut self, handle: u64) {
+        self.state.global.textures.remove(handle);
     }
 
     /// The buffer that has an address, and the offset of the address in it.

@@ -313,14 +313,7 @@ impl Machine<'_> {
                 }
             }
             Op::Activemask(d) => each(lanes).for_each(|lane| warp.set(base, *d, lane, lanes.into())),
-            Op::Texture(results, _) => {
-                for d in results.iter().flatten() {
-                    each(lanes).for_each(|lane| warp.set(base, *d, lane, 0));
-                }
-                if let Some((why, _)) = crate::lacks::why(op) {
-                    self.findings.note(self.line(pc), &why);
-                }
-            }
+            Op::Texture(of) => self.texture(cta, warp, pc, base, lanes, of),
             _ => self.addresses(cta, warp, pc, base, lanes, op),
         }
     }

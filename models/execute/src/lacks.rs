@@ -33,9 +33,7 @@ pub fn why(op: &Op) -> Option<(String, bool)> {
             Callee::Outside(name) if Runtime::from_symbol(name).is_none() => Some((undefined(name), true)),
             _ => None,
         },
-        Op::Texture(_, mnemonic) => {
-            Some((format!("`{mnemonic}`: textures and surfaces hold zeros, and are not written"), false))
-        }
+        Op::Texture(of) => Some((of.zeros(), false)),
         Op::Matrix(of) => values(of.code.as_ref().map(drop).map_err(Clone::clone)),
         Op::Asynchronous(of) => match of.form.family() {
             Family::WgmmaMmaAsync | Family::WgmmaMmaAsyncSp => {

@@ -33,6 +33,7 @@ mod setmaxnreg;
 mod shadow;
 mod sync;
 mod tensor_memory;
+mod texture;
 mod warp;
 mod watch;
 
@@ -48,5 +49,6 @@ pub use self::{
         AccessType, Condition, Dependence, Detail, Fault, FaultKind, Missing, Note, Pattern, Peer, Race, Remedy,
         Report, Schedules, Site, SiteKind,
     },
+    texture::{Addressing, Image, Sampler, Texture},
 };
 pub use ptx_isa::SourceLine;

@@ -11,6 +11,7 @@ use crate::{
     launch::{Buffer, Contents},
     random::Random,
     shadow::Shadow,
+    texture::Textures,
 };
 
 /// The windows of the state spaces in generic addresses. Lower addresses are global memory.
@@ -144,6 +145,8 @@ enum Fill {
 #[derive(Debug, Default)]
 pub struct Global {
     pub pieces: Vec<Piece>,
+    /// The textures and surfaces, which are parts of the pieces.
+    pub textures: Textures,
     /// The freed pieces, in the order in which they were freed.
     freed: VecDeque<usize>,
 }

@@ -195,7 +195,7 @@ impl Reader<'_, '_> {
             }
             Action::Barrier(_) => Some(EventKind::Barrier),
             Action::Invoke { callee, .. } => Some(EventKind::Unknown(format!("the call to `{callee}`"))),
-            Action::Asynchronous(..) | Action::Call(..) | Action::Elsewhere(_) | Action::Unknown => unknown(),
+            Action::Asynchronous(..) | Action::Call(..) | Action::Elsewhere(..) | Action::Unknown => unknown(),
             _ => None,
         }
     }

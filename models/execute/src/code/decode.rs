@@ -1,7 +1,7 @@
 //! The translation of functions in the flat form of `isa/` into programs.
 
 use ptx_isa::{
-    Asynchronous, Family, ModifierKind, Module, Places, Role, Runtime, Space, Type, Variable,
+    Asynchronous, Family, ModifierKind, Module, Places, Role, Runtime, Space, TextureForm, Type, Variable,
     arithmetic::{Computation, Rmw, Subnormals},
     flat::{self, AccessKind, Action, Elsewhere, Flat, Leaving, Library, Operand},
     matrix::{MatrixForm, MatrixOp},
@@ -11,7 +11,7 @@ use rustc_hash::FxHashMap;
 
 use super::{
     Address, Barrier, Callee, Collective, Compute, Constants, DecodedAccess, Function, Given, Invoke, Matrix,
-    MatrixCode, Op, Parameter, Passed, Pc, Program, Reg, Source, Step,
+    MatrixCode, Op, Parameter, Passed, Pc, Program, Reg, Source, Step, TextureAccess,
     fast::fast,
     touched::{is_wgmma, reads},
 };
@@ -431,8 +431,8 @@ impl<'f> Frame<'f> {
                 Op::Invoke(Box::new(Invoke { callee, arguments, results }))
             }
             Action::Nothing => Op::Nothing,
-            Action::Elsewhere(Elsewhere::Texture | Elsewhere::Surface) => self.texture(step),
-            Action::Elsewhere(Elsewhere::Multimem) | Action::Unknown => return Err(step.mnemonic.to_string()),
+            Action::Elsewhere(Elsewhere::Texture | Elsewhere::Surface, operands) => self.texture(operands, step),
+            Action::Elsewhere(Elsewhere::Multimem, _) | Action::Unknown => return Err(step.mnemonic.to_string()),
         })
     }
 
@@ -559,7 +559,7 @@ impl<'f> Frame<'f> {
             Operation::Matrix(form) => {
                 return Ok(self.matrix(form, operands.iter().map(|one| self.given(one)).collect(), step));
             }
-            Operation::Opaque(Opaque::TextureQuery, _) => return Ok(self.texture(step)),
+            Operation::Opaque(Opaque::TextureQuery, _) => return Ok(self.texture(operands, step)),
             _ => {}
         }
         let Some(d) = results.first().copied().flatten() else { return Ok(Op::Nothing) };
@@ -581,8 +581,47 @@ impl<'f> Frame<'f> {
         })
     }
 
-    fn texture(&self, step: &flat::Step) -> Op {
-        Op::Texture(self.regs(step), step.mnemonic.to_string())
+    fn texture(&self, operands: &[Operand], step: &flat::Step) -> Op {
+        let (object, place) = match operands.first() {
+            Some(Operand::Tensor(object, place)) => (self.source(object), self.sources(place)),
+            Some(Operand::Address(object, 0)) => (self.source(object), Vec::new()),
+            _ => (Source::Nothing, Vec::new()),
+        };
+        let data = self.sources(operands.get(1..).unwrap_or_default());
+        // Operands that the form does not have are offsets, a depth to compare with, or a separate sampler.
+        let is_whole = |form: &TextureForm| match form {
+            TextureForm::Fetch(of) => {
+                let needed = of.geometry.axes() + usize::from(of.geometry.has_layers());
+                operands.len() == 1 + of.level_operands && place.len() >= needed
+            }
+            TextureForm::Surface(of) => {
+                let needed = of.geometry.axes() + usize::from(of.geometry.has_layers());
+                data.len() == if of.is_store { of.elements } else { 0 } && place.len() >= needed
+            }
+            TextureForm::Query(_) => operands.len() == 1,
+        };
+        let form =
+            TextureForm::from_mnemonic(&step.mnemonic).filter(|form| is_whole(form) && object != Source::Nothing);
+        let (ty, is_store) = match form {
+            Some(TextureForm::Surface(of)) => (of.ty, of.is_store),
+            _ => (Type::B32, false),
+        };
+        let memory = DecodedAccess {
+            kind: if is_store { AccessKind::St } else { AccessKind::Ld },
+            address: Address { base: object, offset: 0 },
+            space: Space::Global,
+            ty,
+            bytes: u64::from(ty.bits() / 8),
+            strong: None,
+            sem: ptx_isa::Sem::Weak,
+            is_read_only: false,
+            rmw: None,
+            results: self.wide(step),
+            data: if is_store { data } else { Vec::new() },
+            swap: None,
+        };
+        let (mnemonic, results) = (step.mnemonic.to_string(), self.regs(step));
+        Op::Texture(Box::new(TextureAccess { form, mnemonic, object, place, results, memory }))
     }
 
     fn matrix(&self, form: &MatrixForm, operands: Vec<Given>, step: &flat::Step) -> Op {

@@ -39,6 +39,7 @@ pub fn reads(op: &Op) -> Vec<Reg> {
         Op::Asynchronous(of) if !is_wgmma(of.form.family()) => {
             of.arguments.iter().flat_map(|(_, operand)| given(operand)).collect()
         }
+        Op::Texture(of) => of.address().chain(of.memory.data.iter().copied()).collect(),
         Op::Matrix(of) => of.operands.iter().flat_map(given).collect(),
         _ => Vec::new(),
     };

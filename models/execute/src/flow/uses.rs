@@ -140,9 +140,10 @@ impl Uses {
                     false => self.inputs = nodes(data),
                 }
             }
-            Op::Texture(results, _) => {
-                self.has_effect = false;
-                self.results = results.iter().flatten().copied().map(register).collect();
+            Op::Texture(of) => {
+                self.steers = of.address().filter_map(|source| node(&source)).collect();
+                self.stored = nodes(&of.memory.data);
+                self.results = of.results.iter().flatten().copied().map(register).collect();
             }
         }
     }

@@ -10,4 +10,5 @@ mod matrix;
 mod schedules;
 mod search;
 mod sites;
+mod textures;
 mod values;

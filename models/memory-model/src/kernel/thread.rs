@@ -244,7 +244,7 @@ impl Reader<'_, '_> {
                 NotInlined::NotNamed if callee.starts_with('%') => "a call through a pointer".into(),
                 _ => format!("a call of `{}`, which the module does not define", source_name(callee)),
             }),
-            Action::Unknown | Action::Elsewhere(_) => {
+            Action::Unknown | Action::Elsewhere(..) => {
                 Err(format!("`{}` is not an instruction of a litmus test", step.mnemonic))
             }
             Action::ParameterAt { .. } => Err("a parameter whose address is in a register".into()),
