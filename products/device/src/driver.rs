@@ -1,5 +1,6 @@
 //! The driver API, a file for each part of `cuda.h`.
 
+pub mod array;
 pub mod context;
 pub mod copy;
 pub mod device;
@@ -11,5 +12,6 @@ pub mod module;
 pub mod pool;
 pub mod stream;
 mod tensor;
+pub mod texture;
 mod unsupported;
 mod virtual_memory;

@@ -41,6 +41,7 @@ errors! {
     NotInitialized = 3        c"CUDA_ERROR_NOT_INITIALIZED"        c"cudaErrorInitializationError"        c"the driver is not initialized"
     InvalidConfiguration = 9  c"CUDA_ERROR_INVALID_CONFIGURATION"  c"cudaErrorInvalidConfiguration"       c"invalid sizes of a launch"
     InvalidSymbol = 13        c"CUDA_ERROR_INVALID_SYMBOL"         c"cudaErrorInvalidSymbol"              c"invalid device symbol"
+    InvalidChannel = 20       c"CUDA_ERROR_UNKNOWN"                c"cudaErrorInvalidChannelDescriptor"   c"invalid description of channels"
     InvalidDirection = 21     c"CUDA_ERROR_INVALID_DIRECTION"      c"cudaErrorInvalidMemcpyDirection"     c"invalid direction of a copy"
     MissingConfiguration = 52 c"CUDA_ERROR_MISSING_CONFIGURATION"  c"cudaErrorMissingConfiguration"       c"a launch without sizes"
     InvalidFunction = 98      c"CUDA_ERROR_INVALID_FUNCTION"       c"cudaErrorInvalidDeviceFunction"      c"invalid device function"

@@ -1,6 +1,6 @@
 //! The state of the process: memory, modules, streams, and the faults of kernels.
 
-use std::env;
+use std::{collections::BTreeMap, env};
 
 use ptx_execute::{Device, RunOptions};
 use ptx_isa::Sm;
@@ -8,6 +8,7 @@ use rustc_hash::FxHashSet;
 
 use crate::{
     allocations::Memory,
+    array::{Array, Bound},
     error::{Done, Error},
     handle::{Handle, Table},
     objects::{Context, Event, Executable, Graph, Image, Kernel, Node, Physical, Registry, Signature, Stream},
@@ -26,6 +27,9 @@ pub struct Gpu {
     pub device: Device<'static>,
     pub memory: Memory,
     pub physical: Table<Physical>,
+    pub arrays: Table<Array>,
+    /// The textures and surfaces, by the handles of the executor.
+    pub textures: BTreeMap<u64, Bound>,
     pub images: Table<Image>,
     pub kernels: Table<Kernel>,
     pub contexts: Table<Context>,
@@ -61,6 +65,8 @@ impl Gpu {
             device: Device::empty(RunOptions::default()),
             memory: Memory::new(options.memory()),
             physical: Table::default(),
+            arrays: Table::default(),
+            textures: BTreeMap::new(),
             images: Table::default(),
             kernels: Table::default(),
             contexts: Table::default(),
@@ -114,6 +120,8 @@ impl Gpu {
         images.into_iter().for_each(|image| self.unload(image).unwrap_or_default());
         let addresses: Vec<u64> = self.memory.allocations.keys().copied().collect();
         addresses.into_iter().for_each(|address| self.free(address).unwrap_or_default());
+        std::mem::take(&mut self.textures).into_keys().for_each(|texture| self.device.remove_texture(texture));
+        self.arrays = Table::default();
         self.events = Table::default();
         self.fault = None;
     }

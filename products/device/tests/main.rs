@@ -26,7 +26,7 @@ enum Compiler {
 use Compiler::{C, Clang, Nvcc};
 
 /// The programs in `tests/programs` with the compilers of each, and the expected output.
-const PROGRAMS: [(&str, &[Compiler], &str); 8] = [
+const PROGRAMS: [(&str, &[Compiler], &str); 10] = [
     ("driver.c", &[C], "12 4\nfound 1\nnewer attribute 1\nmissing 500\nunsupported 801\nattribute 9 0\n"),
     (
         "memory.c",
@@ -35,6 +35,16 @@ const PROGRAMS: [(&str, &[Compiler], &str); 8] = [
     ),
     ("graph.c", &[C], "captured 6\nbuilt 7\nhost 2\n"),
     ("faults.c", &[C], "launch 0\nsynchronize 700\nallocate 700\nreset 0\nassertion 710\n"),
+    (
+        "arrays.c",
+        &[C],
+        "formats 1\nlines 1\nvolume 1\noutside 1\ntexture 0.501961 0.0 1.0\ndescriptions 1\nsurface 7\nrefused 1 801 1 1\ndestroyed 700\n",
+    ),
+    (
+        "textures.cu",
+        &[Nvcc, Clang],
+        "arrays 0\nlinear memory 0\nrows 0\nvolume 0\nlayers 0\ncube 0\nsurface 0\ndescriptions 1\nfreed 1\n",
+    ),
     ("reduce.cu", &[Nvcc, Clang], "sum 29994\nreversed 1\n"),
     ("symbols.cu", &[Nvcc, Clang], "constant 1\nread printed 3 1.500000\n7\n"),
     ("streams.cu", &[Nvcc, Clang], "events 1\ngraph 288\ncallback 1\nallocated 7 cudaSuccess\noccupancy 1\n"),

@@ -59,42 +59,43 @@ pub struct Copy3d {
     layers: usize,
 }
 
-/// The address of a kind of memory, `CUmemorytype`.
-fn address(kind: u32, host: u64, device: u64) -> Done<(Side, u64)> {
-    match kind {
-        1 => Ok((Side::Host, host)),
-        2 => Ok((Side::Device, device)),
-        4 => Ok((Side::Any, device)),
-        _ => Err(Error::NotSupported),
-    }
-}
-
-impl End2d {
-    fn place(self) -> Done<Place> {
-        let (side, start) = address(self.kind, self.host, self.device)?;
-        let address = start + (self.y * self.pitch + self.x) as u64;
-        Ok(Place { side, address, pitch: self.pitch, height: 0 })
-    }
-}
-
 impl End3d {
-    fn place(self) -> Done<Place> {
-        let (side, start) = address(self.kind, self.host, self.device)?;
+    /// The end of a copy of a size: the bytes of a row, the rows, and the layers.
+    fn place(self, size: [usize; 3]) -> Done<Place> {
+        // The numbers of `CUmemorytype`.
+        let (side, start) = match self.kind {
+            1 => (Side::Host, self.host),
+            2 => (Side::Device, self.device),
+            3 => {
+                let (array, at) = (Handle::new(self.array), [self.x, self.y, self.z]);
+                return with(|gpu| gpu.arrays.get(array)?.place(at, size));
+            }
+            4 => (Side::Any, self.device),
+            _ => return Err(Error::InvalidValue),
+        };
         let address = start + ((self.z * self.height + self.y) * self.pitch + self.x) as u64;
         Ok(Place { side, address, pitch: self.pitch, height: self.height })
     }
 }
 
+impl From<End2d> for End3d {
+    fn from(End2d { x, y, kind, host, device, array, pitch }: End2d) -> Self {
+        Self { x, y, z: 0, level: 0, kind, host, device, array, unused: 0, pitch, height: 0 }
+    }
+}
+
 impl Copy2d {
     fn copy(self) -> Done<Copy> {
-        Ok(Copy { to: self.to.place()?, from: self.from.place()?, bytes: self.width, rows: self.rows, layers: 1 })
+        let Self { from, to, width, rows } = self;
+        Copy3d { from: from.into(), to: to.into(), width, rows, layers: 1 }.copy()
     }
 }
 
 impl Copy3d {
     pub fn copy(self) -> Done<Copy> {
         let Self { to, from, width, rows, layers } = self;
-        Ok(Copy { to: to.place()?, from: from.place()?, bytes: width, rows, layers })
+        let size = [width, rows, layers];
+        Ok(Copy { to: to.place(size)?, from: from.place(size)?, bytes: width, rows, layers })
     }
 }
 

@@ -32,9 +32,9 @@ pub struct Pitched {
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct Extent {
-    x: usize,
-    y: usize,
-    z: usize,
+    pub x: usize,
+    pub y: usize,
+    pub z: usize,
 }
 
 /// `cudaMemcpy3DParms`
@@ -63,7 +63,7 @@ pub struct PointerAttributes {
 }
 
 /// The sides of a copy, `cudaMemcpyKind`: to, from.
-fn sides(kind: u32) -> Done<[Side; 2]> {
+pub fn sides(kind: u32) -> Done<[Side; 2]> {
     use Side::{Any, Device, Host};
     match kind {
         0 => Ok([Host, Host]),
@@ -104,18 +104,30 @@ fn rows(to: (u64, usize), from: (u64, usize), width: usize, rows: usize, kind: u
 
 impl Copy3d {
     pub fn work(self) -> Done<Work> {
-        if self.from_array != 0 || self.to_array != 0 {
-            return Err(Error::NotSupported);
-        }
         let [to_side, from_side] = sides(self.kind)?;
-        let place = |side, of: Pitched, at: Extent| Place {
-            side,
-            address: of.address + ((at.z * of.height + at.y) * of.pitch + at.x) as u64,
-            pitch: of.pitch,
-            height: of.height,
+        let Extent { x, y: rows, z: layers } = self.size;
+        let element = |array: usize| match array {
+            0 => Ok(None),
+            array => with(|gpu| Ok(Some(gpu.arrays.get(Handle::new(array))?.elements.element_bytes() as usize))),
         };
-        let (to, from) = (place(to_side, self.to, self.to_at), place(from_side, self.from, self.from_at));
-        Ok(Work::Copy(Copy { to, from, bytes: self.size.x, rows: self.size.y, layers: self.size.z }))
+        let (to_element, from_element) = (element(self.to_array)?, element(self.from_array)?);
+        // The width is in elements of an array, or in bytes.
+        let bytes = x.checked_mul(to_element.or(from_element).unwrap_or(1)).ok_or(Error::InvalidValue)?;
+        let place = |side, of: Pitched, at: Extent, array: usize, element: Option<usize>| match element {
+            Some(element) => {
+                let x = at.x.checked_mul(element).ok_or(Error::InvalidValue)?;
+                with(|gpu| gpu.arrays.get(Handle::new(array))?.place([x, at.y, at.z], [bytes, rows, layers]))
+            }
+            None => Ok(Place {
+                side,
+                address: of.address + ((at.z * of.height + at.y) * of.pitch + at.x) as u64,
+                pitch: of.pitch,
+                height: of.height,
+            }),
+        };
+        let to = place(to_side, self.to, self.to_at, self.to_array, to_element)?;
+        let from = place(from_side, self.from, self.from_at, self.from_array, from_element)?;
+        Ok(Work::Copy(Copy { to, from, bytes, rows, layers }))
     }
 }
 
