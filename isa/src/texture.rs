@@ -45,6 +45,11 @@ impl Geometry {
         matches!(self, Self::Lines | Self::Planes | Self::Cubes)
     }
 
+    /// The number of coordinates, with the index of a layer.
+    pub fn indices(self) -> usize {
+        self.axes() + usize::from(self.has_layers())
+    }
+
     /// Whether the coordinates are a direction from the center of a cube.
     pub fn is_cube(self) -> bool {
         matches!(self, Self::Cube | Self::Cubes)

@@ -182,6 +182,8 @@ fn conversions() {
     check("cvt.rn.f16.s32", [70000], [0x7C00, 0]);
     check("cvt.rz.f16.s32", [70000], [0x7BFF, 0]);
     check("cvt.rzi.s32.f32", [0xBFC0_0000], [0xFFFF_FFFF, 0]);
+    check("cvt.rzi.s8.bf16", [0xC2F7], [0x85, 0]);
+    check("cvt.rzi.u8.bf16", [0x4396], [0xFF, 0]);
     check("cvt.rni.s32.f32", [0xBFC0_0000], [0xFFFF_FFFE, 0]);
     check("cvt.rmi.u32.f32", [0xBFC0_0000], [0, 0]);
     check("cvt.rzi.u8.f32", [0x4780_0000], [0xFF, 0]);

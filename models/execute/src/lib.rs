@@ -12,6 +12,7 @@ mod device;
 mod earlier;
 mod exec;
 mod fault;
+mod fetch;
 mod flow;
 mod guess;
 mod history;

@@ -1,14 +1,15 @@
 //! Textures and surfaces: images in global memory, and the elements that a texture read combines.
 //!
 //! The formulas are those of the CUDA C++ Programming Guide, "Texture Fetching". An image is a piece of global memory, so
-//! that its accesses are checked like all others. A texture has one mipmap level. In a cube, a linear filter does not
+//! that its accesses are checked as other accesses are. A texture has one mipmap level. In a cube, a linear filter does not
 //! cross the edges of a face.
 
-mod fetch;
 mod sample;
 
 use ptx_isa::Type;
 use rustc_hash::FxHashMap;
+
+pub use self::sample::{Index, combined, face};
 
 /// Elements in rows, planes or layers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

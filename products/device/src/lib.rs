@@ -38,6 +38,7 @@ mod runtime;
 mod say;
 mod stream;
 mod stub;
+mod texture;
 
 pub use self::{
     folder::{LIBRARY, fill_folder},

@@ -119,7 +119,7 @@ impl Compiler {
         match self {
             C => command.args(["-lcuda", "-lpthread"]),
             Nvcc => command.arg("-Xlinker").arg(nvcc.join("lib/libcudart.so.13")),
-            Clang => command.args(["-x", "none"]).arg(sdk.join("lib/libcudart.so.12")).arg("-lstdc++"),
+            Clang => command.args(["-x", "none"]).arg(sdk.join("lib/libcudart.so.12")).args(["-lstdc++", "-lm"]),
         };
         command
     }

@@ -590,13 +590,9 @@ impl<'f> Frame<'f> {
         let data = self.sources(operands.get(1..).unwrap_or_default());
         // Operands that the form does not have are offsets, a depth to compare with, or a separate sampler.
         let is_whole = |form: &TextureForm| match form {
-            TextureForm::Fetch(of) => {
-                let needed = of.geometry.axes() + usize::from(of.geometry.has_layers());
-                operands.len() == 1 + of.level_operands && place.len() >= needed
-            }
+            TextureForm::Fetch(of) => operands.len() == 1 + of.level_operands && place.len() >= of.geometry.indices(),
             TextureForm::Surface(of) => {
-                let needed = of.geometry.axes() + usize::from(of.geometry.has_layers());
-                data.len() == if of.is_store { of.elements } else { 0 } && place.len() >= needed
+                data.len() == if of.is_store { of.elements } else { 0 } && place.len() >= of.geometry.indices()
             }
             TextureForm::Query(_) => operands.len() == 1,
         };

@@ -310,7 +310,7 @@ fn surfaces() {
     check("sured.b.add.1d.u32.trap [%t, {%x0}], 1;", [0; 4], [0; 4], &[], Some(FaultKind::Unsupported));
 }
 
-/// Reads and writes of textures and surfaces race like all others.
+/// Reads and writes of textures and surfaces race as other accesses do.
 #[test]
 fn races() {
     let check = |body: &str, expected: &[FaultKind]| {

@@ -25,9 +25,9 @@ int main(void) {
   // Triton asks for an attribute of newer drivers first, and takes the old one if the new one is refused.
   printf("newer attribute %d\n", cuFuncSetAttribute(function, 17, 3));
   printf("missing %d\n", cuModuleGetFunction(&function, module, "none"));
-  CUarray array;
-  CUDA_ARRAY_DESCRIPTOR descriptor = {0};
-  printf("unsupported %d\n", cuArrayCreate(&array, &descriptor));
+  CUmipmappedArray array;
+  CUDA_ARRAY3D_DESCRIPTOR descriptor = {0};
+  printf("unsupported %d\n", cuMipmappedArrayCreate(&array, &descriptor, 2));
   int major, minor;
   CK(cuDeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, 0));
   CK(cuDeviceGetAttribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, 0));

@@ -2,10 +2,6 @@
 
 use ptx_isa::{Fetch, OutsideSurface, Space, SurfaceAccess, TextureForm, TextureProperty, Type};
 
-use super::{
-    Texture,
-    sample::{Index, combined, face},
-};
 use crate::{
     access::{Lane, offset_region},
     code::{Pc, Source, TextureAccess},
@@ -13,6 +9,7 @@ use crate::{
     memory::{Region, number, region},
     report::FaultKind,
     shadow::{Info, Record},
+    texture::{Index, Texture, combined, face},
     warp::{Lanes, Warp, each},
 };
 
