@@ -14,14 +14,12 @@ use crate::{
     },
 };
 
-/// `cudaResourceDesc`: the number of the kind, and its structure.
+/// `cudaResourceDesc`: the number of the kind, and its structure. From version 13 on, reserved bytes follow.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct ResourceDescription {
     kind: u32,
     memory: Memory,
-    unused: [u64; 9],
-    flags: u32,
 }
 
 /// The structures of all kinds: the address or handle, the format, and sizes. The first size of linear memory is in
@@ -54,7 +52,7 @@ impl ResourceDescription {
         };
         let channels = format.map_or(Ok(ChannelDescription::NONE), ChannelDescription::new)?;
         let memory = Memory { address, channels, sizes, pitch };
-        Ok(Self { kind, memory, unused: [0; 9], flags: 0 })
+        Ok(Self { kind, memory })
     }
 }
 
