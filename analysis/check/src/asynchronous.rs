@@ -35,7 +35,7 @@ pub fn answers(check: &Check<'_>, function: &Function, kernel: &Kernel) -> (Vec<
     };
     let shown = pair_with_witnesses(&report.findings, found.as_ref());
     let mut witnesses: Vec<Witness> = shown.iter().filter_map(|(_, found)| found.map(witness)).collect();
-    fitting::count(check, function, kernel.most, &mut witnesses, &stop);
+    fitting::count(check, function, Some(kernel), &mut witnesses, &stop);
     let mut witnesses = witnesses.into_iter();
     let is_open = |(hazard, found): &&(Hazard, Option<_>)| found.is_none() && hazard.claim != Claim::Note;
     let open: Vec<Vec<InstPlace>> = shown.iter().filter(is_open).flat_map(|(hazard, _)| pairs(hazard)).collect();

@@ -3,6 +3,7 @@
 
 use itertools::Itertools;
 use ptx_execute::{Assumed, Device, Fault, FaultKind, Launch as OnDevice, Value};
+use ptx_hazards::Kernel;
 use ptx_isa::{Dim3, Function, InstPlace, LaunchSize, Stop, launch::MOST_THREADS};
 
 use crate::{check::Check, evidence::Witness};
@@ -27,20 +28,22 @@ const SEEDS: usize = 4;
 const BLOCKS: usize = 4;
 
 /// Factors of the size of a block, of the grid and of numbers: each row is a launch, and all rows differ in each
-/// column.
+/// column. Small launches come first, since they take less time.
 pub const FACTORS: [[(u32, u32); 3]; 8] = [
-    [(2, 1), (2, 1), (2, 1)],
-    [(1, 2), (3, 1), (1, 2)],
-    [(4, 1), (4, 1), (4, 1)],
-    [(3, 1), (5, 1), (3, 1)],
-    [(1, 4), (6, 1), (1, 4)],
+    [(1, 2), (2, 1), (1, 2)],
+    [(1, 4), (3, 1), (1, 4)],
+    [(2, 1), (4, 1), (2, 1)],
+    [(4, 1), (5, 1), (1, 8)],
+    [(3, 1), (6, 1), (3, 1)],
     [(3, 2), (7, 1), (3, 2)],
-    [(8, 1), (8, 1), (8, 1)],
+    [(8, 1), (8, 1), (4, 1)],
     [(1, 8), (9, 1), (5, 1)],
 ];
 
 /// Counts the launches that show the fault of each witness, until they are sufficient or the budget is spent.
-pub fn count(check: &Check<'_>, function: &Function, most: Option<u32>, witnesses: &mut [Witness], stop: &Stop) {
+pub fn count(check: &Check<'_>, function: &Function, kernel: Option<&Kernel>, witnesses: &mut [Witness], stop: &Stop) {
+    let most = kernel.and_then(|kernel| kernel.most);
+    let changes_registers = kernel.is_some_and(|kernel| kernel.changes_registers);
     let mut steps = 0;
     let mut groups: Vec<Vec<usize>> = Vec::new();
     for (at, witness) in witnesses.iter().enumerate() {
@@ -55,7 +58,7 @@ pub fn count(check: &Check<'_>, function: &Function, most: Option<u32>, witnesse
     for group in groups {
         let base = witnesses[group[0]].launch.clone();
         let guessed = Guessed::new(check, function, most, &base);
-        let is_free = guessed.block && !is_declared(function, &base);
+        let is_free = guessed.block && !is_declared(function, changes_registers, &base);
         let guessed =
             Guessed { block: is_free && other_block_fits(check, guessed, &witnesses[group[0]], &mut steps), ..guessed };
         if !guessed.any() {
@@ -63,20 +66,27 @@ pub fn count(check: &Check<'_>, function: &Function, most: Option<u32>, witnesse
             continue;
         }
         let launches = FACTORS.iter().filter_map(|factors| guessed.other(&base, *factors)).take(check.budget.launches);
-        for launch in launches {
-            let mut left: Vec<usize> = group.iter().copied().filter(|at| !witnesses[*at].is_certain()).collect();
-            let seeds: Vec<u64> = left.iter().map(|at| witnesses[*at].seed).chain(0..).unique().take(SEEDS).collect();
-            for seed in seeds {
-                if left.is_empty() || steps >= check.budget.launch_steps || stop.is_due() {
+        // The witnesses that each launch has not shown. Every launch has its first seed before its second.
+        let mut launches: Vec<(Assumed, Vec<usize>)> = launches.map(|launch| (launch, group.clone())).collect();
+        for round in 0..SEEDS {
+            for (launch, left) in &mut launches {
+                left.retain(|at| !witnesses[*at].is_certain());
+                let seed = left.iter().map(|at| witnesses[*at].seed).chain(0..).unique().nth(round);
+                let Some(seed) = seed.filter(|_| !left.is_empty()) else { continue };
+                if steps >= check.budget.launch_steps || stop.is_due() {
                     break;
                 }
-                let Some((faults, work)) = run(check, &launch, &witnesses[group[0]], seed) else { break };
+                let Some((faults, work)) = run(check, launch, &witnesses[group[0]], seed) else {
+                    left.clear();
+                    continue;
+                };
                 steps += work;
                 let keys: Vec<Key> = faults.iter().map(key).collect();
-                let (shown, others): (Vec<usize>, Vec<usize>) =
-                    left.into_iter().partition(|at| keys.contains(&key(&witnesses[*at].fault)));
-                shown.into_iter().for_each(|at| witnesses[at].launches += 1);
-                left = others;
+                left.retain(|at| {
+                    let is_shown = keys.contains(&key(&witnesses[*at].fault));
+                    witnesses[*at].launches += usize::from(is_shown);
+                    !is_shown
+                });
             }
         }
     }
@@ -141,10 +151,11 @@ impl Guessed {
 
 /// Whether the block has all threads for which the kernel is compiled, in one dimension: `.maxntid` gives their number.
 /// Kernels are usually launched with this number, and are often wrong with another. If boxes of tensor maps are guessed,
-/// too, the number alone convinces less.
-fn is_declared(function: &Function, launch: &Assumed) -> bool {
+/// too, the number alone convinces less, unless warpgroups move registers to each other: the roles of the warps then
+/// have one size of the block.
+fn is_declared(function: &Function, changes_registers: bool, launch: &Assumed) -> bool {
     let [threads, 1, 1] = launch.size.block else { return false };
-    function.head.most_threads == Some(threads) && !launch.has_maps()
+    function.head.most_threads == Some(threads) && (changes_registers || !launch.has_maps())
 }
 
 /// Whether the kernel runs without errors in a block of another size. If it does in none, its code has the size of the
