@@ -76,7 +76,7 @@ pub fn answers(check: &Check<'_>, function: &Function, kernel: &Kernel) -> (Vec<
 fn is_of_guess(finding: &Finding) -> bool {
     let Evidence::Witness(witness) = &finding.evidence else { return false };
     match finding.rule {
-        Some(Rule::Deadlock) => !witness.is_certain(),
+        Some(Rule::Deadlock) => !witness.is_certain() || !witness.is_given && witness.launch.has_maps(),
         Some(Rule::Lapped) => !witness.is_certain() || witness.launch.has_maps(),
         _ => false,
     }
