@@ -174,12 +174,12 @@ fn formats_and_reads_as_fractions() {
         let size = (channel.bits() / 8) as usize;
         let gives_floats = gives_fractions || channel.is_float();
         let mut expected = [0, 0, 0, if gives_floats { 1f32.to_bits() } else { 1 }];
-        for index in 0..channels as usize {
+        for (index, expected) in expected.iter_mut().enumerate().take(channels as usize) {
             let at = (3 * channels as usize + index) * size;
             let own = &bytes[at..at + size];
             let (low, half) = (u32::from(own[0]), u16::from_le_bytes([own[0], own[size - 1]]));
             let word = u32::from_le_bytes([own[0], own[1 % size], own[2 % size], own[3 % size]]);
-            expected[index] = match (channel, gives_fractions) {
+            *expected = match (channel, gives_fractions) {
                 (Type::U8, false) => low,
                 (Type::U8, true) => (low as f32 / 255.0).to_bits(),
                 (Type::S8, false) => own[0] as i8 as u32,
