@@ -68,10 +68,9 @@ impl Mode {
 pub(crate) const ENOUGH: usize = 3;
 
 impl Witness {
-    /// Whether the witness has enough launches for an error. A second grid of the same arguments is a guess of its own:
-    /// programs may take turns with buffers.
+    /// Whether the witness has enough launches for an error.
     pub fn is_certain(&self) -> bool {
-        self.is_given || self.launches >= ENOUGH && !self.is_dependent
+        self.is_given || self.launches >= ENOUGH
     }
 }
 
