@@ -2,7 +2,7 @@
 
 use ptx_execute::{Assumed, Assumption, FaultKind, Given, Value};
 use ptx_hazards::{Claim, Class, Hazard, Kernel, Position, Rule as AsyncRule, Witnesses};
-use ptx_isa::{Function, InstPlace};
+use ptx_isa::{Function, InstPlace, LaunchSize};
 
 use crate::{
     check::Check,
@@ -47,6 +47,7 @@ pub fn answers(check: &Check<'_>, function: &Function, kernel: &Kernel) -> (Vec<
         }
         None => Launches::default(),
     };
+    let has_cluster = LaunchSize::from_head(&function.head).or(check.launch.size).cluster.is_some();
     let findings: Vec<Finding> = shown
         .into_iter()
         .map(|(hazard, found)| {
@@ -54,7 +55,7 @@ pub fn answers(check: &Check<'_>, function: &Function, kernel: &Kernel) -> (Vec<
             let explanation = if check.explains { explanation(check, kernel, &hazard) } else { None };
             Finding { explanation, ..finding(hazard, witness, looked, &launches) }
         })
-        .filter(|finding| !is_of_guess(finding))
+        .filter(|finding| !is_of_guess(finding, has_cluster))
         .collect();
     // Without the question about barriers, the answer has the faults of the barriers of asynchronous operations, too.
     let has_barriers = check.questions.has(Question::Barriers);
@@ -72,11 +73,14 @@ pub fn answers(check: &Check<'_>, function: &Function, kernel: &Kernel) -> (Vec<
 }
 
 /// Whether only a guessed launch shows a wait that never ends or is lapped. The wrong number of threads, CTAs or bytes
-/// usually is the reason; a phase that lacks bytes of guessed boxes can be lapped in every launch.
-fn is_of_guess(finding: &Finding) -> bool {
+/// usually is the reason: all launches have the same guessed cluster, and a phase that lacks bytes of guessed boxes can
+/// be lapped in every launch. `has_cluster` says whether the size of the cluster is known.
+fn is_of_guess(finding: &Finding, has_cluster: bool) -> bool {
     let Evidence::Witness(witness) = &finding.evidence else { return false };
     match finding.rule {
-        Some(Rule::Deadlock) => !witness.is_certain() || !witness.is_given && witness.launch.has_maps(),
+        Some(Rule::Deadlock) => {
+            !witness.is_certain() || !has_cluster && witness.launch.size.cluster.iter().product::<u32>() > 1
+        }
         Some(Rule::Lapped) => !witness.is_certain() || witness.launch.has_maps(),
         _ => false,
     }

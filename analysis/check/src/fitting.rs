@@ -40,6 +40,15 @@ pub const FACTORS: [[(u32, u32); 3]; 8] = [
     [(1, 8), (9, 1), (5, 1)],
 ];
 
+/// A launch that differs from the launch of a group of witnesses.
+struct Other {
+    launch: Assumed,
+    /// The witnesses that it has not shown.
+    left: Vec<usize>,
+    /// The seeds with which it ran.
+    seeds: Vec<u64>,
+}
+
 /// Counts the launches that show the fault of each witness, until they are sufficient or the budget is spent.
 pub fn count(check: &Check<'_>, function: &Function, kernel: Option<&Kernel>, witnesses: &mut [Witness], stop: &Stop) {
     let most = kernel.and_then(|kernel| kernel.most);
@@ -66,16 +75,18 @@ pub fn count(check: &Check<'_>, function: &Function, kernel: Option<&Kernel>, wi
             continue;
         }
         let launches = FACTORS.iter().filter_map(|factors| guessed.other(&base, *factors)).take(check.budget.launches);
-        // The witnesses that each launch has not shown. Every launch has its first seed before its second.
-        let mut launches: Vec<(Assumed, Vec<usize>)> = launches.map(|launch| (launch, group.clone())).collect();
-        for round in 0..SEEDS {
-            for (launch, left) in &mut launches {
+        let mut launches: Vec<Other> =
+            launches.map(|launch| Other { launch, left: group.clone(), seeds: Vec::new() }).collect();
+        // Every launch has its first seed before its second.
+        for _ in 0..SEEDS {
+            for Other { launch, left, seeds } in &mut launches {
                 left.retain(|at| !witnesses[*at].is_certain());
-                let seed = left.iter().map(|at| witnesses[*at].seed).chain(0..).unique().nth(round);
-                let Some(seed) = seed.filter(|_| !left.is_empty()) else { continue };
-                if steps >= check.budget.launch_steps || stop.is_due() {
-                    break;
+                if left.is_empty() || steps >= check.budget.launch_steps || stop.is_due() {
+                    continue;
                 }
+                let mut own = left.iter().map(|at| witnesses[*at].seed).chain(0..);
+                let seed = own.find(|seed| !seeds.contains(seed)).unwrap_or_default();
+                seeds.push(seed);
                 let Some((faults, work)) = run(check, launch, &witnesses[group[0]], seed) else {
                     left.clear();
                     continue;

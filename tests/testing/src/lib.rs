@@ -105,8 +105,8 @@ pub fn exists(program: &str) -> bool {
 
 /// A trial that is listed as ignored, with the reason, if a requirement is missing.
 pub fn trial(name: String, missing: Option<&str>, test: impl FnOnce() -> Result<(), Failed> + Send + 'static) -> Trial {
-    let name = missing.map_or(name.clone(), |what| {
-        format!("{name} (skipped: no {what} here; scripts/test or scripts/install peers installs it)")
+    let name = missing.map_or(name.clone(), |tool| {
+        format!("{name} (skipped: no {tool} here; scripts/test or scripts/install peers installs it)")
     });
     Trial::test(name, test).with_ignored_flag(missing.is_some())
 }

@@ -232,6 +232,10 @@ fn waits_of_a_guessed_launch() {
     assert_eq!(levels_of(".reqntid 64", wait), [(Some("R28"), "error")]);
     let guessed = format!("ld.param.u32 %r1, [rounds]; setp.ne.u32 %p2, %r1, 256; @%p2 bra done; {wait} done:");
     assert_eq!(levels_of(".reqntid 64", &guessed), []);
+    // The kernel stops itself without a cluster, so that the search guesses two CTAs.
+    let pair = format!("mov.u32 %r1, %cluster_nctarank; setp.eq.u32 %p2, %r1, 1; @%p2 trap; {wait}");
+    assert_eq!(levels_of(".reqntid 64", &pair), []);
+    assert_eq!(levels_of(".reqntid 64 .reqnctapercluster 2", &pair), [(Some("R28"), "error")]);
 }
 
 /// The kernel races in a launch with more threads than its number says. Other kernels are checked in any launch.
