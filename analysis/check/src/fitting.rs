@@ -1,7 +1,6 @@
 //! Fitting launches in addition to the launch of a witness: a fault that several of them show lies in the kernel, and
 //! not in guessed arguments.
 
-use itertools::Itertools;
 use ptx_execute::{Assumed, Device, Fault, FaultKind, Launch as OnDevice, Value};
 use ptx_hazards::Kernel;
 use ptx_isa::{Dim3, Function, InstPlace, LaunchSize, Stop, launch::MOST_THREADS};
