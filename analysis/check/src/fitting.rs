@@ -219,6 +219,8 @@ fn run(check: &Check<'_>, launch: &Assumed, like: &Witness, seed: u64) -> Option
 
 #[cfg(test)]
 mod tests {
+    use itertools::Itertools;
+
     use super::*;
 
     #[test]
