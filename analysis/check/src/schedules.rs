@@ -101,6 +101,10 @@ impl Launches {
         search.all
     }
 
+    fn has(&self, launch: &Assumed) -> bool {
+        self.launches.iter().any(|of| of.launch == *launch)
+    }
+
     /// The launches that execute a pair of instructions without a race between them.
     fn without_race(&self, pair: &[InstPlace]) -> impl Iterator<Item = &Determinate> {
         self.launches.iter().filter(|of| of.shows_no_race(pair))
@@ -191,10 +195,13 @@ impl Search<'_> {
             for mut launch in iter::once(base.clone()).chain(others) {
                 let field = &mut launch.fields[index];
                 let lacking = self.all.lacking(open);
-                if lacking == 0 || field.is_given || !matches!(field.value, Value::Number(1..)) {
+                if lacking == 0 || field.is_given || !matches!(field.value, Value::Number(_)) {
                     break;
                 }
                 field.value = Value::Number(0);
+                if self.all.has(&launch) {
+                    continue;
+                }
                 if !self.add(launch) || self.all.lacking(open) == lacking {
                     break;
                 }
@@ -205,7 +212,7 @@ impl Search<'_> {
     /// Runs a launch, and adds it if it is determinate. Returns whether it is. A launch counts once: a smaller number may
     /// be the same number.
     fn add(&mut self, launch: Assumed) -> bool {
-        if self.all.launches.iter().any(|of| of.launch == launch) {
+        if self.all.has(&launch) {
             return true;
         }
         if self.is_spent() {
