@@ -2,6 +2,7 @@
 
 mod assumed;
 mod boxes;
+mod division;
 mod fields;
 mod numbers;
 mod search;
@@ -16,6 +17,7 @@ use crate::{
 use self::numbers::numbers;
 pub use self::{
     assumed::{Assumed, Assumption, Value},
+    division::Part,
     search::{End, Given, SearchBudget, Tried, search, search_within},
 };
 

@@ -42,7 +42,7 @@ pub use self::{
     code::Parameter,
     device::{Device, KernelFacts, WORKSPACE},
     flow::ExpectedRaces,
-    guess::{Assumed, Assumption, End, Given, SearchBudget, Tried, Value, search, search_within},
+    guess::{Assumed, Assumption, End, Given, Part, SearchBudget, Tried, Value, search, search_within},
     lacks::Lack,
     launch::{Argument, Buffer, Contents, GROWS, Launch, LaunchError, ModuleId, Progress, RunOptions, Schedule},
     matrix::map::TensorMap,

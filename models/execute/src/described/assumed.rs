@@ -27,7 +27,10 @@ impl Plan {
         for field in found.fields_of(parameter) {
             let name = format!("{front}{}", found.name_of(field));
             let passed = match &field.value {
-                Value::Number(bits) => Passed::Bytes(bits.to_le_bytes()[..field.bytes.min(8) as usize].to_vec()),
+                Value::Number(_) | Value::Division(..) => {
+                    let bits = found.number(&field.value).unwrap_or_default();
+                    Passed::Bytes(bits.to_le_bytes()[..field.bytes.min(8) as usize].to_vec())
+                }
                 Value::Buffer(maps) => {
                     let content = if found.begins_with_zeros(field) { Content::GrowsZero } else { Content::Grows };
                     let buffer = self.allocate(name.clone(), Type::U32, content)?;
@@ -194,7 +197,7 @@ mod tests {
 
     use super::*;
     use crate::{
-        Argument, Assumption, Device, Launch, Parameter, RunOptions,
+        Argument, Assumption, Device, Launch, Parameter, Part, RunOptions,
         described::{argument::Given, plan::Wish, simulate::Simulation},
         matrix::map::{Fill, Interleave, TensorElement},
         random::Random,
@@ -252,6 +255,10 @@ mod tests {
                     }
                     (128, _) => Some(Value::Map(Box::new(map(random)))),
                     (1 | 2 | 4 | 8, 2) => Some(Value::Number(random.below(300))),
+                    (4, 1) => {
+                        let part = [Part::Multiplier, Part::Shift][random.below(2) as usize];
+                        (end - all + offset).checked_sub(4).map(|divisor| Value::Division(part, divisor))
+                    }
                     (1 | 2 | 4 | 8, _) => Some(Value::Number(random.next())),
                     _ => None,
                 };
@@ -318,7 +325,7 @@ mod tests {
             .flat_map(|field| {
                 let name = assumed.name_of(field);
                 match &field.value {
-                    Value::Number(_) => Vec::new(),
+                    Value::Number(_) | Value::Division(..) => Vec::new(),
                     Value::Map(_) => vec![format!("{name}.data")],
                     Value::Buffer(maps) => {
                         let of = maps.iter().map(|(at, _)| format!("{name}[{at}].data"));

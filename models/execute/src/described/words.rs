@@ -27,8 +27,9 @@ impl Assumed {
             let Assumption { value, bytes, .. } = field;
             let name = self.name_of(field);
             match value {
-                Value::Number(number) => {
-                    vec![format!("{name}={}", said_of(*number, *bytes, own.is_float && name == own.name))]
+                Value::Number(_) | Value::Division(..) => {
+                    let number = self.number(value).unwrap_or_default();
+                    vec![format!("{name}={}", said_of(number, *bytes, own.is_float && name == own.name))]
                 }
                 Value::Buffer(maps) => {
                     let maps = maps.iter().map(|(at, map)| format!("{name}[{at}]={}", map_said(map)));

@@ -2,6 +2,7 @@
 
 use ptx_isa::FullSize;
 
+use super::division::Part;
 use crate::{Argument, Buffer, Contents, Device, GROWS, Launch, TensorMap, code::Parameter, device::State};
 
 /// A launch of a kernel with a value for each field that the kernel loads from its parameters. The same value makes the
@@ -54,6 +55,8 @@ pub enum Value {
     Buffer(Vec<(u64, TensorMap)>),
     /// A tensor map of 128 bytes, of a tensor in a separate buffer.
     Map(Box<TensorMap>),
+    /// A number that follows from the divisor at an offset from the beginning of all parameters.
+    Division(Part, u64),
 }
 
 impl Assumed {
@@ -68,7 +71,7 @@ impl Assumed {
         for field in &self.fields {
             let name = self.name_of(field);
             let buffer = match &field.value {
-                Value::Number(_) => None,
+                Value::Number(_) | Value::Division(..) => None,
                 Value::Buffer(maps) => {
                     let contents =
                         if self.begins_with_zeros(field) { Contents::GrowsZero(GROWS) } else { Contents::Grows(GROWS) };
@@ -99,7 +102,9 @@ impl Assumed {
         for field in self.fields_of(parameter) {
             let own = buffers.iter().find(|(at, _)| *at == (parameter, field.offset));
             let value = match (&field.value, own) {
-                (Value::Number(number), _) => Argument::u64(*number),
+                (Value::Number(_) | Value::Division(..), _) => {
+                    Argument::u64(self.number(&field.value).unwrap_or_default())
+                }
                 (Value::Buffer(_), Some((_, buffer))) => Argument::Buffer(*buffer, 0),
                 (Value::Map(map), Some((_, buffer))) => Argument::TensorMap(map.clone(), *buffer),
                 (_, None) => continue,
@@ -117,6 +122,21 @@ impl Assumed {
         Argument::Bytes(all)
     }
 
+    /// The number that a value is: its own, or the number that follows from a divisor.
+    pub(crate) fn number(&self, value: &Value) -> Option<u64> {
+        match value {
+            Value::Number(number) => Some(*number),
+            Value::Division(part, divisor) => {
+                let is_at = |own: &&Assumption| self.parameters[own.parameter].offset + own.offset == *divisor;
+                match self.fields.iter().find(is_at)?.value {
+                    Value::Number(number) => Some(part.of(number)),
+                    _ => None,
+                }
+            }
+            Value::Buffer(_) | Value::Map(_) => None,
+        }
+    }
+
     /// Whether the buffer of a field begins with zeros.
     pub(crate) fn begins_with_zeros(&self, field: &Assumption) -> bool {
         self.zeros || field.is_zero
@@ -127,7 +147,7 @@ impl Assumed {
         self.fields.iter().any(|field| match &field.value {
             Value::Map(_) => true,
             Value::Buffer(maps) => !maps.is_empty(),
-            Value::Number(_) => false,
+            Value::Number(_) | Value::Division(..) => false,
         })
     }
 

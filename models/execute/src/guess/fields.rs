@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use ptx_isa::{AluOp, Role, Space, Type, arithmetic::Computation};
 use rustc_hash::FxHashSet;
 
+use super::division::{Part, divisions};
 use crate::code::{Given, Op, Pc, Program, Reg, Source, Step};
 
 /// Bytes of a kernel's parameters that one instruction loads.
@@ -23,6 +24,18 @@ pub enum FieldKind {
     Address,
     Integer,
     Float,
+    /// A number that follows from the divisor at an offset.
+    Division(Part, u64),
+}
+
+/// A load of bytes of the parameters.
+pub(super) struct Load {
+    /// The offset of the bytes from the beginning of all parameters.
+    pub offset: u64,
+    /// The number of bytes: at most 8.
+    pub bytes: u64,
+    pub ty: Type,
+    pub register: Option<Reg>,
 }
 
 /// The steps of the kernel itself. Called functions have registers of their own.
@@ -33,36 +46,47 @@ fn kernel_steps(program: &Program) -> std::ops::Range<usize> {
 
 /// The fields that the kernel loads, in the order of their offsets. `reads` are the loads at computed addresses.
 pub fn fields(program: &Program, reads: impl IntoIterator<Item = (Pc, u64, u64)>) -> Vec<Field> {
-    let (addresses, floats) = (addresses(program), floats(program));
+    let (addresses, floats, loads) = (addresses(program), floats(program), loads(program, reads));
+    let divisions = divisions(&program.steps[kernel_steps(program)], &loads);
     let mut found: BTreeMap<u64, Field> = BTreeMap::new();
-    let mut add = |offset: u64, bytes: u64, ty: Type, register: Option<Reg>| {
+    for Load { offset, bytes, ty, register } in loads {
         let declared = program.parameters.iter().any(|own| own.is_pointer && own.offset == offset);
-        let flows = bytes == 8 && register.is_some_and(|register| addresses.contains(&register));
-        let kind = match () {
-            () if declared || flows => FieldKind::Address,
-            () if ty.is_float() || register.is_some_and(|register| floats.contains(&register)) => FieldKind::Float,
-            () => FieldKind::Integer,
+        let is_in = |all: &FxHashSet<Reg>| register.is_some_and(|register| all.contains(&register));
+        let kind = match divisions.get(&offset) {
+            _ if declared || bytes == 8 && is_in(&addresses) => FieldKind::Address,
+            _ if ty.is_float() || is_in(&floats) => FieldKind::Float,
+            Some((part, divisor)) => FieldKind::Division(*part, *divisor),
+            None => FieldKind::Integer,
         };
         let field = found.entry(offset).or_insert(Field { offset, bytes, kind });
         if kind == FieldKind::Address || bytes > field.bytes {
             *field = Field { offset, bytes, kind };
         }
-    };
+    }
+    apart(found.into_values())
+}
+
+/// The loads of parameters by the kernel. `reads` are those at computed addresses.
+fn loads(program: &Program, reads: impl IntoIterator<Item = (Pc, u64, u64)>) -> Vec<Load> {
+    let mut loads = Vec::new();
     for step in &program.steps[kernel_steps(program)] {
         let Op::Parameter(results, at, ty) = &step.op else { continue };
         let bytes = u64::from(ty.bits() / 8);
-        for (index, result) in results.iter().enumerate() {
-            add(u64::from(*at) + index as u64 * bytes, bytes.min(8), *ty, result.map(|(register, _)| register));
-        }
+        loads.extend(results.iter().enumerate().map(|(index, result)| Load {
+            offset: u64::from(*at) + index as u64 * bytes,
+            bytes: bytes.min(8),
+            ty: *ty,
+            register: result.map(|(register, _)| register),
+        }));
     }
     for (pc, offset, bytes) in reads {
         let Some(Op::Access(of)) = program.steps.get(pc as usize).map(|step| &step.op) else { continue };
         // Each element of a vector is recorded as a field, and the address is a multiple of the size of the vector.
         let element = (offset / of.bytes.max(1)) as usize % of.results.len().max(1);
         let register = of.results.get(element).copied().flatten().map(|(register, _)| register);
-        add(offset, bytes.min(8), of.ty, register);
+        loads.push(Load { offset, bytes: bytes.min(8), ty: of.ty, register });
     }
-    apart(found.into_values())
+    loads
 }
 
 /// Makes fields disjoint. If a later part of an integer is also loaded separately, the integer is split into its parts.

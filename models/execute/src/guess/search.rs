@@ -527,7 +527,8 @@ fn start(program: &Program, kernel: &str, given: &Given) -> Assumed {
     launch
 }
 
-/// Adds a field, unless it overlaps an existing field. A number that turns out to be an address becomes one.
+/// Adds a field, unless it overlaps an existing field. A number that turns out to be an address, or part of a
+/// division, becomes it.
 fn add(launch: &mut Assumed, program: &Program, field: Field, number: u64, given: &Given) {
     let Some((parameter, offset)) = Assumed::place(&program.parameters, field.offset) else { return };
     let is_there = |own: &Assumption| {
@@ -535,13 +536,18 @@ fn add(launch: &mut Assumed, program: &Program, field: Field, number: u64, given
     };
     if let Some(own) = launch.fields.iter_mut().find(|own| is_there(own)) {
         let is_same = (own.offset, own.bytes) == (offset, field.bytes);
-        if is_same && field.kind == FieldKind::Address && !own.is_given && matches!(own.value, Value::Number(_)) {
-            own.value = Value::Buffer(Vec::new());
+        if is_same && !own.is_given && matches!(own.value, Value::Number(_)) {
+            match field.kind {
+                FieldKind::Address => own.value = Value::Buffer(Vec::new()),
+                FieldKind::Division(part, divisor) => own.value = Value::Division(part, divisor),
+                FieldKind::Integer | FieldKind::Float => {}
+            }
         }
         return;
     }
     let value = match field.kind {
         FieldKind::Address => Value::Buffer(Vec::new()),
+        FieldKind::Division(part, divisor) => Value::Division(part, divisor),
         FieldKind::Integer => Value::Number(number),
         FieldKind::Float if field.bytes == 8 => Value::Number(1f64.to_bits()),
         FieldKind::Float => Value::Number(1f32.to_bits().into()),

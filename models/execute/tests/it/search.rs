@@ -95,3 +95,14 @@ fn operands_of_floating_point_arithmetic_are_numbers_like_one() {
         assert_eq!(tried.launch.arguments(), [format!("p+0={number}")], "{body}");
     }
 }
+
+/// The kernel traps if the quotient of 1000 by the divisor, which the multiplier and the shift give, is wrong.
+#[test]
+fn multipliers_and_shifts_fit_their_divisor() {
+    let body = ".reg .b32 %n<4>; .reg .b32 %q<2>;\nld.param.b32 %n0, [p];\nld.param.b32 %n1, [p+4];\nld.param.b32 %n2, [p+8];\n\
+                mul.hi.u32 %q0, %n1, 1000;\nshr.u32 %q0, %q0, %n2;\nmov.b32 %r, 1000;\ndiv.u32 %q1, %r, %n0;\n\
+                setp.ne.u32 %p, %q0, %q1;\n@%p trap;";
+    let tried = best(body);
+    let arguments = ["p+0=256", "p+4=2147483648", "p+8=7"].map(str::to_owned).to_vec();
+    assert_eq!((tried.end, tried.launch.arguments()), (End::Ended, arguments));
+}
