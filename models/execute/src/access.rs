@@ -7,6 +7,7 @@ use ptx_isa::{AtomOp, Scope, Sem, Space, Type, flat::AccessKind};
 use crate::{
     clock::{Clock, Fenced},
     code::{Address, DecodedAccess, Pc, Reg, Source},
+    footprint::Use,
     machine::{Cta, Machine},
     memory::{Region, number, region, window},
     report::{Condition, Detail, FaultKind, Peer},
@@ -212,6 +213,7 @@ impl Machine<'_> {
         let fails = is_cas && data.is_some_and(|expected| expected & mask != old);
         let writes = new.is_some() && !fails;
         let mut value = old;
+        self.add_to_footprint(place, of.bytes, strong, writes);
         if self.options.races {
             let info = Info::new(at.pc, of.bytes, strong, writes);
             let info = if is_atomic { info.atomic() } else { info };
@@ -248,6 +250,24 @@ impl Machine<'_> {
         }
     }
 
+    /// Adds an access to the footprint of the launch, if it is wanted.
+    pub fn add_to_footprint(&mut self, place: Region, bytes: u64, strong: Option<Scope>, writes: bool) {
+        let Region::Global(piece, at) = place else { return };
+        if let Some(accessed) = &mut self.global.pieces[piece].accessed {
+            let is_strong = matches!(strong, Some(Scope::Gpu | Scope::Sys));
+            accessed.add(
+                at,
+                bytes,
+                match (is_strong, writes) {
+                    (false, false) => Use::Read,
+                    (false, true) => Use::Write,
+                    (true, false) => Use::StrongRead,
+                    (true, true) => Use::StrongWrite,
+                },
+            );
+        }
+    }
+
     pub fn check_written(&mut self, cta: &Cta, at: Lane, place: Region, bytes: u64) {
         let unwritten = match place {
             Region::Shared(None, offset) => cta.unwritten.get(offset as usize..(offset + bytes) as usize),
@@ -267,7 +287,7 @@ impl Machine<'_> {
     /// The name of a place in findings.
     pub fn place_name(&self, place: Region) -> String {
         match place {
-            Region::Global(piece, at) => self.name_of_global(piece, at),
+            Region::Global(piece, at) => self.global.name_of(piece, at),
             Region::Shared(None, at) => self.name_of_shared(at),
             Region::Shared(Some(rank), at) => format!("{} of CTA rank {rank}", self.name_of_shared(at)),
             Region::Local(at) => format!("local+{at}"),

@@ -16,7 +16,7 @@ use crate::{
     launch::{Buffer, Contents, Launch, LaunchError, ModuleId, Progress, RunOptions},
     learned::Learned,
     machine::{Kernel, Machine, Ran},
-    memory::{Global, Piece, window},
+    memory::{Global, Piece, Region, region, window},
     report::{Fault, FaultKind, Report},
     shadow::MOST_STEPS,
     texture::Texture,
@@ -103,6 +103,13 @@ impl<'m> Device<'m> {
         let (buffer, offset) = Buffer::at(address)?;
         let piece = self.state.global.pieces.get(buffer.0 as usize).filter(|piece| !piece.is_freed)?;
         (offset <= piece.contents().len() as u64).then_some((buffer, offset))
+    }
+
+    /// The name of an address: of its buffer, and the offset there.
+    pub fn name_of(&self, address: u64) -> String {
+        let place = region(Space::Global, address);
+        let Region::Global(piece, at) = place else { return format!("address {address:#x}") };
+        self.state.global.name_of(piece, at)
     }
 
     /// The buffer of a variable of the first module, in `.global` or `.const`.
@@ -375,6 +382,7 @@ impl<'m> State<'m> {
         }
         let workspace = Global::address(self.workspaces[number]);
         self.global.pieces[self.workspaces[number]].bytes.fill(0);
+        self.global.begin_footprint(self.options.footprint);
         let kernel = Kernel { programs: &self.programs, program, flow, launch, parameters };
         let mut machine = Machine::new(kernel, &self.options, &mut self.global, earlier);
         machine.is_trial = is_trial;

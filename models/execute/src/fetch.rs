@@ -103,6 +103,7 @@ impl Machine<'_> {
             self.outside(cta, at.thread, at.pc, name);
             return [0; 4];
         };
+        self.add_to_footprint(place, bytes, None, false);
         if self.options.races {
             let clock = &cta.order[at.thread as usize].clock;
             let record = Record { agent: clock.agent, epoch: clock.own, info: Info::new(at.pc, bytes, None, false) };

@@ -173,6 +173,8 @@ pub struct RunOptions {
     pub findings: usize,
     /// Whether the report lists the instructions that were executed.
     pub coverage: bool,
+    /// Whether the report has the bytes of global memory that the launch accessed.
+    pub footprint: bool,
     /// Whether the results of matrix products are computed. Without it, a product gives stand-in numbers, on which no
     /// order of accesses depends.
     pub products: bool,
@@ -192,6 +194,7 @@ impl Default for RunOptions {
             presence: false,
             findings: 1,
             coverage: false,
+            footprint: false,
             products: true,
         }
     }

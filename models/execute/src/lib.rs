@@ -14,6 +14,7 @@ mod exec;
 mod fault;
 mod fetch;
 mod flow;
+mod footprint;
 mod guess;
 mod history;
 mod in_flight;
@@ -42,6 +43,7 @@ pub use self::{
     code::Parameter,
     device::{Device, KernelFacts, WORKSPACE},
     flow::ExpectedRaces,
+    footprint::{Footprint, Use, Uses},
     guess::{Assumed, Assumption, End, Given, Part, SearchBudget, Tried, Value, search, search_within},
     lacks::Lack,
     launch::{Argument, Buffer, Contents, GROWS, Launch, LaunchError, ModuleId, Progress, RunOptions, Schedule},

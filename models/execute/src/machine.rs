@@ -16,7 +16,7 @@ use crate::{
     in_flight::{Async, InFlight, Mbarrier},
     launch::{Launch, ModuleId, Progress, RunOptions, Schedule},
     learned::Learned,
-    memory::Global,
+    memory::{Global, offset},
     random::Random,
     registers::Changed,
     report::{AccessType, Detail, Fault, FaultKind, Missing, Race, Remedy, Report, Site},
@@ -299,6 +299,7 @@ impl<'r> Machine<'r> {
         }
         let schedules = self.schedules(is_cut);
         let executed = if self.options.coverage { self.learned.instructions(self.program) } else { Vec::new() };
+        let footprint = self.global.footprint();
         let report = Report {
             findings: self.findings.found,
             printed: self.printed,
@@ -308,6 +309,7 @@ impl<'r> Machine<'r> {
             work,
             repeated: self.findings.repeated,
             executed,
+            footprint,
             schedules,
         };
         let Self { earlier: mut grids, grid, seen, locations, history, fence_sc, owners, time, learned, .. } = self;
@@ -809,14 +811,6 @@ impl<'r> Machine<'r> {
         }
     }
 
-    /// The name of an address of global memory, or the address itself if no piece contains it.
-    pub fn name_of_global(&self, piece: usize, at: u64) -> String {
-        match self.global.pieces.get(piece) {
-            Some(piece) => offset(&piece.name, at),
-            None => format!("address {:#x}", ((piece as u64 + 1) << 32).wrapping_add(at)),
-        }
-    }
-
     /// The line of an instruction.
     pub fn line(&self, pc: Pc) -> u32 {
         self.program.steps.get(pc as usize).map_or(0, |step| step.at.line)
@@ -827,8 +821,4 @@ impl<'r> Machine<'r> {
         let first = warp.first;
         each(lanes).map(move |lane| (lane, first + lane as u32))
     }
-}
-
-fn offset(name: &str, at: u64) -> String {
-    if at == 0 { name.to_owned() } else { format!("{name}+{at}") }
 }

@@ -8,6 +8,7 @@ use std::{
 use ptx_isa::Space;
 
 use crate::{
+    footprint::{Accessed, Footprint},
     launch::{Buffer, Contents},
     random::Random,
     shadow::Shadow,
@@ -91,6 +92,8 @@ pub struct Piece {
     pub unwritten: Option<Vec<bool>>,
     /// Its accesses.
     pub shadow: Shadow,
+    /// The bytes that the current launch has accessed, if its footprint is wanted.
+    pub accessed: Option<Accessed>,
     /// Whether it was freed.
     pub is_freed: bool,
 }
@@ -192,7 +195,8 @@ impl Global {
         };
         let shadow = Shadow::of_buffer(bound, limit);
         let bytes = Storage::Owned(bytes);
-        let piece = Piece { name: name.to_owned(), bytes, limit, fill, unwritten, shadow, is_freed: false };
+        let (name, accessed) = (name.to_owned(), None);
+        let piece = Piece { name, bytes, limit, fill, unwritten, shadow, accessed, is_freed: false };
         match self.pieces.get_mut(number) {
             Some(old) => {
                 self.freed.pop_front();
@@ -221,6 +225,30 @@ impl Global {
         let Some(piece) = self.pieces.get_mut(piece) else { return };
         (piece.limit, piece.unwritten) = (bytes.min(memory.len() as u64), None);
         piece.bytes = Storage::Mapped(memory);
+    }
+
+    /// Begins a footprint: the bytes that are accessed from now on, if it is wanted.
+    pub fn begin_footprint(&mut self, is_wanted: bool) {
+        self.pieces.iter_mut().for_each(|piece| piece.accessed = is_wanted.then(Accessed::default));
+    }
+
+    /// The footprint that was begun.
+    pub fn footprint(&self) -> Footprint {
+        let mut footprint = Footprint::default();
+        for (number, piece) in self.pieces.iter().enumerate() {
+            if let Some(accessed) = &piece.accessed {
+                accessed.add_to(&mut footprint, Self::address(number));
+            }
+        }
+        footprint
+    }
+
+    /// The name of an address, or the address itself if no piece contains it.
+    pub fn name_of(&self, piece: usize, at: u64) -> String {
+        match self.pieces.get(piece) {
+            Some(piece) => offset(&piece.name, at),
+            None => format!("address {:#x}", ((piece as u64 + 1) << 32).wrapping_add(at)),
+        }
     }
 
     /// The address of a piece.
@@ -268,6 +296,11 @@ impl Piece {
         }
         Some(())
     }
+}
+
+/// The name of an offset from a name.
+pub fn offset(name: &str, at: u64) -> String {
+    if at == 0 { name.to_owned() } else { format!("{name}+{at}") }
 }
 
 /// Up to 16 bytes as a number.

@@ -4,6 +4,8 @@ use std::fmt::{self, Display, Formatter};
 
 use ptx_isa::{Dim3, Family, InstPlace, Scope, SourceLine};
 
+use crate::footprint::Footprint;
+
 /// The result of a launch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
@@ -24,6 +26,8 @@ pub struct Report {
     pub repeated: u64,
     /// The instructions that were executed, ascending, if [`RunOptions::coverage`](crate::RunOptions::coverage) is set.
     pub executed: Vec<InstPlace>,
+    /// The accesses of global memory, if [`RunOptions::footprint`](crate::RunOptions::footprint) is set.
+    pub footprint: Footprint,
     /// Whether the report is about every schedule of the launch, or about this one.
     pub schedules: Schedules,
 }

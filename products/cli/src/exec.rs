@@ -42,8 +42,9 @@ fn executed(args: &ExecArgs) -> Result<u8, Errors> {
     fill_folder(folder.path(), &library).map_err(|error| cannot("write", folder.path(), &error))?;
     let status = status(args, folder.path())?;
     let entries = report::read(folder.path());
+    let races = report::races(&entries);
     let kernels = report::kernels(entries, folder.path());
-    let has_finding = report::print(&kernels, !args.no_races);
+    let has_finding = report::print(&kernels, &races, !args.no_races);
     if let Some(path) = &args.record {
         write(path, record::text(&kernels))?;
     }

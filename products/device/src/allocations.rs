@@ -19,6 +19,13 @@ pub enum Kind {
     Registered(usize),
 }
 
+impl Kind {
+    /// Whether the memory is memory of the host, or moves there.
+    pub fn is_of_host(self) -> bool {
+        !matches!(self, Self::Device | Self::Graph)
+    }
+}
+
 /// An allocation.
 #[derive(Clone, Copy, Debug)]
 pub struct Allocation {

@@ -13,6 +13,7 @@ use crate::{
     handle::{Handle, Table},
     objects::{Context, Event, Executable, Graph, Image, Kernel, Node, Physical, Registry, Signature, Stream},
     options::{DEVICE, Options},
+    order::Order,
     report::Recorder,
     say::say_once,
 };
@@ -45,6 +46,9 @@ pub struct Gpu {
     /// The error of all later calls.
     pub fault: Option<Error>,
     pub recorder: Recorder,
+    pub order: Order,
+    /// The number of streams that the program has made.
+    pub stream_count: u64,
     /// The number of launches.
     pub launches: u64,
     /// The launches that were checked for races.
@@ -79,6 +83,8 @@ impl Gpu {
             printed: String::new(),
             fault: None,
             recorder: Recorder::new(&options),
+            order: Order::default(),
+            stream_count: 0,
             launches: 0,
             checked: FxHashSet::default(),
             limits: [1024, 1 << 20, 8 << 20, 2, 2048, 128, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0],
@@ -107,7 +113,7 @@ impl Gpu {
         unsafe { libc::fwrite(text.as_ptr().cast(), 1, text.len(), stdout) };
     }
 
-    /// Waits for all work, which has ended: prints its output.
+    /// Shows the effects of all work, which has ended: its output and its fault.
     pub fn synchronize(&mut self) -> Done {
         self.flush();
         self.fault.map_or(Ok(()), Err)

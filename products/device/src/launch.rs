@@ -16,8 +16,8 @@ use crate::{
     error::{Done, Error},
     gpu::Gpu,
     handle::Handle,
-    objects::{Kernel, Launch},
-    report::{Given, Launched},
+    objects::{Kernel, Launch, Stream},
+    report::{Given, Launched, Operation},
     say::say,
 };
 
@@ -79,7 +79,7 @@ impl Gpu {
     }
 
     /// Runs a launch to its end.
-    pub fn launch(&mut self, launch: &Launch) -> Done {
+    pub fn launch(&mut self, stream: Handle<Stream>, launch: &Launch) -> Done {
         self.check(launch)?;
         let given: Vec<Given> = launch.arguments.iter().map(|bytes| self.given(bytes)).collect();
         let kernel = self.kernels.get(launch.kernel)?;
@@ -100,6 +100,7 @@ impl Gpu {
             memory_limit: self.memory.limit,
             lenient: true,
             presence: true,
+            footprint: self.is_concurrent() && self.options.is_checked(&name),
             ..RunOptions::default()
         });
         let on_device = OnDevice {
@@ -110,7 +111,7 @@ impl Gpu {
         let mut progress = Shown::new(self.options.progress, &name, self.launches);
         let done = self.device.launch_with(&on_device, &mut |progress_of| progress.show(progress_of));
         progress.end();
-        let report = match done {
+        let mut report = match done {
             Ok(report) => report,
             Err(errors) => {
                 errors.iter().for_each(|error| say(&format!("kernel '{name}' was not launched: {error}")));
@@ -125,7 +126,9 @@ impl Gpu {
         self.fault = if is_cut { Some(Error::Timeout) } else { error(&report) };
         self.tell(&name, &report, is_cut);
         let given = if self.options.record { given } else { Vec::new() };
+        let footprint = std::mem::take(&mut report.footprint);
         self.recorder.launch(Launched::new(self.launches, on_device, given, (races, is_cut), report));
+        self.order(stream, Operation::Kernel { name, launch: self.launches }, footprint);
         Ok(())
     }
 

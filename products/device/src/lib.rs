@@ -5,8 +5,10 @@
 //!
 //! - `gpu` has the state of the process, under one mutex. The library knows the executor only through
 //!   `ptx_execute::Device`: load a module, allocate, free, map, read, write, launch.
-//! - All work runs at once, in the thread that asks for it: streams are in order with each other. A host function runs
-//!   in the thread that submits it. A kernel that waits for a later action of the host is reported as a deadlock.
+//! - All work runs at once, in the thread that asks for it. A host function runs in the thread that submits it. A kernel
+//!   that waits for a later action of the host is reported as a deadlock.
+//! - `order` has the order that the API guarantees between operations of streams, and reports operations that race
+//!   without it.
 //! - A fault of a kernel is the error of every later call, as on a GPU, until the device is reset.
 //! - An array is an allocation with a pitch. Textures and surfaces are images in allocations, which the executor knows by
 //!   their handles.
@@ -32,6 +34,7 @@ mod launch;
 mod memory;
 mod objects;
 mod options;
+mod order;
 mod registry;
 mod report;
 mod runtime;
@@ -43,5 +46,5 @@ mod texture;
 pub use self::{
     folder::{LIBRARY, fill_folder},
     options::{BUDGET, DEVICE, OPTIONS, Options},
-    report::{Entry, Given, Launched},
+    report::{Entry, Given, Launched, Operation, Submitted, Unordered},
 };

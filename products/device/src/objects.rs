@@ -155,6 +155,8 @@ pub enum Work {
 /// A stream. Its work runs at once.
 #[derive(Debug, Default)]
 pub struct Stream {
+    /// Its number in the order in which the program made its streams, from 1; 0 for a default stream.
+    pub number: u64,
     pub flags: u32,
     pub priority: i32,
     pub capture: Option<Capture>,
@@ -171,6 +173,8 @@ pub struct Capture {
 }
 
 impl Stream {
+    /// The flag of a stream that does not wait for the legacy default stream, nor the latter for it.
+    pub const NON_BLOCKING: u32 = 1;
     pub const NULL: Handle<Self> = Handle::NULL;
     pub const LEGACY: Handle<Self> = Handle::new(1);
     pub const OF_THREAD: Handle<Self> = Handle::new(2);

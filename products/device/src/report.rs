@@ -23,6 +23,60 @@ pub enum Entry {
     Module { number: u32, file: PathBuf },
     /// A launch.
     Launch(Box<Launched>),
+    /// A race of operations of streams.
+    Unordered(Box<Unordered>),
+}
+
+/// An operation of a stream.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Operation {
+    /// A launch of a kernel, and its number.
+    Kernel {
+        name: String,
+        launch: u64,
+    },
+    Copy,
+    Fill,
+    /// An operation that frees memory.
+    Free,
+}
+
+impl Operation {
+    /// The operation, for all launches of the kernel.
+    #[must_use]
+    pub fn without_number(&self) -> Self {
+        match self {
+            Self::Kernel { name, .. } => Self::Kernel { name: name.clone(), launch: 0 },
+            other => other.clone(),
+        }
+    }
+}
+
+/// An operation that a program has submitted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Submitted {
+    pub operation: Operation,
+    /// The number of the stream in the order in which the program made its streams, from 1; 0 for a default stream, or
+    /// for a stream that the program has destroyed.
+    pub stream: u64,
+    pub writes: bool,
+}
+
+/// Two operations without an order that access the same bytes, the earlier call first.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Unordered {
+    pub operations: [Submitted; 2],
+    /// The name of the first bytes, such as `buffer1+16`.
+    pub place: String,
+    pub bytes: u64,
+    /// The test of pytest that submitted the later operation.
+    pub test: Option<String>,
+}
+
+impl Unordered {
+    pub fn new(operations: [Submitted; 2], place: String, bytes: u64) -> Self {
+        Self { operations, place, bytes, test: current_test() }
+    }
 }
 
 /// A launch that has run.
@@ -133,6 +187,11 @@ impl Recorder {
             self.write(id, &Entry::Module { number, file });
         }
         self.write(id, &Entry::Launch(Box::new(launched)));
+    }
+
+    /// Writes a race of operations.
+    pub fn race(&mut self, race: Unordered) {
+        self.write(process::id(), &Entry::Unordered(Box::new(race)));
     }
 
     fn write(&mut self, id: u32, entry: &Entry) {

@@ -2,12 +2,16 @@
 
 use std::time::Instant;
 
+use ptx_execute::Use;
+
 use crate::{
     call,
     error::{Done, Error},
     gpu::Gpu,
     handle::Handle,
-    objects::{Capture, Event, Executable, Graph, Stream, Work},
+    objects::{Capture, Copy, Event, Executable, Graph, Stream, Work},
+    order::footprint_of_fill,
+    report::Operation,
 };
 
 /// Submits work to a stream: it runs, or the capture of the stream gets it.
@@ -19,15 +23,36 @@ pub fn submit(stream: Handle<Stream>, work: Work) -> Done {
         }
         Ok(is_captured)
     })?;
-    if is_captured { Ok(()) } else { perform(work) }
+    if is_captured { Ok(()) } else { perform(stream, work) }
+}
+
+/// Copies in a stream. Without a stream, the program waits for the copy, except for one within the device.
+pub fn copy(stream: Option<Handle<Stream>>, copy: Copy) -> Done {
+    submit(stream.unwrap_or(Stream::NULL), Work::Copy(copy))?;
+    call::with(|gpu| {
+        if stream.is_none() {
+            gpu.flush();
+            if !gpu.is_within_device(&copy) {
+                gpu.wait_for(Stream::NULL);
+            }
+        }
+        Ok(())
+    })
 }
 
 /// Performs work, without the lock where the program's own functions run.
-pub fn perform(work: Work) -> Done {
+pub fn perform(stream: Handle<Stream>, work: Work) -> Done {
     match work {
-        Work::Host(function) => function.call(),
-        Work::Graph(all) => return all.into_iter().try_for_each(perform),
-        work => return call::with(|gpu| gpu.perform(work)),
+        Work::Host(function) => {
+            // The function may tell other functions of the program that the earlier work has ended.
+            call::with(|gpu| {
+                gpu.wait_for(stream);
+                Ok(())
+            })?;
+            function.call();
+        }
+        Work::Graph(all) => return all.into_iter().try_for_each(|work| perform(stream, work)),
+        work => return call::with(|gpu| gpu.perform(stream, work)),
     }
     Ok(())
 }
@@ -39,13 +64,28 @@ pub fn launch_graph(stream: Handle<Stream>, executable: Handle<Executable>) -> D
 }
 
 impl Gpu {
-    fn perform(&mut self, work: Work) -> Done {
+    fn perform(&mut self, stream: Handle<Stream>, work: Work) -> Done {
         match work {
-            Work::Launch(launch) => self.launch(&launch),
-            Work::Copy(copy) => self.copy(&copy),
-            Work::Fill(fill) => self.fill(&fill),
-            Work::Free(address) => self.free(address),
+            Work::Launch(launch) => self.launch(stream, &launch),
+            Work::Copy(copy) => {
+                let (footprint, waits) = self.footprint_of_copy(&copy);
+                self.order(stream, Operation::Copy, footprint);
+                if waits {
+                    self.wait_for(stream);
+                }
+                self.copy(&copy)
+            }
+            Work::Fill(fill) => {
+                self.order(stream, Operation::Fill, footprint_of_fill(&fill));
+                self.fill(&fill)
+            }
+            Work::Free(address) => {
+                let bytes = self.memory.find(address).map_or(0, |(_, found)| found.bytes);
+                self.order(stream, Operation::Free, [(address..address + bytes, Use::Write)].into_iter().collect());
+                self.free(address)
+            }
             Work::Record(event) => {
+                self.record_order(stream, event);
                 self.events.get_mut(event)?.recorded = Some(Instant::now());
                 Ok(())
             }
@@ -70,8 +110,12 @@ impl Gpu {
     /// Lets a stream wait for an event. An event of a capture takes the stream into the capture.
     pub fn wait_event(&mut self, stream: Handle<Stream>, event: Handle<Event>) -> Done {
         let captured = self.events.get(event)?.captured.clone();
+        self.streams.get(stream)?;
+        let Some((graph, nodes)) = captured else {
+            self.order_after_event(stream, event);
+            return Ok(());
+        };
         let stream = self.streams.get_mut(stream)?;
-        let Some((graph, nodes)) = captured else { return Ok(()) };
         match &mut stream.capture {
             Some(capture) if capture.graph == graph => capture.last.extend(nodes),
             Some(_) => return Err(Error::CaptureInvalid),
@@ -110,7 +154,8 @@ impl Gpu {
     }
 
     /// The milliseconds between two events.
-    pub fn elapsed(&self, start: Handle<Event>, end: Handle<Event>) -> Done<f32> {
+    pub fn elapsed(&mut self, start: Handle<Event>, end: Handle<Event>) -> Done<f32> {
+        [start, end].into_iter().for_each(|event| self.wait_for_event(event));
         let time = |event: Handle<Event>| {
             let event = self.events.get(event)?;
             let recorded = event.recorded.filter(|_| event.flags & Event::WITHOUT_TIME == 0);

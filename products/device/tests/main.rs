@@ -9,7 +9,7 @@ use std::{
 };
 
 use libtest_mimic::{Arguments, Failed};
-use ptx_atomics_device::{Entry, LIBRARY, OPTIONS, Options, fill_folder};
+use ptx_atomics_device::{Entry, LIBRARY, OPTIONS, Operation, Options, Submitted, fill_folder};
 use testing::{binary, exists, root, success, trial};
 
 /// A compiler of programs.
@@ -60,6 +60,12 @@ fn main() {
     });
     let trials = vec![
         trial("a race is in the report".into(), C.missing(), race),
+        trial("operations of streams without an order race".into(), C.missing(), order),
+        trial(
+            "a race of streams is an error of the command".into(),
+            C.missing().or(command_missing()),
+            order_in_command,
+        ),
         trial("a process that forks has a report for each side".into(), C.missing(), fork),
         trial("the command".into(), C.missing().or(command_missing()), command),
         trial("recorded launches".into(), C.missing().or(command_missing()), record),
@@ -160,23 +166,28 @@ fn compiled(name: &str, compiler: Compiler, folder: &Path) -> Result<PathBuf, Fa
 }
 
 /// Runs a program on the device.
-fn run(program: &Path, options: &Options) -> Result<Output, Failed> {
+fn run(command: &mut Command, options: &Options) -> Result<Output, Failed> {
     let options = serde_json::to_string(options)?;
-    Ok(Command::new(program).env("LD_LIBRARY_PATH", LIBRARIES.path()).env(OPTIONS, options).output()?)
+    Ok(command.env("LD_LIBRARY_PATH", LIBRARIES.path()).env(OPTIONS, options).output()?)
 }
 
 fn check(name: &str, compiler: Compiler, expected: &str) -> Result<(), Failed> {
     let folder = tempfile::tempdir()?;
-    let output = run(&compiled(name, compiler, folder.path())?, &Options::default())?;
+    let output = run(&mut Command::new(compiled(name, compiler, folder.path())?), &Options::default())?;
     let said = String::from_utf8(output.stdout)?;
     if said == expected { Ok(()) } else { Err(format!("{said}\n{}", String::from_utf8_lossy(&output.stderr)).into()) }
 }
 
 /// The reports of the processes of a program.
 fn reports(name: &str) -> Result<Vec<Vec<Entry>>, Failed> {
-    let (folder, reports) = (tempfile::tempdir()?, tempfile::tempdir()?);
+    let folder = tempfile::tempdir()?;
+    reports_of(&mut Command::new(compiled(name, C, folder.path())?))
+}
+
+fn reports_of(command: &mut Command) -> Result<Vec<Vec<Entry>>, Failed> {
+    let reports = tempfile::tempdir()?;
     let options = Options { folder: Some(reports.path().to_owned()), races: true, ..Options::default() };
-    run(&compiled(name, C, folder.path())?, &options)?;
+    run(command, &options)?;
     let files = fs::read_dir(reports.path())?.flatten().map(|file| file.path());
     let reports = files.filter(|path| path.extension().is_some_and(|ending| ending == "jsonl"));
     let read = |path: PathBuf| -> Result<Vec<Entry>, Failed> {
@@ -189,7 +200,7 @@ fn reports(name: &str) -> Result<Vec<Vec<Entry>>, Failed> {
 fn launches(report: &[Entry]) -> Vec<(String, bool, bool, usize)> {
     let launches = report.iter().filter_map(|entry| match entry {
         Entry::Launch(of) => Some((of.kernel.clone(), of.is_checked, of.is_determinate, of.findings.len())),
-        Entry::Module { .. } => None,
+        Entry::Module { .. } | Entry::Unordered(_) => None,
     });
     launches.collect()
 }
@@ -204,6 +215,87 @@ fn race() -> Result<(), Failed> {
         launches(report),
         [launch("racy", true, false, 1), launch("free", true, true, 0), launch("free", false, false, 0)]
     );
+    Ok(())
+}
+
+/// Operations of streams as `order.c` reads them, and the races of each list: the operation of the first call and of the
+/// second.
+const ORDERS: [(&str, &[[&str; 2]]); 30] = [
+    ("w1 w1", &[]),
+    ("w1 w2", &[["write", "write"]]),
+    ("w1 w2 w1 w2", &[["write", "write"], ["write", "write"]]),
+    ("w1 o2", &[]),
+    ("w1 r2", &[["write", "read"]]),
+    ("r1 r2", &[]),
+    ("a1 a2", &[]),
+    ("a1 r2", &[["add", "read"]]),
+    ("w1 a2", &[["write", "add"]]),
+    // The default stream and blocking streams wait for each other.
+    ("w0 w1", &[]),
+    ("w1 w0", &[]),
+    ("w1 w0 w2", &[]),
+    ("w0 w3", &[["write", "write"]]),
+    ("w3 w0", &[["write", "write"]]),
+    // Events, and the program, bring order.
+    ("w1 e1 v2 w2", &[]),
+    ("e1 w1 v2 w2", &[["write", "write"]]),
+    ("w1 e1 v2 e2 v3 w3", &[]),
+    ("w1 e1 w1 v2 w2", &[["write", "write"]]),
+    ("w1 s1 w2", &[]),
+    ("w1 s2 w2", &[["write", "write"]]),
+    ("w1 e1 y0 w2", &[]),
+    ("w1 q1 w2", &[]),
+    ("w1 l1 w2", &[]),
+    ("w3 x0 w4", &[]),
+    // Copies, fills, and freed memory.
+    ("w1 c2", &[["write", "copy"]]),
+    ("p1 w2 h1 m2", &[["copy", "write"], ["write", "copy"]]),
+    ("h1 w2", &[]),
+    ("w3 d0", &[["write", "copy"]]),
+    ("i0 w3", &[["copy", "write"]]),
+    ("w1 m2 f2", &[["write", "fill"], ["write", "free"]]),
+];
+
+fn order() -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let program = compiled("order.c", C, folder.path())?;
+    let mut wrong = Vec::new();
+    for (words, expected) in ORDERS {
+        let report = reports_of(Command::new(&program).args(words.split(' ')))?.concat();
+        let name = |of: &Submitted| match &of.operation {
+            Operation::Kernel { name, .. } => name.clone(),
+            Operation::Copy => "copy".to_owned(),
+            Operation::Fill => "fill".to_owned(),
+            Operation::Free => "free".to_owned(),
+        };
+        let races = report.iter().filter_map(|entry| match entry {
+            Entry::Unordered(race) => Some(race.operations.each_ref().map(name)),
+            Entry::Module { .. } | Entry::Launch(_) => None,
+        });
+        let races: Vec<_> = races.collect();
+        if races != *expected {
+            wrong.push(format!("{words}: expected {expected:?}, found {races:?}"));
+        }
+    }
+    if wrong.is_empty() { Ok(()) } else { Err(wrong.join("\n").into()) }
+}
+
+fn order_in_command() -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let program = compiled("order.c", C, folder.path())?;
+    let words = |words: &[&str]| -> Result<(i32, String), Failed> {
+        let command: Vec<&Path> = [program.as_path()].into_iter().chain(words.iter().map(Path::new)).collect();
+        exec_with(&["--exit-code"], &command)
+    };
+    let (status, messages) = words(&["w1", "w2"])?;
+    let expected = [
+        "error[stream-race]: two operations of streams have no order, and access 256 bytes at `buffer1`",
+        "the first call: kernel 'write', launch 1, in stream 1: writes the bytes",
+        "the second call: kernel 'write', launch 2, in stream 2: writes the bytes",
+    ];
+    assert!(status == 1 && expected.iter().all(|line| messages.contains(line)), "{messages}");
+    let (status, messages) = words(&["w1", "e1", "v2", "w2"])?;
+    assert!(status == 0 && messages.ends_with("no race in any schedule of the 1 that were checked\n"), "{messages}");
     Ok(())
 }
 

@@ -48,6 +48,7 @@ impl Machine<'_> {
             self.outside(cta, thread, record.info.step(), name);
             return false;
         }
+        self.add_to_footprint(place, bytes, record.info.strong(), record.info.writes());
         if self.options.races {
             self.touch(cta, thread, place, bytes, record, None, Some(start), false);
         }

@@ -6,21 +6,25 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use annotate_snippets::Level;
 use itertools::Itertools;
 use ptx_atomics::{
     execute::{Fault, FaultKind},
     pass::{Diagnostic, Input},
     ptx::{InstPlace, launch::format_size},
 };
-use ptx_atomics_device::{Entry, Launched};
+use ptx_atomics_device::{Entry, Launched, Operation, Submitted, Unordered};
 
 use crate::{
-    render,
+    render::{self, Message},
     run::{
         place::RunPtx,
         text::{self, Importance},
     },
 };
+
+/// The identifier of races of operations of streams.
+const STREAMS: &str = "stream-race";
 
 /// A kernel that the program has launched, with its launches in their order.
 pub struct Launches {
@@ -53,6 +57,7 @@ pub fn kernels(entries: Vec<(PathBuf, Entry)>, folder: &Path) -> Vec<Launches> {
                 let text = fs::read_to_string(folder.join(file)).unwrap_or_default();
                 texts.insert((process, number), text);
             }
+            Entry::Unordered(_) => {}
             Entry::Launch(launched) => {
                 let text = texts.get(&(process, launched.module)).cloned().unwrap_or_default();
                 kernels.entry((launched.kernel.clone(), text)).or_default().push(*launched);
@@ -60,6 +65,15 @@ pub fn kernels(entries: Vec<(PathBuf, Entry)>, folder: &Path) -> Vec<Launches> {
         }
     }
     kernels.into_iter().map(|((kernel, ptx), all)| Launches { kernel, ptx, all }).collect()
+}
+
+/// The races of operations of streams.
+pub fn races(entries: &[(PathBuf, Entry)]) -> Vec<Unordered> {
+    let race = |(_, entry): &(PathBuf, Entry)| match entry {
+        Entry::Unordered(race) => Some((**race).clone()),
+        Entry::Module { .. } | Entry::Launch(_) => None,
+    };
+    entries.iter().filter_map(race).collect()
 }
 
 /// A launch in words.
@@ -74,13 +88,48 @@ fn describe(launched: &Launched) -> String {
 }
 
 /// Prints the findings, and a summary. Whether there is a finding that is not a warning.
-pub fn print(kernels: &[Launches], has_races: bool) -> bool {
-    let mut has_finding = false;
+pub fn print(kernels: &[Launches], races: &[Unordered], has_races: bool) -> bool {
+    let mut has_finding = !races.is_empty();
+    races.iter().for_each(race);
     for launches in kernels {
         has_finding |= findings(launches);
     }
     summary(kernels, has_races, has_finding);
     has_finding
+}
+
+/// Prints a race of operations of streams.
+fn race(race: &Unordered) {
+    let [first, second] = &race.operations;
+    let said = |of: &Submitted| {
+        let operation = match &of.operation {
+            Operation::Kernel { name, launch } => format!("kernel '{name}', launch {launch}"),
+            Operation::Copy => "a copy".to_owned(),
+            Operation::Fill => "a fill of memory".to_owned(),
+            Operation::Free => "an operation that frees the memory".to_owned(),
+        };
+        let stream = if of.stream == 0 { "the default stream".to_owned() } else { format!("stream {}", of.stream) };
+        let access = if of.writes { "writes" } else { "reads" };
+        format!("{operation}, in {stream}: {access} the bytes")
+    };
+    let test = race.test.as_ref().map(|test| format!("in {test}"));
+    let plural = if race.bytes == 1 { "byte" } else { "bytes" };
+    let diagnostic = Diagnostic {
+        notes: [format!("the first call: {}", said(first)), format!("the second call: {}", said(second))]
+            .into_iter()
+            .chain(test)
+            .collect(),
+        help: Some(
+            "let the second stream wait for an event of the first, by `cudaEventRecord` and `cudaStreamWaitEvent`, or wait for the \
+             first stream before the second call"
+                .to_owned(),
+        ),
+        ..Diagnostic::new(format!(
+            "two operations of streams have no order, and access {} {plural} at `{}`",
+            race.bytes, race.place
+        ))
+    };
+    render::message(&Message { level: Level::ERROR, id: Some(STREAMS), diagnostic: &diagnostic, first: None }, None);
 }
 
 /// Prints each finding of a kernel once, with the first launch that shows it.

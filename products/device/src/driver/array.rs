@@ -7,9 +7,9 @@ use crate::{
     handle::Handle,
     objects::{
         Side::{self, Device, Host},
-        Stream, Work,
+        Stream,
     },
-    stream::submit,
+    stream,
 };
 
 /// `CUDA_ARRAY_DESCRIPTOR`
@@ -22,7 +22,7 @@ pub struct Descriptor2d {
 
 /// Copies contiguous bytes to an array, or from it, from a byte of a row on.
 pub fn copy(
-    stream: Handle<Stream>,
+    stream: Option<Handle<Stream>>,
     array: Handle<Array>,
     [x, y]: [usize; 2],
     other: (Side, u64),
@@ -33,7 +33,7 @@ pub fn copy(
         gpu.flush();
         gpu.arrays.get(array)?.copies(x, y, other, bytes, is_to)
     })?;
-    copies.into_iter().try_for_each(|copy| submit(stream, Work::Copy(copy)))
+    copies.into_iter().try_for_each(|copy| stream::copy(stream, copy))
 }
 
 fn descriptor(array: Handle<Array>) -> Done<Descriptor> {
@@ -58,20 +58,20 @@ api! { driver:
     cuArrayDestroy(array: Handle<Array>) { any(|gpu| gpu.destroy_array(array)) }
     cuMemcpyDtoA_v2(
         to: Handle<Array>, offset: usize, from: u64, bytes: usize,
-    ) = cuMemcpyDtoA = cuMemcpyDtoA_v2_ptds { copy(Stream::NULL, to, [offset, 0], (Device, from), bytes, true) }
+    ) = cuMemcpyDtoA = cuMemcpyDtoA_v2_ptds { copy(None, to, [offset, 0], (Device, from), bytes, true) }
     cuMemcpyAtoD_v2(
         to: u64, from: Handle<Array>, offset: usize, bytes: usize,
-    ) = cuMemcpyAtoD = cuMemcpyAtoD_v2_ptds { copy(Stream::NULL, from, [offset, 0], (Device, to), bytes, false) }
+    ) = cuMemcpyAtoD = cuMemcpyAtoD_v2_ptds { copy(None, from, [offset, 0], (Device, to), bytes, false) }
     cuMemcpyHtoA_v2(
         to: Handle<Array>, offset: usize, from: u64, bytes: usize,
-    ) = cuMemcpyHtoA = cuMemcpyHtoA_v2_ptds { copy(Stream::NULL, to, [offset, 0], (Host, from), bytes, true) }
+    ) = cuMemcpyHtoA = cuMemcpyHtoA_v2_ptds { copy(None, to, [offset, 0], (Host, from), bytes, true) }
     cuMemcpyAtoH_v2(
         to: u64, from: Handle<Array>, offset: usize, bytes: usize,
-    ) = cuMemcpyAtoH = cuMemcpyAtoH_v2_ptds { copy(Stream::NULL, from, [offset, 0], (Host, to), bytes, false) }
+    ) = cuMemcpyAtoH = cuMemcpyAtoH_v2_ptds { copy(None, from, [offset, 0], (Host, to), bytes, false) }
     cuMemcpyHtoAAsync_v2(
         to: Handle<Array>, offset: usize, from: u64, bytes: usize, stream: Handle<Stream>,
-    ) = cuMemcpyHtoAAsync = cuMemcpyHtoAAsync_v2_ptsz { copy(stream, to, [offset, 0], (Host, from), bytes, true) }
+    ) = cuMemcpyHtoAAsync = cuMemcpyHtoAAsync_v2_ptsz { copy(Some(stream), to, [offset, 0], (Host, from), bytes, true) }
     cuMemcpyAtoHAsync_v2(
         to: u64, from: Handle<Array>, offset: usize, bytes: usize, stream: Handle<Stream>,
-    ) = cuMemcpyAtoHAsync = cuMemcpyAtoHAsync_v2_ptsz { copy(stream, from, [offset, 0], (Host, to), bytes, false) }
+    ) = cuMemcpyAtoHAsync = cuMemcpyAtoHAsync_v2_ptsz { copy(Some(stream), from, [offset, 0], (Host, to), bytes, false) }
 }

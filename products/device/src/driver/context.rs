@@ -108,7 +108,12 @@ api! { driver:
         })
     }
     cuCtxGetId(context: Handle<Context>, to: *mut u64) { put(to, context.0 as u64) }
-    cuCtxSynchronize() = cuCtxSynchronize_v2 { any(|gpu| gpu.synchronize()) }
+    cuCtxSynchronize() = cuCtxSynchronize_v2 {
+        any(|gpu| {
+            gpu.wait_for_all();
+            gpu.synchronize()
+        })
+    }
     cuCtxSetLimit(limit: u32, value: usize) {
         any(|gpu| {
             *gpu.limits.get_mut(limit as usize).ok_or(Error::InvalidValue)? = value;

@@ -4,8 +4,8 @@ use crate::{
     call::{api, driver, with},
     error::{Done, Error},
     handle::Handle,
-    objects::{Copy, Place, Side, Stream, Work},
-    stream::submit,
+    objects::{Copy, Place, Side, Stream},
+    stream,
 };
 
 /// One end of a copy of rows, as `CUDA_MEMCPY2D` has it: offsets, the kind of memory, its addresses, and its pitch.
@@ -99,17 +99,14 @@ impl Copy3d {
     }
 }
 
-/// Copies contiguous bytes in a stream. A copy that the program waits for shows the output of kernels.
+/// Copies contiguous bytes in a stream.
 pub fn flat(stream: Handle<Stream>, to: (Side, u64), from: (Side, u64), bytes: usize) -> Done {
-    submit(stream, Work::Copy(Copy::flat(to, from, bytes)))
+    stream::copy(Some(stream), Copy::flat(to, from, bytes))
 }
 
-/// Copies contiguous bytes at once.
+/// Copies contiguous bytes, and waits. A copy that the program waits for shows the output of kernels.
 pub fn at_once(to: (Side, u64), from: (Side, u64), bytes: usize) -> Done {
-    with(|gpu| {
-        gpu.flush();
-        gpu.copy(&Copy::flat(to, from, bytes))
-    })
+    stream::copy(None, Copy::flat(to, from, bytes))
 }
 
 use Side::{Any, Device, Host};
@@ -144,15 +141,15 @@ api! { driver:
         to: u64, from: u64, bytes: usize, stream: Handle<Stream>,
     ) = cuMemcpyDtoDAsync = cuMemcpyDtoDAsync_v2_ptsz { flat(stream, (Device, to), (Device, from), bytes) }
     cuMemcpy2D_v2(copy: *const Copy2d) = cuMemcpy2D = cuMemcpy2D_v2_ptds = cuMemcpy2DUnaligned_v2 = cuMemcpy2DUnaligned = cuMemcpy2DUnaligned_v2_ptds {
-        submit(Stream::NULL, Work::Copy((*copy).copy()?))
+        stream::copy(None, (*copy).copy()?)
     }
     cuMemcpy2DAsync_v2(copy: *const Copy2d, stream: Handle<Stream>) = cuMemcpy2DAsync = cuMemcpy2DAsync_v2_ptsz {
-        submit(stream, Work::Copy((*copy).copy()?))
+        stream::copy(Some(stream), (*copy).copy()?)
     }
     cuMemcpy3D_v2(copy: *const Copy3d) = cuMemcpy3D = cuMemcpy3D_v2_ptds {
-        submit(Stream::NULL, Work::Copy((*copy).copy()?))
+        stream::copy(None, (*copy).copy()?)
     }
     cuMemcpy3DAsync_v2(copy: *const Copy3d, stream: Handle<Stream>) = cuMemcpy3DAsync = cuMemcpy3DAsync_v2_ptsz {
-        submit(stream, Work::Copy((*copy).copy()?))
+        stream::copy(Some(stream), (*copy).copy()?)
     }
 }

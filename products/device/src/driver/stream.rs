@@ -19,7 +19,11 @@ type Callback = unsafe extern "C" fn(Handle<Stream>, u32, *mut c_void);
 /// Makes a stream.
 pub fn create(flags: u32, priority: i32) -> Done<Handle<Stream>> {
     let priority = priority.clamp(PRIORITIES[1], PRIORITIES[0]);
-    with(|gpu| Ok(gpu.streams.insert(Stream { flags, priority, ..Stream::default() })))
+    with(|gpu| {
+        gpu.stream_count += 1;
+        let number = gpu.stream_count;
+        Ok(gpu.streams.insert(Stream { number, flags, priority, ..Stream::default() }))
+    })
 }
 
 /// Makes an event.
@@ -31,6 +35,7 @@ pub fn create_event(flags: u32) -> Done<Handle<Event>> {
 pub fn synchronize(stream: Handle<Stream>) -> Done {
     any(|gpu| {
         gpu.streams.get(stream)?;
+        gpu.wait_for(stream);
         gpu.synchronize()
     })
 }
@@ -74,10 +79,11 @@ pub unsafe fn update_capture(stream: Handle<Stream>, nodes: *const Handle<Node>,
 }
 
 /// Waits for a value in memory, which no later work of another stream can change any more.
-fn wait_value(address: u64, wanted: u64, bytes: usize, flags: u32) -> Done {
+fn wait_value(stream: Handle<Stream>, address: u64, wanted: u64, bytes: usize, flags: u32) -> Done {
     let mut held = [0; 8];
     with(|gpu| {
         held[..bytes].copy_from_slice(gpu.read(address, bytes)?);
+        gpu.order_after_all(stream);
         Ok(())
     })?;
     let value = u64::from_le_bytes(held);
@@ -116,7 +122,11 @@ api! { driver:
     cuStreamAddCallback(
         stream: Handle<Stream>, callback: Callback, data: *mut c_void, _flags: u32,
     ) = cuStreamAddCallback_ptsz {
-        with(|gpu| gpu.streams.get(stream).map(drop))?;
+        with(|gpu| {
+            gpu.streams.get(stream)?;
+            gpu.wait_for(stream);
+            Ok(())
+        })?;
         callback(stream, 0, data);
         Ok(())
     }
@@ -177,11 +187,11 @@ api! { driver:
         Ok(())
     }
     cuStreamWaitValue32_v2(
-        _stream: Handle<Stream>, address: u64, value: u32, flags: u32,
-    ) = cuStreamWaitValue32 = cuStreamWaitValue32_ptsz = cuStreamWaitValue32_v2_ptsz { wait_value(address, value.into(), 4, flags) }
+        stream: Handle<Stream>, address: u64, value: u32, flags: u32,
+    ) = cuStreamWaitValue32 = cuStreamWaitValue32_ptsz = cuStreamWaitValue32_v2_ptsz { wait_value(stream, address, value.into(), 4, flags) }
     cuStreamWaitValue64_v2(
-        _stream: Handle<Stream>, address: u64, value: u64, flags: u32,
-    ) = cuStreamWaitValue64 = cuStreamWaitValue64_ptsz = cuStreamWaitValue64_v2_ptsz { wait_value(address, value, 8, flags) }
+        stream: Handle<Stream>, address: u64, value: u64, flags: u32,
+    ) = cuStreamWaitValue64 = cuStreamWaitValue64_ptsz = cuStreamWaitValue64_v2_ptsz { wait_value(stream, address, value, 8, flags) }
     cuStreamWriteValue32_v2(
         _stream: Handle<Stream>, address: u64, value: u32, _flags: u32,
     ) = cuStreamWriteValue32 = cuStreamWriteValue32_ptsz = cuStreamWriteValue32_v2_ptsz { write_value(address, &value.to_le_bytes()) }
@@ -198,12 +208,14 @@ api! { driver:
     cuEventQuery(event: Handle<Event>) {
         any(|gpu| {
             gpu.recorded(event)?;
+            gpu.wait_for_event(event);
             gpu.fault.map_or(Ok(()), Err)
         })
     }
     cuEventSynchronize(event: Handle<Event>) {
         any(|gpu| {
             gpu.recorded(event)?;
+            gpu.wait_for_event(event);
             gpu.synchronize()
         })
     }

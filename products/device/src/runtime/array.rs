@@ -8,12 +8,12 @@ use crate::{
     driver::array,
     error::{Done, Error},
     handle::Handle,
-    objects::{Copy, Place, Stream, Work},
+    objects::{Copy, Place, Stream},
     runtime::{
         errors::runtime,
         memory::{Extent, sides},
     },
-    stream::submit,
+    stream,
 };
 
 /// `cudaChannelFormatDesc`: the bits of each channel, and the number of their kind.
@@ -65,7 +65,7 @@ fn create(of: ChannelDescription, sizes: [usize; 3], flags: u32) -> Done<Handle<
 
 /// Copies rows to an array, or from it. `at` is a byte of a row.
 fn copy_rows(
-    stream: Handle<Stream>,
+    stream: Option<Handle<Stream>>,
     array: Handle<Array>,
     at: [usize; 2],
     (address, pitch): (u64, usize),
@@ -80,7 +80,7 @@ fn copy_rows(
     let place = of_array(array, at, [width, rows])?;
     let other = Place { side: if is_to { from_side } else { to_side }, address, pitch, height: 0 };
     let (to, from) = if is_to { (place, other) } else { (other, place) };
-    submit(stream, Work::Copy(Copy { to, from, bytes: width, rows, layers: 1 }))
+    stream::copy(stream, Copy { to, from, bytes: width, rows, layers: 1 })
 }
 
 fn of_array(array: Handle<Array>, [x, y]: [usize; 2], [width, rows]: [usize; 2]) -> Done<Place> {
@@ -92,7 +92,7 @@ fn of_array(array: Handle<Array>, [x, y]: [usize; 2], [width, rows]: [usize; 2])
 
 /// Copies contiguous bytes to an array, or from it.
 fn copy(
-    stream: Handle<Stream>,
+    stream: Option<Handle<Stream>>,
     array: Handle<Array>,
     at: [usize; 2],
     address: u64,
@@ -132,36 +132,36 @@ api! { runtime:
     }
     cudaMemcpyToArray(
         to: Handle<Array>, x: usize, y: usize, from: u64, bytes: usize, kind: u32,
-    ) = cudaMemcpyToArray_ptds { copy(Stream::NULL, to, [x, y], from, bytes, kind, true) }
+    ) = cudaMemcpyToArray_ptds { copy(None, to, [x, y], from, bytes, kind, true) }
     cudaMemcpyFromArray(
         to: u64, from: Handle<Array>, x: usize, y: usize, bytes: usize, kind: u32,
-    ) = cudaMemcpyFromArray_ptds { copy(Stream::NULL, from, [x, y], to, bytes, kind, false) }
+    ) = cudaMemcpyFromArray_ptds { copy(None, from, [x, y], to, bytes, kind, false) }
     cudaMemcpyToArrayAsync(
         to: Handle<Array>, x: usize, y: usize, from: u64, bytes: usize, kind: u32, stream: Handle<Stream>,
-    ) = cudaMemcpyToArrayAsync_ptsz { copy(stream, to, [x, y], from, bytes, kind, true) }
+    ) = cudaMemcpyToArrayAsync_ptsz { copy(Some(stream), to, [x, y], from, bytes, kind, true) }
     cudaMemcpyFromArrayAsync(
         to: u64, from: Handle<Array>, x: usize, y: usize, bytes: usize, kind: u32, stream: Handle<Stream>,
-    ) = cudaMemcpyFromArrayAsync_ptsz { copy(stream, from, [x, y], to, bytes, kind, false) }
+    ) = cudaMemcpyFromArrayAsync_ptsz { copy(Some(stream), from, [x, y], to, bytes, kind, false) }
     cudaMemcpy2DToArray(
         to: Handle<Array>, x: usize, y: usize, from: u64, pitch: usize, width: usize, rows: usize, kind: u32,
-    ) = cudaMemcpy2DToArray_ptds { copy_rows(Stream::NULL, to, [x, y], (from, pitch), [width, rows], kind, true) }
+    ) = cudaMemcpy2DToArray_ptds { copy_rows(None, to, [x, y], (from, pitch), [width, rows], kind, true) }
     cudaMemcpy2DFromArray(
         to: u64, pitch: usize, from: Handle<Array>, x: usize, y: usize, width: usize, rows: usize, kind: u32,
-    ) = cudaMemcpy2DFromArray_ptds { copy_rows(Stream::NULL, from, [x, y], (to, pitch), [width, rows], kind, false) }
+    ) = cudaMemcpy2DFromArray_ptds { copy_rows(None, from, [x, y], (to, pitch), [width, rows], kind, false) }
     cudaMemcpy2DToArrayAsync(
         to: Handle<Array>, x: usize, y: usize, from: u64, pitch: usize, width: usize, rows: usize, kind: u32,
         stream: Handle<Stream>,
-    ) = cudaMemcpy2DToArrayAsync_ptsz { copy_rows(stream, to, [x, y], (from, pitch), [width, rows], kind, true) }
+    ) = cudaMemcpy2DToArrayAsync_ptsz { copy_rows(Some(stream), to, [x, y], (from, pitch), [width, rows], kind, true) }
     cudaMemcpy2DFromArrayAsync(
         to: u64, pitch: usize, from: Handle<Array>, x: usize, y: usize, width: usize, rows: usize, kind: u32,
         stream: Handle<Stream>,
-    ) = cudaMemcpy2DFromArrayAsync_ptsz { copy_rows(stream, from, [x, y], (to, pitch), [width, rows], kind, false) }
+    ) = cudaMemcpy2DFromArrayAsync_ptsz { copy_rows(Some(stream), from, [x, y], (to, pitch), [width, rows], kind, false) }
     cudaMemcpy2DArrayToArray(
         to: Handle<Array>, to_x: usize, to_y: usize, from: Handle<Array>, from_x: usize, from_y: usize, width: usize,
         rows: usize, _kind: u32,
     ) = cudaMemcpy2DArrayToArray_ptds {
         let to = of_array(to, [to_x, to_y], [width, rows])?;
         let from = of_array(from, [from_x, from_y], [width, rows])?;
-        submit(Stream::NULL, Work::Copy(Copy { to, from, bytes: width, rows, layers: 1 }))
+        stream::copy(None, Copy { to, from, bytes: width, rows, layers: 1 })
     }
 }

@@ -64,7 +64,7 @@ impl AnyNode {
         unsafe {
             match self.kind {
                 0 => (*of.cast::<KernelNode>()).work(),
-                1 => (*of.add(BEFORE_COPY).cast::<Copy3d>()).work(),
+                1 => (*of.add(BEFORE_COPY).cast::<Copy3d>()).copy().map(Work::Copy),
                 2 => Ok((*of.cast::<FillNode>()).into()),
                 3 => Ok((*of.cast::<HostNode>()).into()),
                 5 | 6 | 11 => Ok(Work::Nothing),
@@ -146,10 +146,10 @@ api! { runtime:
     }
     cudaGraphAddMemcpyNode(
         to: *mut Handle<Node>, graph: Handle<Graph>, after: *const Handle<Node>, count: usize, of: *const Copy3d,
-    ) { add(to, graph, after, count, (*of).work()?) }
-    cudaGraphMemcpyNodeSetParams(node: Handle<Node>, of: *const Copy3d) { set(node, (*of).work()?) }
+    ) { add(to, graph, after, count, Work::Copy((*of).copy()?)) }
+    cudaGraphMemcpyNodeSetParams(node: Handle<Node>, of: *const Copy3d) { set(node, Work::Copy((*of).copy()?)) }
     cudaGraphExecMemcpyNodeSetParams(executable: Handle<Executable>, node: Handle<Node>, of: *const Copy3d) {
-        set_executable(executable, node, (*of).work()?)
+        set_executable(executable, node, Work::Copy((*of).copy()?))
     }
     cudaGraphAddMemcpyNode1D(
         to: *mut Handle<Node>, graph: Handle<Graph>, after: *const Handle<Node>, count: usize, destination: u64,

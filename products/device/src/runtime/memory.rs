@@ -15,7 +15,7 @@ use crate::{
     handle::Handle,
     objects::{Copy, Place, Side, Stream, Work},
     runtime::errors::{forward, runtime},
-    stream::submit,
+    stream,
 };
 
 /// `cudaPitchedPtr`
@@ -92,18 +92,18 @@ pub fn node_of(to: u64, from: u64, bytes: usize, kind: u32) -> Done<Work> {
 }
 
 /// The ends of a copy of rows, each an address and a pitch.
-fn rows(to: (u64, usize), from: (u64, usize), width: usize, rows: usize, kind: u32) -> Done<Work> {
+fn rows(to: (u64, usize), from: (u64, usize), width: usize, rows: usize, kind: u32) -> Done<Copy> {
     let [to_side, from_side] = sides(kind)?;
     let place = |side, (address, pitch)| Place { side, address, pitch, height: 0 };
     if width > to.1 || width > from.1 {
         return Err(Error::InvalidValue);
     }
     let (to, from) = (place(to_side, to), place(from_side, from));
-    Ok(Work::Copy(Copy { to, from, bytes: width, rows, layers: 1 }))
+    Ok(Copy { to, from, bytes: width, rows, layers: 1 })
 }
 
 impl Copy3d {
-    pub fn work(self) -> Done<Work> {
+    pub fn copy(self) -> Done<Copy> {
         let [to_side, from_side] = sides(self.kind)?;
         let Extent { x, y: rows, z: layers } = self.size;
         let element = |array: usize| match array {
@@ -127,7 +127,7 @@ impl Copy3d {
         };
         let to = place(to_side, self.to, self.to_at, self.to_array, to_element)?;
         let from = place(from_side, self.from, self.from_at, self.from_array, from_element)?;
-        Ok(Work::Copy(Copy { to, from, bytes, rows, layers }))
+        Ok(Copy { to, from, bytes, rows, layers })
     }
 }
 
@@ -219,16 +219,17 @@ api! { runtime:
     cudaMemcpy2D(
         to: u64, to_pitch: usize, from: u64, from_pitch: usize, width: usize, height: usize, kind: u32,
     ) = cudaMemcpy2D_ptds {
-        with(|gpu| gpu.synchronize())?;
-        submit(Stream::NULL, rows((to, to_pitch), (from, from_pitch), width, height, kind)?)
+        stream::copy(None, rows((to, to_pitch), (from, from_pitch), width, height, kind)?)
     }
     cudaMemcpy2DAsync(
         to: u64, to_pitch: usize, from: u64, from_pitch: usize, width: usize, height: usize, kind: u32,
         stream: Handle<Stream>,
-    ) = cudaMemcpy2DAsync_ptsz { submit(stream, rows((to, to_pitch), (from, from_pitch), width, height, kind)?) }
-    cudaMemcpy3D(of: *const Copy3d) = cudaMemcpy3D_ptds { submit(Stream::NULL, (*of).work()?) }
+    ) = cudaMemcpy2DAsync_ptsz {
+        stream::copy(Some(stream), rows((to, to_pitch), (from, from_pitch), width, height, kind)?)
+    }
+    cudaMemcpy3D(of: *const Copy3d) = cudaMemcpy3D_ptds { stream::copy(None, (*of).copy()?) }
     cudaMemcpy3DAsync(of: *const Copy3d, stream: Handle<Stream>) = cudaMemcpy3DAsync_ptsz {
-        submit(stream, (*of).work()?)
+        stream::copy(Some(stream), (*of).copy()?)
     }
     cudaMemset(address: u64, value: i32, bytes: usize) = cudaMemset_ptds {
         fill(Stream::NULL, address, value as u8 as u32, 1, 0, bytes, 1)
