@@ -150,7 +150,7 @@ mod tests {
         (writes(one) || writes(other)) && !(is_strong(one) && is_strong(other))
     }
 
-    /// The first byte of a race is that of a comparison byte by byte, for footprints of ranges and of single accesses.
+    /// The first byte of a race is the first byte of a comparison byte by byte, for footprints of ranges and of single accesses.
     #[test]
     fn footprints_race_as_their_bytes_do() {
         let random = &mut Random::new(0);

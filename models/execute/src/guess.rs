@@ -4,6 +4,7 @@ mod assumed;
 mod boxes;
 mod division;
 mod fields;
+mod loads;
 mod numbers;
 mod search;
 

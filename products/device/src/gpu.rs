@@ -14,7 +14,7 @@ use crate::{
     objects::{Context, Event, Executable, Graph, Image, Kernel, Node, Physical, Registry, Signature, Stream},
     options::{DEVICE, Options},
     order::Order,
-    report::Recorder,
+    report::{Operation, Recorder},
     say::say_once,
 };
 
@@ -47,6 +47,8 @@ pub struct Gpu {
     pub fault: Option<Error>,
     pub recorder: Recorder,
     pub order: Order,
+    /// The races of operations that were reported: the operations, their streams, and the allocation.
+    pub races: FxHashSet<([Operation; 2], [usize; 2], u64)>,
     /// The number of streams that the program has made.
     pub stream_count: u64,
     /// The number of launches.
@@ -84,6 +86,7 @@ impl Gpu {
             fault: None,
             recorder: Recorder::new(&options),
             order: Order::default(),
+            races: FxHashSet::default(),
             stream_count: 0,
             launches: 0,
             checked: FxHashSet::default(),
@@ -122,6 +125,7 @@ impl Gpu {
     /// Frees all memory and objects, and forgets the fault.
     pub fn reset(&mut self) {
         self.flush();
+        self.order.wait_for_all();
         let images: Vec<_> = self.images.handles().collect();
         images.into_iter().for_each(|image| self.unload(image).unwrap_or_default());
         let addresses: Vec<u64> = self.memory.allocations.keys().copied().collect();

@@ -7,8 +7,8 @@
 //!   `ptx_execute::Device`: load a module, allocate, free, map, read, write, launch.
 //! - All work runs at once, in the thread that asks for it. A host function runs in the thread that submits it. A kernel
 //!   that waits for a later action of the host is reported as a deadlock.
-//! - `order` has the order that the API guarantees between operations of streams, and reports operations that race
-//!   without it.
+//! - `order` has the order that the API guarantees between operations of streams, and `races` reports operations that
+//!   race without it.
 //! - A fault of a kernel is the error of every later call, as on a GPU, until the device is reset.
 //! - An array is an allocation with a pitch. Textures and surfaces are images in allocations, which the executor knows by
 //!   their handles.
@@ -35,6 +35,7 @@ mod memory;
 mod objects;
 mod options;
 mod order;
+mod races;
 mod registry;
 mod report;
 mod runtime;

@@ -10,7 +10,7 @@ use crate::{
     gpu::Gpu,
     handle::Handle,
     objects::{Capture, Copy, Event, Executable, Graph, Stream, Work},
-    order::footprint_of_fill,
+    races::footprint_of_fill,
     report::Operation,
 };
 
@@ -68,7 +68,7 @@ impl Gpu {
         match work {
             Work::Launch(launch) => self.launch(stream, &launch),
             Work::Copy(copy) => {
-                let (footprint, waits) = self.footprint_of_copy(&copy);
+                let (footprint, waits) = self.footprint_of_copy(&copy)?;
                 self.order(stream, Operation::Copy, footprint);
                 if waits {
                     self.wait_for(stream);
@@ -85,7 +85,7 @@ impl Gpu {
                 self.free(address)
             }
             Work::Record(event) => {
-                self.record_order(stream, event);
+                self.order.record(self.queue(stream), event);
                 self.events.get_mut(event)?.recorded = Some(Instant::now());
                 Ok(())
             }
@@ -112,7 +112,7 @@ impl Gpu {
         let captured = self.events.get(event)?.captured.clone();
         self.streams.get(stream)?;
         let Some((graph, nodes)) = captured else {
-            self.order_after_event(stream, event);
+            self.order.follow_event(self.queue(stream), event);
             return Ok(());
         };
         let stream = self.streams.get_mut(stream)?;
@@ -155,7 +155,7 @@ impl Gpu {
 
     /// The milliseconds between two events.
     pub fn elapsed(&mut self, start: Handle<Event>, end: Handle<Event>) -> Done<f32> {
-        [start, end].into_iter().for_each(|event| self.wait_for_event(event));
+        [start, end].into_iter().for_each(|event| self.order.wait_for_event(event));
         let time = |event: Handle<Event>| {
             let event = self.events.get(event)?;
             let recorded = event.recorded.filter(|_| event.flags & Event::WITHOUT_TIME == 0);

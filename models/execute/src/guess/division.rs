@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use ptx_isa::{AluOp, arithmetic::Computation};
 
-use super::fields::Load;
+use super::loads::Load;
 use crate::code::{Op, Reg, Source, Step};
 
 /// A number of a division, which the divisor determines.

@@ -2,10 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use ptx_isa::{AluOp, Role, Space, Type, arithmetic::Computation};
+use ptx_isa::{AluOp, Role, Space, arithmetic::Computation};
 use rustc_hash::FxHashSet;
 
-use super::division::{Part, divisions};
+use super::{
+    division::{Part, divisions},
+    loads::{Load, kernel_steps, loads},
+};
 use crate::code::{Given, Op, Pc, Program, Reg, Source, Step};
 
 /// Bytes of a kernel's parameters that one instruction loads.
@@ -28,22 +31,6 @@ pub enum FieldKind {
     Division(Part, u64),
 }
 
-/// A load of bytes of the parameters.
-pub(super) struct Load {
-    /// The offset of the bytes from the beginning of all parameters.
-    pub offset: u64,
-    /// The number of bytes: at most 8.
-    pub bytes: u64,
-    pub ty: Type,
-    pub register: Option<Reg>,
-}
-
-/// The steps of the kernel itself. Called functions have registers of their own.
-fn kernel_steps(program: &Program) -> std::ops::Range<usize> {
-    let end = program.functions.get(1).map_or(program.steps.len(), |next| next.entry as usize);
-    0..end
-}
-
 /// The fields that the kernel loads, in the order of their offsets. `reads` are the loads at computed addresses.
 pub fn fields(program: &Program, reads: impl IntoIterator<Item = (Pc, u64, u64)>) -> Vec<Field> {
     let (addresses, floats, loads) = (addresses(program), floats(program), loads(program, reads));
@@ -64,29 +51,6 @@ pub fn fields(program: &Program, reads: impl IntoIterator<Item = (Pc, u64, u64)>
         }
     }
     apart(found.into_values())
-}
-
-/// The loads of parameters by the kernel. `reads` are those at computed addresses.
-fn loads(program: &Program, reads: impl IntoIterator<Item = (Pc, u64, u64)>) -> Vec<Load> {
-    let mut loads = Vec::new();
-    for step in &program.steps[kernel_steps(program)] {
-        let Op::Parameter(results, at, ty) = &step.op else { continue };
-        let bytes = u64::from(ty.bits() / 8);
-        loads.extend(results.iter().enumerate().map(|(index, result)| Load {
-            offset: u64::from(*at) + index as u64 * bytes,
-            bytes: bytes.min(8),
-            ty: *ty,
-            register: result.map(|(register, _)| register),
-        }));
-    }
-    for (pc, offset, bytes) in reads {
-        let Some(Op::Access(of)) = program.steps.get(pc as usize).map(|step| &step.op) else { continue };
-        // Each element of a vector is recorded as a field, and the address is a multiple of the size of the vector.
-        let element = (offset / of.bytes.max(1)) as usize % of.results.len().max(1);
-        let register = of.results.get(element).copied().flatten().map(|(register, _)| register);
-        loads.push(Load { offset, bytes: bytes.min(8), ty: of.ty, register });
-    }
-    loads
 }
 
 /// Makes fields disjoint. If a later part of an integer is also loaded separately, the integer is split into its parts.

@@ -110,7 +110,7 @@ api! { driver:
     cuCtxGetId(context: Handle<Context>, to: *mut u64) { put(to, context.0 as u64) }
     cuCtxSynchronize() = cuCtxSynchronize_v2 {
         any(|gpu| {
-            gpu.wait_for_all();
+            gpu.order.wait_for_all();
             gpu.synchronize()
         })
     }

@@ -35,7 +35,7 @@ pub fn allocate_rows(width: usize, rows: usize) -> Done<(u64, usize)> {
 pub fn free(address: u64) -> Done {
     with(|gpu| {
         gpu.flush();
-        gpu.wait_for_all();
+        gpu.order.wait_for_all();
         if address == 0 { Ok(()) } else { gpu.free(address) }
     })
 }

@@ -83,7 +83,7 @@ fn wait_value(stream: Handle<Stream>, address: u64, wanted: u64, bytes: usize, f
     let mut held = [0; 8];
     with(|gpu| {
         held[..bytes].copy_from_slice(gpu.read(address, bytes)?);
-        gpu.order_after_all(stream);
+        gpu.order.follow_all(gpu.queue(stream));
         Ok(())
     })?;
     let value = u64::from_le_bytes(held);
@@ -208,14 +208,14 @@ api! { driver:
     cuEventQuery(event: Handle<Event>) {
         any(|gpu| {
             gpu.recorded(event)?;
-            gpu.wait_for_event(event);
+            gpu.order.wait_for_event(event);
             gpu.fault.map_or(Ok(()), Err)
         })
     }
     cuEventSynchronize(event: Handle<Event>) {
         any(|gpu| {
             gpu.recorded(event)?;
-            gpu.wait_for_event(event);
+            gpu.order.wait_for_event(event);
             gpu.synchronize()
         })
     }
