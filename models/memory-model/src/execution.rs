@@ -41,6 +41,8 @@ pub struct Skeleton<L: Language> {
     pub places: Vec<Place>,
     /// Program order (section 8.9.1).
     pub po: Relation,
+    /// Pairs of memory operations at the same physical location.
+    pub same_location: Relation,
     /// From the read of a read-modify-write to its write.
     pub rmw: Relation,
     /// From a read to the events that depend on it, through values or branches (section 8.10.4). Events of the host
@@ -145,15 +147,6 @@ impl<L: Language> Skeleton<L> {
         self.memory().filter(|&event| self.events[event].location == location).collect()
     }
 
-    /// Pairs of memory operations at the same physical location.
-    pub fn same_location(&self) -> Relation {
-        let mut same = Relation::empty(self.len());
-        for event in self.memory() {
-            *same.row_mut(event) = self.at(self.events[event].location);
-        }
-        same
-    }
-
     /// Whether one event precedes the other in issue order: it is of an earlier instruction of the same thread, or both
     /// are of one instruction and are in program order.
     pub fn is_issued_before(&self, a: usize, b: usize) -> bool {
@@ -248,6 +241,7 @@ impl<'p, L: Language> Combination<'p, L> {
             events,
             places: program.threads.iter().map(|thread| thread.place).collect(),
             po: empty,
+            same_location: empty,
             rmw: empty,
             dep: empty,
             inits,
@@ -304,6 +298,10 @@ impl<'p, L: Language> Combination<'p, L> {
                     statement: event.statement,
                 });
             }
+        }
+        for location in &locations {
+            let events = skeleton.at(*location);
+            events.for_each(|event| *skeleton.same_location.row_mut(event) = events);
         }
         let initial = |span: &Span| span.extract(program.locations[usize::from(span.variable.0)].initial);
         let initial = locations.iter().map(initial).collect();

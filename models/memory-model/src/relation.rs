@@ -119,6 +119,15 @@ impl Relation {
         relation
     }
 
+    /// The pairs for which `holds` returns true.
+    pub fn filter(&self, holds: impl Fn(usize, usize) -> bool) -> Self {
+        let mut relation = Self::empty(self.len);
+        for a in 0..self.len {
+            relation.rows[a] = self.rows[a].filter(|&b| holds(a, b)).collect();
+        }
+        relation
+    }
+
     /// The number of events that the relation is on.
     pub fn len(&self) -> usize {
         self.len

@@ -2,12 +2,50 @@
 
 use strum::{Display, EnumIter, IntoEnumIterator};
 
-use super::{Conventions, Ptx, asynchronous, proxies, relations::*, replicas};
+use super::{
+    Conventions, Ptx, asynchronous, proxies,
+    relations::{self, *},
+    replicas,
+};
 use crate::{
     execution::Execution,
     host::order::{Effects, internal, location_order, preserved},
     relation::Relation,
 };
+
+/// The relations of an execution that do not depend on its coherence order.
+#[derive(Clone, Copy)]
+pub struct Causes {
+    /// Section 8.9.5.
+    pub base_causality: Relation,
+    /// Section 8.9.5.
+    pub causality: Relation,
+    /// Section 8.9.4.
+    pub synchronizes: Relation,
+    /// Section 8.9.2.
+    pub observation: Relation,
+    /// Section 9.7.16.6.3: the order of execution, whether or not it orders memory.
+    pub execution_order: Relation,
+}
+
+impl Causes {
+    /// Computes the relations.
+    pub fn new(x: &Execution<Ptx>, fixed: &Fixed) -> Self {
+        let Fixed { morally_strong, conventions, .. } = *fixed;
+        let skeleton = &x.skeleton;
+        let observation = observation_order(x, fixed);
+        let synchronizes = synchronizes(&observation, fixed);
+        let base_causality = base_causality_order(x, &synchronizes, conventions);
+        let read = morally_strong & x.rf;
+        let execution_order = asynchronous::execution_order(skeleton, &base_causality, &read, &x.phases, conventions);
+        let preserved = proxies::all_preserved(skeleton, &base_causality, &execution_order, conventions);
+        let mut causality = causality_order(&observation, &preserved);
+        if replicas::are_at_once(skeleton, conventions) {
+            causality = causality | replicas::seen_elsewhere(skeleton, &observation, &base_causality);
+        }
+        Self { base_causality, causality, synchronizes, observation, execution_order }
+    }
+}
 
 /// An execution with the relations that the axioms use.
 pub struct Judged<'x> {
@@ -38,29 +76,31 @@ pub struct Judged<'x> {
 impl<'x> Judged<'x> {
     /// Computes the relations.
     pub fn new(x: &'x Execution<Ptx>, conventions: Conventions) -> Self {
-        let base_causality = base_causality_order(x, conventions);
-        let morally_strong = morally_strong(&x.skeleton);
-        let (skeleton, read) = (&x.skeleton, morally_strong & x.rf);
-        let execution_order = asynchronous::execution_order(skeleton, &base_causality, &read, &x.phases, conventions);
-        let preserved = proxies::all_preserved(&x.skeleton, &base_causality, &execution_order, conventions);
-        let seen_elsewhere = match replicas::are_at_once(skeleton, conventions) {
-            true => replicas::seen_elsewhere(x, &base_causality),
-            false => Relation::empty(skeleton.len()),
-        };
-        let overwritten =
-            if conventions.strengthened { overwritten(x, conventions) } else { Relation::empty(skeleton.len()) };
+        let fixed = Fixed::new(&x.skeleton, conventions);
+        Self::with(x, &fixed, Causes::new(x, &fixed))
+    }
+
+    /// Computes the relations that depend on coherence order.
+    pub fn with(x: &'x Execution<Ptx>, fixed: &Fixed, causes: Causes) -> Self {
+        let Causes { base_causality, causality, synchronizes, observation, execution_order } = causes;
+        let mut overwritten = Relation::empty(x.skeleton.len());
+        let mut propagates = overwritten;
+        if fixed.conventions.strengthened {
+            overwritten = relations::overwritten(x, fixed);
+            propagates = relations::propagates(x, &overwritten, fixed);
+        }
         Self {
             execution: x,
-            morally_strong,
+            morally_strong: fixed.morally_strong,
             base_causality,
-            propagates: propagates(x, &overwritten, conventions),
-            overwritten,
-            causality: causality_order(&observation_order(x), &preserved) | seen_elsewhere,
+            causality,
             fr: x.fr(),
-            synchronizes: synchronizes(x, conventions),
-            observation: observation_order(x),
+            synchronizes,
+            observation,
             execution_order,
-            conventions,
+            overwritten,
+            propagates,
+            conventions: fixed.conventions,
         }
     }
 
@@ -227,7 +267,7 @@ impl Axiom {
 /// Section 8.10.1: causality between overlapping writes is in coherence order, which is an order.
 pub fn coherence(x: &Judged) -> Option<Cycle> {
     let writes = x.execution.skeleton.writes;
-    let caused = x.causality.between(writes, writes) & x.execution.skeleton.same_location();
+    let caused = x.causality.between(writes, writes) & x.execution.skeleton.same_location;
     cycle(&[("causality", caused), ("co", x.execution.co)])
 }
 
@@ -255,7 +295,7 @@ pub fn no_thin_air(x: &Judged) -> Option<Cycle> {
 pub fn sc_per_location(x: &Judged) -> Option<Cycle> {
     let skeleton = &x.execution.skeleton;
     cycle(&[
-        ("po", location_order(skeleton) & skeleton.same_location() & x.morally_strong),
+        ("po", location_order(skeleton) & skeleton.same_location & x.morally_strong),
         ("rf", x.morally_strong & x.execution.rf),
         ("co", x.morally_strong & x.execution.co),
         ("fr", x.morally_strong & x.fr),
@@ -301,8 +341,8 @@ pub fn coherence_of_reads(x: &Judged) -> Option<Cycle> {
     if !x.conventions.strengthened {
         return None;
     }
-    let between_threads = Relation::from_fn(skeleton.len(), |a, b| !skeleton.same_thread(a, b));
-    let later = (x.causality & x.morally_strong & between_threads).between(skeleton.reads, skeleton.reads);
+    let later = (x.causality & x.morally_strong).between(skeleton.reads, skeleton.reads);
+    let later = later.filter(|a, b| !skeleton.same_thread(a, b));
     let rf = x.execution.rf.between(strong(skeleton), skeleton.reads);
     let (write, read) = rf.then(&later).pairs().find(|&(write, read)| x.fr.contains(read, write))?;
     let first = rf.row(write).find(|&first| later.contains(first, read))?;

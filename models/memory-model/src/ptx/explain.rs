@@ -148,7 +148,7 @@ impl Finder<'_> {
             phases: empty,
             values: values.clone(),
         };
-        let inits = Relation::product(x.len(), x.inits, x.writes - x.inits) & x.same_location();
+        let inits = Relation::product(x.len(), x.inits, x.writes - x.inits) & x.same_location;
         let mentions = |span: &Span| mentions(self.program, self.formula, span.variable);
         let mentioned: Vec<Span> = c.locations.iter().copied().filter(mentions).collect();
         let strong_writes = ms.between(x.writes, x.writes);
@@ -174,7 +174,7 @@ impl Finder<'_> {
                 if asynchronous::waits_for_itself(&judged.execution_order, &execution.phases) {
                     return true;
                 }
-                let caused = judged.causality.between(x.writes, x.writes) & x.same_location();
+                let caused = judged.causality.between(x.writes, x.writes) & x.same_location;
                 each_orientation(&write_pairs, inits, &mut |order| {
                     self.looked_at += 1;
                     for last in last_writes(c, &order, &mentioned) {

@@ -1,4 +1,5 @@
-//! The relations of the manual, in its order. The relations above [`observation_order`] depend on the program alone.
+//! The relations of the manual, in its order. The relations above [`observation_order`] depend on the program alone;
+//! [`Fixed`] has them for a search, which examines many executions of a program.
 
 use super::{Conventions, Fence, FenceSem, Proxy, ProxyFence, Ptx, asynchronous, restricted};
 use crate::{
@@ -33,30 +34,28 @@ pub fn strong(x: &Skeleton<Ptx>) -> Set {
 /// The first part of section 8.7: program order relates two operations, or the scope of each includes the thread of the
 /// other. Irreflexive and symmetric.
 fn mutually_inclusive(x: &Skeleton<Ptx>) -> Relation {
-    Relation::from_fn(x.len(), |a, b| {
-        let (first, second) = (&x.events[a], &x.events[b]);
-        let includes = |event: &Event<Ptx>, other| {
-            let place = event.thread.map(|thread| x.places[thread]);
-            place
-                .zip(other)
-                .zip(strong_scope(event))
-                .is_some_and(|((place, other), scope)| place.includes(scope, other))
-        };
-        x.po.contains(a, b)
-            || x.po.contains(b, a)
-            || (a != b && includes(first, x.place(b)) && includes(second, x.place(a)))
-    })
+    let mut threads = vec![Set(0); x.places.len()];
+    for (event, thread) in x.events.iter().enumerate().filter_map(|(index, event)| Some((index, event.thread?))) {
+        threads[thread].insert(event);
+    }
+    let mut included = Relation::empty(x.len());
+    for (index, event) in x.events.iter().enumerate() {
+        let Some((thread, scope)) = event.thread.zip(strong_scope(event)) else { continue };
+        let places = x.places.iter().zip(&threads);
+        let threads = places.filter(|(place, _)| x.places[thread].includes(scope, **place));
+        *included.row_mut(index) = threads.fold(Set(0), |all, (_, events)| all | *events) - Set::singleton(index);
+    }
+    (included & included.inverse()) | x.po | x.po.inverse()
 }
 
 /// Section 8.7. Irreflexive and symmetric.
 pub fn morally_strong(x: &Skeleton<Ptx>) -> Relation {
     let memory = x.memory();
-    mutually_inclusive(x)
-        & Relation::from_fn(x.len(), |a, b| {
-            let (first, second) = (&x.events[a], &x.events[b]);
-            let both_memory = memory.contains(a) && memory.contains(b);
-            first.proxy() == second.proxy() && (!both_memory || first.address == second.address)
-        })
+    mutually_inclusive(x).filter(|a, b| {
+        let (first, second) = (&x.events[a], &x.events[b]);
+        let both_memory = memory.contains(a) && memory.contains(b);
+        first.proxy() == second.proxy() && (!both_memory || first.address == second.address)
+    })
 }
 
 /// Program order between operations on the same address.
@@ -108,24 +107,51 @@ pub fn acquire_patterns(x: &Skeleton<Ptx>, conventions: Conventions) -> Relation
     po_loc(x).optional().between(reads, acquires - x.host) | fenced | of_host
 }
 
+/// The relations that depend on the program alone.
+#[derive(Clone)]
+pub struct Fixed {
+    /// Section 8.7, the first part.
+    pub mutually_inclusive: Relation,
+    /// Section 8.7.
+    pub morally_strong: Relation,
+    /// Section 8.8: [`release_patterns`].
+    pub release_patterns: Relation,
+    /// Section 8.8: [`acquire_patterns`].
+    pub acquire_patterns: Relation,
+    /// The interpretation of the manual.
+    pub conventions: Conventions,
+}
+
+impl Fixed {
+    /// Computes the relations.
+    pub fn new(x: &Skeleton<Ptx>, conventions: Conventions) -> Self {
+        Self {
+            mutually_inclusive: mutually_inclusive(x),
+            morally_strong: morally_strong(x),
+            release_patterns: release_patterns(x, conventions),
+            acquire_patterns: acquire_patterns(x, conventions),
+            conventions,
+        }
+    }
+}
+
 /// Section 8.9.2. A thread of the host may read its own writes before other threads do, so those reads are excluded.
-pub fn observation_order(x: &Execution<Ptx>) -> Relation {
-    let strong_rf = (morally_strong(&x.skeleton) & x.rf) - internal(&x.skeleton);
+pub fn observation_order(x: &Execution<Ptx>, fixed: &Fixed) -> Relation {
+    let strong_rf = (fixed.morally_strong & x.rf) - internal(&x.skeleton);
     let chain = x.skeleton.rmw.then(&strong_rf);
     strong_rf.then(&chain.closure().optional())
 }
 
 /// Section 8.9.4: the synchronization of patterns. Fences and barriers also synchronize: see [`base_causality_order`].
-pub fn synchronizes(x: &Execution<Ptx>, conventions: Conventions) -> Relation {
-    let observed = release_patterns(&x.skeleton, conventions).then(&observation_order(x));
-    morally_strong(&x.skeleton) & observed.then(&acquire_patterns(&x.skeleton, conventions))
+pub fn synchronizes(observation: &Relation, fixed: &Fixed) -> Relation {
+    fixed.morally_strong & fixed.release_patterns.then(observation).then(&fixed.acquire_patterns)
 }
 
 /// Section 8.9.5.
-pub fn base_causality_order(x: &Execution<Ptx>, conventions: Conventions) -> Relation {
+pub fn base_causality_order(x: &Execution<Ptx>, synchronizes: &Relation, conventions: Conventions) -> Relation {
     let inits = x.skeleton.inits;
     let before_all = Relation::product(x.skeleton.len(), inits, Set::first(x.skeleton.len()) - inits);
-    let known = preserved(x) | synchronizes(x, conventions) | x.sc | x.barriers | before_all;
+    let known = preserved(x) | *synchronizes | x.sc | x.barriers | before_all;
     if asynchronous::has_asynchronous(&x.skeleton) {
         let all = known | asynchronous::base_causality(&x.skeleton, &x.phases, &x.barriers, conventions);
         let closure = restricted::closure(&x.skeleton, &all);
@@ -141,14 +167,14 @@ const SPECIAL: [Proxy; 3] = [Proxy::Async, Proxy::Tensormap, Proxy::Tensor];
 /// another proxy orders as in 'Mixed-Proxy Extensions for the NVIDIA PTX Memory Consistency Model' (ISCA 2022).
 pub fn proxy_preserved_base_causality_order(x: &Skeleton<Ptx>, cb: &Relation) -> Relation {
     let memory = x.memory();
-    let same_address = Relation::from_fn(x.len(), |a, b| x.events[a].address == x.events[b].address);
+    let is_same_address = |a: usize, b: usize| x.events[a].address == x.events[b].address;
     let generic = memory & x.filter(|event| event.proxy() == Proxy::Generic);
-    let same_location = x.same_location();
     let cb_memory = cb.between(memory, memory);
     let proxy_fences = x.filter(|event| matches!(event.kind, EventKind::Fence(Fence::Proxy(_))));
     if generic == memory && proxy_fences.is_empty() {
-        return cb_memory & same_address;
+        return cb_memory.filter(is_same_address);
     }
+    let same_address = Relation::from_fn(x.len(), is_same_address);
     let same_cta = |a: usize, b: usize| x.place(a).is_some() && x.place(a) == x.place(b);
     let of = |fence: usize, operation: usize| {
         let EventKind::Fence(Fence::Proxy(ProxyFence::Of(of))) = x.events[fence].kind else { return false };
@@ -168,7 +194,7 @@ pub fn proxy_preserved_base_causality_order(x: &Skeleton<Ptx>, cb: &Relation) ->
             | leave.then(middle).then(&enter)
     };
     let via_alias = cb.then(&Relation::identity(x.len(), aliases)).then(cb);
-    (same_address & (through(cb) | (cb_memory & same_proxy))) | (same_location & through(&via_alias))
+    (same_address & (through(cb) | (cb_memory & same_proxy))) | (x.same_location & through(&via_alias))
 }
 
 /// Section 8.9.5.
@@ -179,18 +205,16 @@ pub fn causality_order(observation: &Relation, proxy_preserved: &Relation) -> Re
 /// The strengthened model: from the operation that begins a release pattern to the writes that follow the write of the
 /// pattern in coherence order, and from a `fence.sc` to the writes that a later read of its thread does not observe yet.
 /// The pair of accesses is morally strong, and the scopes of both operations include each other's threads.
-pub fn overwritten(x: &Execution<Ptx>, conventions: Conventions) -> Relation {
-    let skeleton = &x.skeleton;
-    let strong = morally_strong(skeleton);
-    let fenced_reads = preserved(x).between(sc_fences(skeleton), skeleton.reads);
-    let later = release_patterns(skeleton, conventions).then(&(strong & x.co)) | fenced_reads.then(&(strong & x.fr()));
-    mutually_inclusive(skeleton) & later
+pub fn overwritten(x: &Execution<Ptx>, fixed: &Fixed) -> Relation {
+    let Fixed { morally_strong: strong, release_patterns, .. } = fixed;
+    let fenced_reads = preserved(x).between(sc_fences(&x.skeleton), x.skeleton.reads);
+    let later = release_patterns.then(&(*strong & x.co)) | fenced_reads.then(&(*strong & x.fr()));
+    fixed.mutually_inclusive & later
 }
 
 /// The strengthened model: from the operation that begins a release pattern, or a `fence.sc`, to the operation that
 /// begins a release pattern after an overwriting write. The scopes of both operations include each other's threads.
-pub fn propagates(x: &Execution<Ptx>, overwritten: &Relation, conventions: Conventions) -> Relation {
-    let skeleton = &x.skeleton;
-    let begins = release_patterns(skeleton, conventions).domain();
-    mutually_inclusive(skeleton) & overwritten.then(&preserved(x).between(skeleton.writes, begins))
+pub fn propagates(x: &Execution<Ptx>, overwritten: &Relation, fixed: &Fixed) -> Relation {
+    let begins = fixed.release_patterns.domain();
+    fixed.mutually_inclusive & overwritten.then(&preserved(x).between(x.skeleton.writes, begins))
 }

@@ -1,6 +1,6 @@
 //! Multimem operations (sections 8.2.3 and 9.7.9.13), in the readings of the questions that the manual leaves open.
 
-use super::{Conventions, Program, Ptx, readings::Ambiguity, relations::observation_order};
+use super::{Conventions, Program, Ptx, readings::Ambiguity};
 use crate::{
     execution::{Combination, Execution, Skeleton},
     limit::Limit,
@@ -52,15 +52,14 @@ pub fn siblings(x: &Skeleton<Ptx>) -> Relation {
 
 /// The lenient reading of A14: from the write of a multimem operation at one replica to the accesses there that follow
 /// an observation of the same operation at another replica.
-pub fn seen_elsewhere(x: &Execution<Ptx>, base_causality: &Relation) -> Relation {
-    let skeleton = &x.skeleton;
-    let siblings = siblings(skeleton);
-    let observed = siblings.between(skeleton.writes, skeleton.writes).then(&observation_order(x));
-    observed.then(&(*base_causality | siblings)) & skeleton.same_location()
+pub fn seen_elsewhere(x: &Skeleton<Ptx>, observation: &Relation, base_causality: &Relation) -> Relation {
+    let siblings = siblings(x);
+    let observed = siblings.between(x.writes, x.writes).then(observation);
+    observed.then(&(*base_causality | siblings)) & x.same_location
 }
 
 /// The lenient reading of A14: the coherence order at one replica, between the accesses to another replica.
 pub fn ordered_elsewhere(x: &Execution<Ptx>) -> Relation {
     let siblings = siblings(&x.skeleton);
-    siblings.then(&x.co).then(&siblings) & x.skeleton.same_location()
+    siblings.then(&x.co).then(&siblings) & x.skeleton.same_location
 }

@@ -45,7 +45,7 @@ pub use self::{
 };
 use super::{
     Conventions, Fence, Proxy, ProxyFence, Ptx, asynchronous, axioms::Judged, phases, proxies, race::Known, relations,
-    replicas, replicas::combine, restricted,
+    relations::Fixed, replicas, replicas::combine, restricted,
 };
 use crate::{
     barrier,
@@ -330,10 +330,8 @@ impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
         goal: &'s mut Goal<'g>,
     ) -> Self {
         let x = &c.skeleton;
-        let morally_strong = relations::morally_strong(x);
-        let heads = relations::release_patterns(x, conventions).inverse();
-        let tails = relations::acquire_patterns(x, conventions);
-        let sc_pairs = ordered_fences(x, &morally_strong);
+        let fixed = Fixed::new(x, conventions);
+        let sc_pairs = ordered_fences(x, &fixed.morally_strong);
         let plain = c.variables.len() == program.locations.len()
             && !(0..x.len()).any(|event| is_proxied(&x.events[event].kind));
         let asynchronous = asynchronous::has_asynchronous(x);
@@ -358,9 +356,8 @@ impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
             c,
             budget,
             goal,
-            morally_strong,
-            heads,
-            tails,
+            heads: fixed.release_patterns.inverse(),
+            fixed,
             sources,
             outer: Set(0),
             locations: Vec::with_capacity(c.locations.len()),
@@ -399,7 +396,7 @@ impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
                 _ => None,
             })
         };
-        let alike = alike_writes(program, c, &search.morally_strong);
+        let alike = alike_writes(program, c, &search.fixed.morally_strong);
         let locations = c.locations.iter().map(|&location| {
             let events = x.at(location);
             let inner = (events & x.reads) - outer;
@@ -427,8 +424,9 @@ impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
     fn is_total(&self, events: Set) -> bool {
         let x = &self.c.skeleton;
         let writes = (events & x.writes) - x.inits;
-        let strong =
-            |event: usize, others: Set| (others - Set::singleton(event) - self.morally_strong.row(event)).is_empty();
+        let strong = |event: usize, others: Set| {
+            (others - Set::singleton(event) - self.fixed.morally_strong.row(event)).is_empty()
+        };
         let updates = events & x.reads & x.rmw.domain();
         { writes }.all(|write| strong(write, writes)) && { updates }.all(|read| strong(read, writes - x.rmw.row(read)))
     }
@@ -462,8 +460,9 @@ impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
             let events = x.at(location);
             let heads = (events & x.writes).fold(Set(0), |heads, write| heads | self.heads.row(write));
             let synchronizes = |read: &usize| {
-                self.tails.row(*read).any(|tail| {
-                    let others = |&head: &usize| self.morally_strong.contains(head, tail) && !x.same_thread(head, tail);
+                self.fixed.acquire_patterns.row(*read).any(|tail| {
+                    let others =
+                        |&head: &usize| self.fixed.morally_strong.contains(head, tail) && !x.same_thread(head, tail);
                     { heads }.any(|head| others(&head))
                 })
             };
@@ -820,7 +819,7 @@ impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
         if self.asynchronous || self.goal.race.is_some() {
             let mut read = Relation::empty(x.len());
             choice.chosen.for_each(|event| read.insert(usize::from(choice.rf[event]), event));
-            let read = read & self.morally_strong;
+            let read = read & self.fixed.morally_strong;
             let cb = asynchronous::enter_operations(x, &choice.cb, self.conventions.readings);
             let order = asynchronous::execution_order(x, &choice.cb, &read, &self.phase_edges, self.conventions);
             if asynchronous::waits_for_itself(&order, &self.phase_edges) {
@@ -830,7 +829,7 @@ impl<'s, 'p, 'g> Search<'s, 'p, 'g> {
             preserved = if self.plain { preserved } else { all };
             let known = Known {
                 skeleton: x,
-                morally_strong: &self.morally_strong,
+                morally_strong: &self.fixed.morally_strong,
                 base_causality: &cb,
                 causality: &relations::causality_order(&choice.observation, &all),
                 execution_order: &order,

@@ -283,7 +283,7 @@ fn drawn(
     let reduced = |relation: Relation| relation - relation.then(&relation);
     let between_threads = Relation::from_fn(x.len(), |a, b| !x.same_thread(a, b));
     let uninitialized = Relation::product(x.len(), !x.inits, !x.inits);
-    let causality = judged.causality & x.same_location() & between_threads & uninitialized;
+    let causality = judged.causality & x.same_location & between_threads & uninitialized;
     let shown = judged.synchronizes | execution.rf | execution.co;
     let causality = causality - x.po.then(&causality) - causality.then(&x.po) - shown;
     let relations = [

@@ -55,7 +55,7 @@ pub fn release_sequences(x: &Execution<Cpp>, rule: ReleaseSequences) -> Relation
     let chain = (inclusive(skeleton) & x.rf).then(&skeleton.rmw).closure().optional();
     let own = match rule {
         ReleaseSequences::Cpp11 => {
-            let later = (skeleton.po & skeleton.same_location()).optional();
+            let later = (skeleton.po & skeleton.same_location).optional();
             later.between(skeleton.writes, skeleton.writes).then(&atomic_writes)
         }
         ReleaseSequences::Cpp20 => atomic_writes,
@@ -93,7 +93,7 @@ pub fn extended_coherence_order(x: &Execution<Cpp>) -> Relation {
 pub fn partial_sc(x: &Execution<Cpp>, hb: &Relation) -> Relation {
     let skeleton = &x.skeleton;
     let len = skeleton.len();
-    let same = skeleton.same_location();
+    let same = skeleton.same_location;
     let sb = skeleton.po;
     let elsewhere = sb - same;
     let scb = sb | elsewhere.then(hb).then(&elsewhere) | (*hb & same) | x.co | x.fr();
@@ -111,7 +111,7 @@ pub fn partial_sc(x: &Execution<Cpp>, hb: &Relation) -> Relation {
 pub fn races(x: &Execution<Cpp>, hb: &Relation) -> Relation {
     let skeleton = &x.skeleton;
     let writes = Relation::product(skeleton.len(), skeleton.writes, Set(!0));
-    let conflicts = skeleton.same_location() & (writes | writes.inverse());
+    let conflicts = skeleton.same_location & (writes | writes.inverse());
     let threads = Relation::from_fn(skeleton.len(), |a, b| a != b && !skeleton.same_thread(a, b));
     (conflicts & threads) - *hb - hb.inverse() - inclusive(skeleton)
 }

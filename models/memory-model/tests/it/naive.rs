@@ -7,7 +7,11 @@ use ptx_memory_model::{
     execution::{Combination, Execution},
     outcome::Layout,
     program::Value,
-    ptx::{Conventions, Program, Ptx, axioms::Judged, relations},
+    ptx::{
+        Conventions, Program, Ptx,
+        axioms::Judged,
+        relations::{self, Fixed},
+    },
     relation::{MAX_EVENTS, Relation, Set},
     source::{self, Cpp, ReleaseSequences, model},
     states::States,
@@ -134,7 +138,8 @@ fn values(program: &Program, c: &Combination<Ptx>, conventions: Conventions, rf:
     if !c.paths.iter().enumerate().all(constraints) {
         return;
     }
-    let ms = relations::morally_strong(x);
+    let fixed = Fixed::new(x, conventions);
+    let ms = fixed.morally_strong;
     let empty = Relation::empty(x.len());
     let fences = relations::sc_fences(x);
     let execution =
@@ -142,10 +147,12 @@ fn values(program: &Program, c: &Combination<Ptx>, conventions: Conventions, rf:
     let mut last_writes: HashSet<Vec<usize>> = HashSet::new();
     for sc in orientations(&ms.between(fences, fences), empty) {
         let execution = Execution { sc, ..execution.clone() };
-        let cb = relations::base_causality_order(&execution, conventions);
+        let observation = relations::observation_order(&execution, &fixed);
+        let synchronizes = relations::synchronizes(&observation, &fixed);
+        let cb = relations::base_causality_order(&execution, &synchronizes, conventions);
         let preserved = relations::proxy_preserved_base_causality_order(x, &cb);
-        let cause = relations::causality_order(&relations::observation_order(&execution), &preserved);
-        let same = x.same_location();
+        let cause = relations::causality_order(&observation, &preserved);
+        let same = x.same_location;
         let inits = Relation::product(x.len(), x.inits, x.writes - x.inits);
         let base = (inits | cause.between(x.writes, x.writes)) & same;
         for co in orientations(&ms.between(x.writes, x.writes), base) {

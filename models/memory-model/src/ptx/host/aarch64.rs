@@ -37,7 +37,7 @@ impl<'x> Thread<'x> {
             (set & all).filter(|&event| access(event).is_some_and(holds)).collect()
         };
         let memory = all & x.memory();
-        let po_loc = x.po.between(memory, memory) & x.same_location();
+        let po_loc = x.po.between(memory, memory) & x.same_location;
         let (reads, writes) = (all & x.reads, all & x.writes);
         let over = po_loc.between(memory, writes).then(&po_loc);
         Self {

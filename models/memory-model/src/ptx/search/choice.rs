@@ -55,7 +55,7 @@ impl Search<'_, '_, '_> {
         }
         choice.chosen.insert(read);
         let mut synchronized = false;
-        if self.morally_strong.contains(source, read) {
+        if self.fixed.morally_strong.contains(source, read) {
             let x = &self.c.skeleton;
             let is_rmw = source > 0 && x.rmw.contains(source - 1, source);
             let from = Set::singleton(source) | if is_rmw { choice.observed.row(source - 1) } else { Set(0) };
@@ -63,8 +63,8 @@ impl Search<'_, '_, '_> {
             for write in from {
                 *choice.observation.row_mut(write) = choice.observation.row(write) | to;
                 for head in self.heads.row(write) {
-                    for tail in to.fold(Set(0), |tails, read| tails | self.tails.row(read)) {
-                        if self.morally_strong.contains(head, tail) && !choice.cb.contains(head, tail) {
+                    for tail in to.fold(Set(0), |tails, read| tails | self.fixed.acquire_patterns.row(read)) {
+                        if self.fixed.morally_strong.contains(head, tail) && !choice.cb.contains(head, tail) {
                             choice.order(head, tail);
                             synchronized = true;
                         }

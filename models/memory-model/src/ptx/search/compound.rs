@@ -16,9 +16,10 @@ use crate::{
     limit::Limit,
     outcome::Witness,
     ptx::{
-        Conventions, Ptx, asynchronous,
-        axioms::{Axiom, Judged, no_thin_air},
+        Ptx, asynchronous,
+        axioms::{Axiom, Causes, Judged, no_thin_air},
         race::Known,
+        relations::Fixed,
         replicas,
     },
     relation::Relation,
@@ -26,14 +27,14 @@ use crate::{
 };
 
 /// The parts of an execution that are fixed while writes are ordered.
-struct Scene {
-    strong: Relation,
-    base_causality: Relation,
-    causality: Relation,
+struct Scene<'s> {
+    fixed: &'s Fixed,
+    causes: Causes,
     /// The pairs of writes that coherence order relates in one direction or the other.
     pairs: Vec<(usize, usize)>,
     own: Relation,
-    conventions: Conventions,
+    /// The part of program order between accesses to one location.
+    same_location: Relation,
 }
 
 impl Search<'_, '_, '_> {
@@ -52,7 +53,7 @@ impl Search<'_, '_, '_> {
         let (barriers, phases) = (self.barrier_edges, self.phase_edges);
         let mut execution =
             Execution { skeleton: x.clone(), rf, co: empty, sc: empty, barriers, phases, values: Vec::new() };
-        let judged = Judged::new(&execution, self.conventions);
+        let judged = Judged::with(&execution, &self.fixed, Causes::new(&execution, &self.fixed));
         let forbidden = |judged: &Judged, axioms: &[Axiom]| axioms.iter().any(|of| of.contradiction(judged).is_some());
         if forbidden(&judged, &[Axiom::Causality, Axiom::HostOrder]) {
             return Ok(());
@@ -69,13 +70,15 @@ impl Search<'_, '_, '_> {
         if self.done() {
             return Ok(());
         }
-        let judged = Judged::new(execution, self.conventions);
-        if judged.execution.sc.pairs().any(|(a, b)| judged.base_causality.contains(b, a)) {
+        let causes = Causes::new(execution, &self.fixed);
+        let cb = causes.base_causality;
+        if execution.sc.pairs().any(|(a, b)| cb.contains(b, a)) {
             return Ok(());
         }
-        let cb = judged.base_causality;
         let open = |&&(a, b): &&(usize, usize)| !execution.sc.contains(a, b) && !execution.sc.contains(b, a);
-        let Some(&(a, b)) = self.sc_pairs.iter().find(open) else { return self.coherence_orders(choice, execution) };
+        let Some(&(a, b)) = self.sc_pairs.iter().find(open) else {
+            return self.coherence_orders(choice, execution, causes);
+        };
         for (first, second) in [(a, b), (b, a)] {
             if cb.contains(second, first) {
                 continue;
@@ -88,9 +91,15 @@ impl Search<'_, '_, '_> {
         Ok(())
     }
 
-    fn coherence_orders(&mut self, choice: &Choice, execution: &mut Execution<Ptx>) -> Result<(), Limit> {
+    fn coherence_orders(
+        &mut self,
+        choice: &Choice,
+        execution: &mut Execution<Ptx>,
+        causes: Causes,
+    ) -> Result<(), Limit> {
         let x = &self.c.skeleton;
-        let judged = Judged::new(execution, self.conventions);
+        let fixed = self.fixed.clone();
+        let judged = Judged::with(execution, &fixed, causes);
         if asynchronous::waits_for_itself(&judged.execution_order, &execution.phases)
             || Axiom::Causality.contradiction(&judged).is_some()
         {
@@ -105,15 +114,14 @@ impl Search<'_, '_, '_> {
         }
         let writes = x.writes - x.inits;
         let inits = Relation::product(x.len(), x.inits, writes);
-        let order = ((inits | judged.causality.between(x.writes, x.writes)) & x.same_location()).closure();
-        let pairs = judged.morally_strong.between(writes, writes) & x.same_location();
+        let order = ((inits | judged.causality.between(x.writes, x.writes)) & x.same_location).closure();
+        let pairs = judged.morally_strong.between(writes, writes) & x.same_location;
         let scene = Scene {
-            strong: judged.morally_strong,
-            base_causality: judged.base_causality,
-            causality: judged.causality,
+            fixed: &fixed,
+            causes,
             pairs: pairs.pairs().filter(|(a, b)| a < b).collect(),
             own: internal(x),
-            conventions: self.conventions,
+            same_location: location_order(x) & x.same_location,
         };
         self.order_all(choice, &scene, execution, order)
     }
@@ -133,7 +141,7 @@ impl Search<'_, '_, '_> {
         }
         let open = |&&(a, b): &&(usize, usize)| !order.contains(a, b) && !order.contains(b, a);
         let Some(&(a, b)) = scene.pairs.iter().find(open) else {
-            let judged = Judged::new(execution, self.conventions);
+            let judged = Judged::with(execution, scene.fixed, scene.causes);
             debug_assert!(Axiom::iter().all(|axiom| axiom.contradiction(&judged).is_none()));
             self.feasible = true;
             return if self.feasible_only { Ok(()) } else { self.ends(choice, execution) };
@@ -207,35 +215,30 @@ impl Search<'_, '_, '_> {
     }
 }
 
-impl Scene {
+impl Scene<'_> {
     /// Whether the axioms about coherence order allow its known part.
     fn allows(&self, execution: &Execution<Ptx>) -> bool {
-        let x = &execution.skeleton;
+        let Causes { causality, base_causality, .. } = &self.causes;
+        let (x, strong) = (&execution.skeleton, &self.fixed.morally_strong);
         let fr = execution.fr();
-        let overwritten = (fr - self.own).pairs().any(|(read, write)| self.causality.contains(write, read));
-        let strong = (self.strong & fr, self.strong & execution.co);
-        let interrupted = !(strong.0.then(&strong.1) & x.rmw).is_empty();
+        let overwritten = (fr - self.own).pairs().any(|(read, write)| causality.contains(write, read));
+        let interrupted = !((*strong & fr).then(&(*strong & execution.co)) & x.rmw).is_empty();
+        let is_coherent = || ((self.same_location | execution.rf | execution.co | fr) & *strong).is_acyclic();
         !overwritten
             && !interrupted
-            && self.is_coherent(execution, &fr)
-            && Effects::new(execution, &self.strong, &fr, &self.base_causality).are_ordered()
+            && is_coherent()
+            && (x.host.is_empty() || Effects::new(execution, strong, &fr, base_causality).are_ordered())
             && self.agrees_between_locations(execution)
     }
 
     /// The axioms of the strengthened model, and of multimem operations that take effect at once.
     fn agrees_between_locations(&self, execution: &Execution<Ptx>) -> bool {
-        if !self.conventions.strengthened && !replicas::are_at_once(&execution.skeleton, self.conventions) {
+        let conventions = self.fixed.conventions;
+        if !conventions.strengthened && !replicas::are_at_once(&execution.skeleton, conventions) {
             return true;
         }
-        let judged = Judged::new(execution, self.conventions);
+        let judged = Judged::with(execution, self.fixed, self.causes);
         let axioms = [Axiom::Propagation, Axiom::CoherenceOfReads, Axiom::ReplicasAtOnce];
         axioms.iter().all(|axiom| axiom.contradiction(&judged).is_none())
-    }
-
-    /// Section 8.10.5.
-    fn is_coherent(&self, execution: &Execution<Ptx>, fr: &Relation) -> bool {
-        let x = &execution.skeleton;
-        let po = location_order(x) & x.same_location();
-        ((po | execution.rf | execution.co | *fr) & self.strong).is_acyclic()
     }
 }

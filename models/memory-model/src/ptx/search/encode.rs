@@ -158,7 +158,7 @@ impl<'e, 's, 'p, 'g> Encoding<'e, 's, 'p, 'g> {
     fn observation(&mut self) {
         let search = self.search;
         let x = &search.c.skeleton;
-        let strong = |&(write, _): &(usize, Lit), read: usize| search.morally_strong.contains(write, read);
+        let strong = |&(write, _): &(usize, Lit), read: usize| search.fixed.morally_strong.contains(write, read);
         let mut direct = Relation::empty(x.len());
         for read in x.reads {
             self.rf[read]
@@ -201,7 +201,7 @@ impl<'e, 's, 'p, 'g> Encoding<'e, 's, 'p, 'g> {
         let mut edges: Vec<(usize, usize, Lit)> = Vec::new();
         for (write, read) in self.observable.pairs() {
             for head in search.heads.row(write) {
-                for tail in search.tails.row(read) & search.morally_strong.row(head) {
+                for tail in search.fixed.acquire_patterns.row(read) & search.fixed.morally_strong.row(head) {
                     if !choice.cb.contains(head, tail) {
                         edges.push((head, tail, self.observation.get(write, read)));
                     }
@@ -291,7 +291,7 @@ impl<'e, 's, 'p, 'g> Encoding<'e, 's, 'p, 'g> {
         let causes = self.causes(at);
         for a in at.writes {
             for b in at.writes.filter(|&b| b > a) {
-                let (there, back) = match search.morally_strong.contains(a, b) {
+                let (there, back) = match search.fixed.morally_strong.contains(a, b) {
                     _ if x.inits.contains(a) => (self.clauses.constant(true), self.clauses.constant(false)),
                     true => {
                         let order = self.clauses.fresh();
@@ -327,7 +327,7 @@ impl<'e, 's, 'p, 'g> Encoding<'e, 's, 'p, 'g> {
                     let all = [chosen, self.co.get(source, over)];
                     self.clauses.forbid(&[all[0], all[1], causes.get(over, read)]);
                     for update in x.rmw.row(read) {
-                        let strong = search.morally_strong.row(read) & search.morally_strong.row(update);
+                        let strong = search.fixed.morally_strong.row(read) & search.fixed.morally_strong.row(update);
                         if strong.contains(over) && over != update {
                             self.clauses.forbid(&[all[0], all[1], self.co.get(over, update)]);
                         }
@@ -404,7 +404,7 @@ impl<'e, 's, 'p, 'g> Encoding<'e, 's, 'p, 'g> {
             chosen.map(|&(write, _)| (read, write))
         };
         let order = |&(a, b, order): &(usize, usize, Lit)| if self.clauses.holds(order) { (a, b) } else { (b, a) };
-        let strong = self.search.morally_strong.between(x.writes, x.writes);
+        let strong = self.search.fixed.morally_strong.between(x.writes, x.writes);
         ExecutionChoices {
             is_certain: !self.open,
             sources: x.reads.filter_map(source).collect(),

@@ -84,7 +84,7 @@ impl Search<'_, '_, '_> {
             if causes[source].contains(read) {
                 return None;
             }
-            for earlier in causes[read] & self.morally_strong.row(source) & at.writes {
+            for earlier in causes[read] & self.fixed.morally_strong.row(source) & at.writes {
                 order.insert(earlier, source);
             }
         }
@@ -106,7 +106,7 @@ impl Search<'_, '_, '_> {
             return Ok(());
         }
         for a in at.writes {
-            for b in (self.morally_strong.row(a) & at.writes) - order.after[a] {
+            for b in (self.fixed.morally_strong.row(a) & at.writes) - order.after[a] {
                 if b > a && !order.after[b].contains(a) {
                     for (first, second) in [(a, b), (b, a)] {
                         let mut order = order;
@@ -138,10 +138,10 @@ impl Search<'_, '_, '_> {
                     if !order.after[source].contains(write) {
                         continue;
                     }
-                    let strong = self.morally_strong.row(read) & self.morally_strong.row(write) & at.writes;
+                    let strong = self.fixed.morally_strong.row(read) & self.fixed.morally_strong.row(write) & at.writes;
                     let others = strong - Set::singleton(source) - Set::singleton(write);
                     (others & order.after[source]).for_each(|other| order.insert(write, other));
-                    for other in others & self.morally_strong.row(source) {
+                    for other in others & self.fixed.morally_strong.row(source) {
                         if order.after[other].contains(write) {
                             order.insert(other, source);
                         }
@@ -181,7 +181,7 @@ impl Search<'_, '_, '_> {
                 let overwriting = order.after[usize::from(scene.choice.rf[read])];
                 (overwriting & scene.causes[read]).is_empty()
                     && x.rmw.row(read).all(|write| {
-                        let strong = self.morally_strong.row(read) & self.morally_strong.row(write);
+                        let strong = self.fixed.morally_strong.row(read) & self.fixed.morally_strong.row(write);
                         (overwriting & strong).all(|between| !order.after[between].contains(write))
                     })
             })

@@ -8,7 +8,7 @@ use crate::{
     execution::Combination,
     outcome::{Budget, Outcomes, Witness},
     program::{Location, Register, Value},
-    ptx::{Conventions, Ptx},
+    ptx::{Conventions, Ptx, relations::Fixed},
     relation::{MAX_EVENTS, Relation, Set},
     states::States,
     unfold::{EventKind, Term},
@@ -76,11 +76,9 @@ pub(super) struct Search<'s, 'p, 'g> {
     pub(super) c: &'s Combination<'p, Ptx>,
     pub(super) budget: &'s mut Budget,
     pub(super) goal: &'s mut Goal<'g>,
-    pub(super) morally_strong: Relation,
+    pub(super) fixed: Fixed,
     /// From the write of a release pattern to the operations that begin it.
     pub(super) heads: Relation,
-    /// From the read of an acquire pattern to the operations that end it.
-    pub(super) tails: Relation,
     /// For each read, the writes that it may read from.
     pub(super) sources: [Set; MAX_EVENTS],
     /// The reads that matter beyond their location.

@@ -12,7 +12,7 @@ use ptx_memory_model::{
     ptx::{
         Conventions, Fence, Program, Proxy, ProxyFence, Ptx, TensorFence,
         readings::{Ambiguity, Reading},
-        relations,
+        relations::{self, Fixed},
     },
     relation::{Relation, Set},
     unfold::{Ending, EventKind, Path, unfold_all},
@@ -496,15 +496,17 @@ impl Graph<'_, '_> {
             phases: empty,
             values: Vec::new(),
         };
-        let patterns = relations::synchronizes(&known, self.conventions);
+        let fixed = Fixed::new(x, self.conventions);
+        let observation = relations::observation_order(&known, &fixed);
+        let patterns = relations::synchronizes(&observation, &fixed);
         let memory = self.edges(Edge::Memory) | patterns | self.synchronized(course);
         let execution = (self.edges(Edge::Execution) | memory | *course | (rf & strong)).closure();
         if course.pairs().any(|(arrival, wait)| execution.contains(wait, arrival)) {
             return;
         }
         let preserved = self.preserved(&memory, &execution);
-        let cause = preserved | relations::observation_order(&known).then(&preserved);
-        let same = x.same_location();
+        let cause = preserved | observation.then(&preserved);
+        let same = x.same_location;
         let first = Relation::product(x.len(), x.inits, x.writes - x.inits);
         let caused = (cause.between(x.writes, x.writes) | first) & same;
         let pairs: Vec<(usize, usize)> =
