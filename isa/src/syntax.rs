@@ -18,7 +18,7 @@
 //! assert_eq!(add.operands[2].text.span(), 30..34);
 //! ```
 
-use std::ops::Range;
+use std::{cell::Cell, ops::Range};
 
 /// The number of bracket levels that are parsed; operands at deeper levels stay text. PTX itself needs two: `[tensor,
 /// {x, y}]`.
@@ -463,18 +463,19 @@ impl<'t> Cursor<'t> {
     /// Skips white space and comments. A comment without an end is returned as a token.
     fn skip(&mut self) -> Option<Token<'t>> {
         loop {
+            let spaces = self.rest().bytes().take_while(|byte| matches!(byte, b' ' | b'\t'..=b'\r')).count();
+            self.at += spaces;
             let rest = self.rest();
-            let trimmed = rest.trim_start();
-            self.at += rest.len() - trimmed.len();
-            if trimmed.starts_with("//") {
-                self.at += trimmed.find('\n').unwrap_or(trimmed.len());
-            } else if let Some(comment) = trimmed.strip_prefix("/*") {
-                match comment.find("*/") {
+            match rest.as_bytes() {
+                [b'/', b'/', ..] => self.at += rest.find('\n').unwrap_or(rest.len()),
+                [b'/', b'*', ..] => match rest[2..].find("*/") {
                     Some(length) => self.at += length + 4,
-                    None => return Some(self.take(TokenKind::Unclosed("a comment"), trimmed.len())),
+                    None => return Some(self.take(TokenKind::Unclosed("a comment"), rest.len())),
+                },
+                [0x80..=0xff, ..] if rest.starts_with(char::is_whitespace) => {
+                    self.at += rest.len() - rest.trim_start().len();
                 }
-            } else {
-                return None;
+                _ => return None,
             }
         }
     }
@@ -488,7 +489,7 @@ fn is_follow(c: char) -> bool {
 /// counts as a name too.
 fn name_length(text: &str) -> usize {
     let Some(first @ ('a'..='z' | 'A'..='Z' | '_' | '$' | '%')) = text.chars().next() else { return 0 };
-    let length = 1 + text[1..].find(|c| !is_follow(c)).unwrap_or(text.len() - 1);
+    let length = 1 + text.bytes().skip(1).take_while(|byte| is_follow(char::from(*byte))).count();
     if length == 1 && matches!(first, '$' | '%') { 0 } else { length }
 }
 
@@ -518,6 +519,8 @@ const LINES: [&str; 5] = ["version", "target", "address_size", "file", "loc"];
 
 struct Parser<'t> {
     cursor: Cursor<'t>,
+    /// The next token at an offset, and the offset of its end, since the parser looks at most tokens more than once.
+    ahead: Cell<Option<(usize, Token<'t>, usize)>>,
     errors: Vec<SyntaxError>,
     /// Whether the last statement has its `;`, or needs none.
     is_terminated: bool,
@@ -525,24 +528,34 @@ struct Parser<'t> {
 
 impl<'t> Parser<'t> {
     fn new(text: &'t str) -> Self {
-        Self { cursor: Cursor { text: Text::new(text), at: 0 }, errors: Vec::new(), is_terminated: true }
+        let cursor = Cursor { text: Text::new(text), at: 0 };
+        Self { cursor, ahead: Cell::new(None), errors: Vec::new(), is_terminated: true }
+    }
+
+    /// The next token, and the offset of its end.
+    fn ahead(&self) -> (Token<'t>, usize) {
+        let at = self.cursor.at;
+        if let Some((_, token, end)) = self.ahead.get().filter(|(start, ..)| *start == at) {
+            return (token, end);
+        }
+        let mut cursor = self.cursor;
+        let token = cursor.next();
+        self.ahead.set(Some((at, token, cursor.at)));
+        (token, cursor.at)
     }
 
     fn peek(&self) -> Token<'t> {
-        { self.cursor }.next()
+        self.ahead().0
     }
 
     fn next(&mut self) -> Token<'t> {
-        self.cursor.next()
+        let (token, end) = self.ahead();
+        self.cursor.at = end;
+        token
     }
 
     fn accept(&mut self, sign: char) -> Option<Token<'t>> {
-        let mut following = self.cursor;
-        let token = following.next();
-        (token.kind == TokenKind::Sign(sign)).then(|| {
-            self.cursor = following;
-            token
-        })
+        (self.peek().kind == TokenKind::Sign(sign)).then(|| self.next())
     }
 
     /// Reports an error at the next token.
@@ -858,11 +871,11 @@ impl<'t> Parser<'t> {
 
     /// Reads a constant with its sign. Consumes nothing if no constant follows.
     fn number(&mut self) -> Option<Number> {
-        let mut cursor = self.cursor;
-        let mut token = cursor.next();
+        let (mut token, mut end) = self.ahead();
         let negative = token.kind == TokenKind::Sign('-');
         if negative {
-            token = cursor.next();
+            let mut cursor = Cursor { at: end, ..self.cursor };
+            (token, end) = (cursor.next(), cursor.at);
         }
         let number = match token.kind {
             TokenKind::Number => Number::parse(token.text.text)?,
@@ -872,7 +885,7 @@ impl<'t> Parser<'t> {
             }
             _ => return None,
         };
-        self.cursor = cursor;
+        self.cursor.at = end;
         Some(if negative { number.negated() } else { number })
     }
 }
