@@ -43,6 +43,15 @@ def answers(*arguments):
     return json.loads(done.stdout)
 
 
+def errors_of_run(program, *options):
+    """The kinds of the errors that an execution shows, or None if the execution does not end."""
+    command = [COMMAND, "run", *map(str, [program, *options]), "--format", "json"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    if done.returncode not in (0, 1):
+        return None
+    return {finding["kind"] for run in json.loads(done.stdout) for finding in run["findings"] if finding["level"] == "wrong"}
+
+
 def measured(name, date, about="", checkout=""):
     """The sentence about the measurement, and its command."""
     command = f"scripts/evidence {name} {checkout}".strip()

@@ -2,13 +2,11 @@
 
 import collections
 import hashlib
-import json
 import random
 import re
 import struct
-import subprocess
 
-from evidence_sets.common import COMMAND, Set, bullets, measured, table
+from evidence_sets.common import Set, bullets, errors_of_run, measured, table
 from evidence_sets.nvcc import compile_all, version
 
 SOURCES, INCLUDE, INPUT = "indigo/indigo_sources", "indigo/indigo_include", "indigo/input"
@@ -47,23 +45,14 @@ def arguments(folder, graph):
     return [*found, "--arg", str(nodes)]
 
 
-def findings(ptx, chosen):
-    """The kinds of the errors that an execution shows, or None without an answer."""
-    command = [COMMAND, "run", ptx, "--grid", str(GRID), "--block", str(BLOCK), "--seeds", "1", *chosen, "--format", "json"]
-    done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode not in (0, 1):
-        return None
-    return {finding["kind"] for run in json.loads(done.stdout) for finding in run["findings"]}
-
-
 def page(folder, date):
-    chosen = arguments(folder, GRAPH)
+    chosen = ["--grid", GRID, "--block", BLOCK, "--seeds", 1, *arguments(folder, GRAPH)]
     rows, differ = [], []
     for label, sources in held_out(folder):
         found = {}
         for source, ptx in compile_all(sources, ["-I", str(folder / INCLUDE)]).items():
-            kinds = None if ptx is None else findings(ptx, chosen)
-            found[source.stem] = "no answer" if kinds is None else LABELS["race" in kinds]
+            errors = None if ptx is None else errors_of_run(ptx, *chosen)
+            found[source.stem] = "no answer" if errors is None else LABELS["race" in errors]
         counts = collections.Counter(found.values())
         rows.append([LABELS[label], len(sources), counts[LABELS[True]], counts[LABELS[False]], counts["no answer"]])
         differ += [f"`{name}`: {result}" for name, result in sorted(found.items()) if result != LABELS[label]]

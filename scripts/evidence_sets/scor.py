@@ -1,9 +1,8 @@
 """The microbenchmarks of ScoR: kernels of scoped synchronization, with and without a race."""
 
 import re
-import subprocess
 
-from evidence_sets.common import COMMAND, Set, bullets, measured, table
+from evidence_sets.common import Set, bullets, errors_of_run, measured, table
 from evidence_sets.nvcc import compile_all, version
 
 FOLDER = "microbenchmarks/src"
@@ -19,11 +18,10 @@ VOLATILES = "the data is `volatile`, and the manual counts such accesses as stro
 
 def has_race(ptx, sizes):
     """Whether an execution of a kernel has a race."""
-    command = [COMMAND, "run", ptx, "--grid", sizes["NBLOCKS"], "--block", sizes["TPERBLK"], "--seeds", str(SEEDS)]
-    done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode not in (0, 1):
-        raise SystemExit(done.stderr)
-    return "error[race]" in done.stderr
+    errors = errors_of_run(ptx, "--grid", sizes["NBLOCKS"], "--block", sizes["TPERBLK"], "--seeds", SEEDS)
+    if errors is None:
+        raise SystemExit(f"expected an execution of {ptx.stem}")
+    return "race" in errors
 
 
 def page(folder, date):
