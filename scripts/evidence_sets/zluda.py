@@ -4,9 +4,8 @@ import collections
 import math
 import re
 import struct
-import subprocess
 
-from evidence_sets.common import COMMAND, Set, bullets, measured, table
+from evidence_sets.common import Set, bullets, errors_of_run, measured, table
 
 FOLDER = "ptx/src/test/spirv_run"
 TEST = re.compile(r"^test_ptx(_warp|_with_32|)!\(\s*(\w+)\s*(.*?)\);", re.MULTILINE | re.DOTALL)
@@ -31,7 +30,6 @@ BITS = re.compile(r"(?:half::)?(f\d+)::from_bits\((\w+)\)")
 CONVERTED = re.compile(r"half::(f16)::from_f\d+\((.*)\)")
 NUMBER = re.compile(r"(-?)(0x[\dA-Fa-f_]+|0b[01_]+|[\d_]+(?:\.\d+)?)([uif]\d+)?")
 
-FINDING = re.compile(r"^error\[([\w-]+)\]", re.MULTILINE)
 ABOUT = """The programs are of
 [ZLUDA](https://github.com/vosen/ZLUDA), commit 8a7931be."""
 NARROW = "32-bit addresses"
@@ -91,7 +89,7 @@ def rounded(form, numbers):
 
 
 def run(folder, name, lists, threads):
-    """The values that a run computes, or None, and the kinds of its findings and errors."""
+    """The values that a run computes, or None, and the kinds of its errors."""
     *inputs, (form, _) = lists
     arguments = [f"output:u8[{struct.calcsize(form)}]"]
     for input_form, numbers in inputs:
@@ -99,12 +97,11 @@ def run(folder, name, lists, threads):
         arguments.insert(0, f"input:u8[]={folder / 'input.bin'}")
     result = folder / "output.bin"
     result.unlink(missing_ok=True)
-    command = [COMMAND, "run", folder / FOLDER / f"{name}.ptx", "--grid", "1", "--block", str(threads), "--shared", "1024"]
+    options = ["--grid", 1, "--block", threads, "--shared", 1024, "--out", f"output={result}"]
     for argument in arguments:
-        command += ["--arg", argument]
-    done = subprocess.run([*command, "--out", f"output={result}"], capture_output=True, text=True)
-    kinds = sorted(set(FINDING.findall(done.stderr)))
-    return struct.unpack(form, result.read_bytes()) if result.exists() else None, kinds
+        options += ["--arg", argument]
+    errors = errors_of_run(folder / FOLDER / f"{name}.ptx", *options)
+    return struct.unpack(form, result.read_bytes()) if result.exists() else None, sorted(errors or ())
 
 
 def page(folder, date):
