@@ -147,6 +147,16 @@ impl<L: Language> Skeleton<L> {
         self.memory().filter(|&event| self.events[event].location == location).collect()
     }
 
+    /// Pairs of memory operations at the same one of these locations.
+    fn same(&self, locations: &[Span]) -> Relation {
+        let mut same = Relation::empty(self.len());
+        for location in locations {
+            let events = self.at(*location);
+            events.for_each(|event| *same.row_mut(event) = events);
+        }
+        same
+    }
+
     /// Whether one event precedes the other in issue order: it is of an earlier instruction of the same thread, or both
     /// are of one instruction and are in program order.
     pub fn is_issued_before(&self, a: usize, b: usize) -> bool {
@@ -299,10 +309,7 @@ impl<'p, L: Language> Combination<'p, L> {
                 });
             }
         }
-        for location in &locations {
-            let events = skeleton.at(*location);
-            events.for_each(|event| *skeleton.same_location.row_mut(event) = events);
-        }
+        skeleton.same_location = skeleton.same(&locations);
         let initial = |span: &Span| span.extract(program.locations[usize::from(span.variable.0)].initial);
         let initial = locations.iter().map(initial).collect();
         let starts = program.locations.iter().map(|variable| variable.initial).collect();

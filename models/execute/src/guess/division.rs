@@ -83,7 +83,7 @@ mod tests {
             assert!(multiplier <= u64::from(u32::MAX), "{divisor}");
             for multiple in [1, 2, 3, 1000, most / divisor] {
                 for dividend in [multiple * divisor - 1, multiple * divisor].map(|dividend| dividend.min(most)) {
-                    assert_eq!(dividend * multiplier >> 32 >> shift, dividend / divisor, "{dividend} / {divisor}");
+                    assert_eq!(((dividend * multiplier) >> 32) >> shift, dividend / divisor, "{dividend} / {divisor}");
                 }
             }
         }
