@@ -1,12 +1,16 @@
 """The shared parts of the sets of scripts/evidence."""
 
 import dataclasses
+import hashlib
 import json
 import os
 import pathlib
 import subprocess
 from collections.abc import Callable
 
+HALVES = ["development", "held out"]
+# What a check of races and barriers finds: a program has the first result that fits.
+RESULTS = ["divergent", "race", "same value", "open", "free", "not checked"]
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 COMMAND = os.environ.get("PTX_ATOMICS", str(ROOT / "target/debug/ptx-atomics"))
 
@@ -41,6 +45,28 @@ def answers(*arguments):
     if not done.stdout.strip():
         raise SystemExit(done.stderr or f"expected JSON from {' '.join(map(str, arguments))}")
     return json.loads(done.stdout)
+
+
+def half(name):
+    """The half of a test: a test whose SHA-256 is even is in the development half."""
+    return HALVES[hashlib.sha256(name.encode()).digest()[-1] % 2]
+
+
+def result_of_check(program, *options):
+    """The result of a check of races and barriers."""
+    report = answers("check", "--races", "--jobs", 1, "--format", "json", program, *options)
+    kernels = report["kernels"]
+    verdicts = {answer["verdict"] for kernel in kernels for answer in kernel["answers"]}
+    errors = {finding["question"] for kernel in kernels for finding in kernel["findings"] if finding["severity"] == "error"}
+    fits = {
+        "divergent": verdicts & {"divergent", "deadlock", "lapped"},
+        "race": "race" in verdicts and "races" in errors,
+        "same value": "race" in verdicts,
+        "open": "open" in verdicts,
+        "free": kernels and not report["errors"],
+        "not checked": True,
+    }
+    return next(result for result in RESULTS if fits[result])
 
 
 def errors_of_run(program, *options):

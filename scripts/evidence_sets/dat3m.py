@@ -1,9 +1,8 @@
 """The PTX tests of Dat3M, with the verdicts that its developers expect."""
 
 import csv
-import hashlib
 
-from evidence_sets.common import Set, answers, measured, table
+from evidence_sets.common import HALVES, Set, answers, half, measured, table
 
 TESTS = "litmus/PTX"
 TABLES = "dartagnan/src/test/resources"
@@ -11,7 +10,6 @@ TABLES = "dartagnan/src/test/resources"
 MODELS = {"PTX 6.0": "PTXv6_0", "PTX 7.5": "PTXv7_5"}
 # The readings of the command, with their names on the page.
 READINGS = {"manual": "the manual's words", "dat3m": "Dat3M's reading"}
-HALVES = ["development", "held out"]
 WORDS = {True: "holds", False: "does not hold", None: "no verdict"}
 ABOUT = """The tests and verdicts are of
 [Dat3M](https://github.com/hernanponcedeleon/Dat3M), commit 30640123."""
@@ -36,10 +34,6 @@ def expected(folder, model):
     """The verdict of each test of a table, in words."""
     rows = csv.reader((folder / TABLES / f"{MODELS[model]}-expected.csv").read_text().split())
     return {name: WORDS[holds == "1"] for name, holds in rows}
-
-
-def half(name):
-    return HALVES[hashlib.sha256(name.encode()).digest()[-1] % 2]
 
 
 def judged(folder, names, reading):
