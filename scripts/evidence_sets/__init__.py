@@ -1,6 +1,6 @@
 """The sets of scripts/evidence, by name."""
 
-from evidence_sets import cuda_litmus, dat3m, gpuverify, indigo, scor, zluda
+from evidence_sets import cuda_litmus, dat3m, gpuverify, indigo, scor, weft, zluda
 
 SETS = {
     "cuda-litmus": cuda_litmus.SET,
@@ -8,5 +8,6 @@ SETS = {
     "gpuverify": gpuverify.SET,
     "indigo": indigo.SET,
     "scor": scor.SET,
+    "weft": weft.SET,
     "zluda": zluda.SET,
 }
