@@ -9,7 +9,7 @@ import subprocess
 from collections.abc import Callable
 
 HALVES = ["development", "held out"]
-# What a check of races and barriers finds: a program has the first result that fits.
+# The results of a check of races and barriers. A program has the first result that fits.
 RESULTS = ["divergent", "race", "same value", "open", "free", "not checked"]
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 COMMAND = os.environ.get("PTX_ATOMICS", str(ROOT / "target/debug/ptx-atomics"))
