@@ -1,5 +1,7 @@
 //! The control flow of a thread, and the statements that depend on each branch.
 
+use std::cell::OnceCell;
+
 use ptx_isa::graph;
 
 use crate::{
@@ -17,8 +19,9 @@ pub(crate) struct Flow {
     next: Vec<Vec<usize>>,
     /// The position of each label.
     labels: Vec<usize>,
-    /// The immediate post-dominator of each statement: the first statement that control reaches in any case.
-    after: Vec<usize>,
+    /// The immediate post-dominator of each statement: the first statement that control reaches in any case. Only
+    /// branches that depend on reads need them.
+    after: OnceCell<Vec<usize>>,
     regions: Vec<Option<u128>>,
 }
 
@@ -48,8 +51,7 @@ impl Flow {
             });
         }
         let labels = labels.into_iter().map(|position| position.unwrap_or(end)).collect();
-        let after = post_dominators(&next);
-        Ok(Self { regions: vec![None; end], next, labels, after })
+        Ok(Self { regions: vec![None; end], next, labels, after: OnceCell::new() })
     }
 
     /// The possible successors of a statement.
@@ -68,7 +70,7 @@ impl Flow {
 
     /// The immediate post-dominator of the statement at `pc`, and the registers that some path writes before it.
     pub fn region<L: Language>(&mut self, thread: &Thread<L>, pc: usize) -> (usize, u128) {
-        let until = self.after[pc];
+        let until = self.after.get_or_init(|| post_dominators(&self.next))[pc];
         let written = self.regions[pc].unwrap_or_else(|| {
             let inside = self.reachable(&self.next[pc], until);
             let written = |pc: usize| uses(&thread.code[pc].instruction).1;

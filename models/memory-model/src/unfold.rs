@@ -116,8 +116,8 @@ pub(crate) fn unfold<'p, L: Language>(
         program,
         pc: 0,
         path: Path {
-            events: Vec::with_capacity(8),
-            nodes: Vec::with_capacity(8),
+            events: Vec::with_capacity(thread.code.len().min(8)),
+            nodes: Vec::with_capacity(thread.code.len().min(8)),
             constraints: Vec::new(),
             registers: thread.registers.iter().map(|register| Term::Constant(register.initial)).collect(),
             ending: Ending::Returned,
