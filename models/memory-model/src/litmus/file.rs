@@ -220,7 +220,7 @@ impl<'t> Reader<'t> {
 
     /// A number, or the address of a variable.
     fn value(&mut self) -> Result<Value, Error> {
-        let Ok(name) = self.tokens.word("") else { return self.tokens.number() };
+        let Some(name) = self.tokens.accept_word() else { return self.tokens.number() };
         match variable(&self.program, name.text) {
             Some(location) => Ok(self.program.address_of(location)),
             None => self.tokens.error_at(name.start, format!("`{}` is not declared yet", name.text)),

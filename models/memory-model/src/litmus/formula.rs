@@ -112,7 +112,7 @@ fn atom(tokens: &mut Tokens<'_>, program: &mut Program) -> Result<Atom, Error> {
         of.registers[index].observed = true;
         return Ok(Atom::Register { thread, register: Register(index as u16) });
     }
-    let Ok(name) = tokens.word("") else { return tokens.number().map(Atom::Value) };
+    let Some(name) = tokens.accept_word() else { return tokens.number().map(Atom::Value) };
     if let Some(location) = variable(program, name.text) {
         if is_multimem(program, location) {
             return tokens.error_at(name.start, only_multimem(name.text));

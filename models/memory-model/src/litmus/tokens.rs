@@ -98,13 +98,15 @@ impl<'t> Tokens<'t> {
         }
     }
 
+    /// The next token, if it is a word.
+    pub(crate) fn accept_word(&mut self) -> Option<Text<'t>> {
+        (self.peek().kind == TokenKind::Name).then(|| self.take().text)
+    }
+
     pub(crate) fn word(&mut self, expected: &str) -> Result<Text<'t>, Error> {
-        match self.peek() {
-            Token { kind: TokenKind::Name, text } => {
-                self.take();
-                Ok(text)
-            }
-            other => self.error(format!("expected {expected}, found {}", render_token(other))),
+        match self.accept_word() {
+            Some(word) => Ok(word),
+            None => self.error(format!("expected {expected}, found {}", render_token(self.peek()))),
         }
     }
 
@@ -151,7 +153,7 @@ impl<'t> Tokens<'t> {
         // The text of a word after a dot does not include the dot.
         let start = self.next.checked_sub(1).map_or(0, |last| self.tokens[last].text.span().end);
         let mut end = start;
-        while !self.is(0, "|") && !self.is(0, ";") {
+        while !matches!(self.peek().kind, TokenKind::Sign('|' | ';')) {
             let token = self.take();
             if token.kind == TokenKind::End {
                 return self.error("expected `|` or `;`, found the end of the text");
