@@ -199,9 +199,6 @@ pub(crate) fn uses<L: Language>(instruction: &Instruction<L>) -> (u128, u128) {
 /// the end as its post-dominator.
 fn post_dominators(next: &[Vec<usize>]) -> Vec<usize> {
     let end = next.len();
-    if next.iter().enumerate().all(|(pc, next)| **next == [pc + 1]) {
-        return (1..=end).collect();
-    }
     let before = graph::previous(end + 1, |pc| next.get(pc).into_iter().flatten().copied());
     let after = graph::dominators(end + 1, end, |node| before[node].iter().copied());
     after.into_iter().take(end).map(|node| node.unwrap_or(end)).collect()
