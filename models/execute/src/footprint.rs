@@ -18,12 +18,6 @@ pub enum Use {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Uses(u8);
 
-impl From<Use> for Uses {
-    fn from(of: Use) -> Self {
-        Self(of as u8)
-    }
-}
-
 impl Uses {
     fn has(self, of: Use) -> bool {
         self.0 & of as u8 != 0
@@ -150,7 +144,8 @@ mod tests {
         (writes(one) || writes(other)) && !(is_strong(one) && is_strong(other))
     }
 
-    /// The first byte of a race is the first byte of a comparison byte by byte, for footprints of ranges and of single accesses.
+    /// The first byte of a race is the first byte that a comparison of all bytes finds, for footprints of ranges and for
+    /// footprints of accesses.
     #[test]
     fn footprints_race_as_their_bytes_do() {
         let random = &mut Random::new(0);

@@ -25,9 +25,12 @@ impl Gpu {
         Queue::new(stream, is_blocking)
     }
 
-    /// Adds an operation at the end of a stream, and reports its races. The same operations race once for each
-    /// allocation.
+    /// Adds an operation at the end of a stream, and reports its races, if the program is checked for races. The same
+    /// operations race once for each allocation.
     pub fn order(&mut self, stream: Handle<Stream>, operation: Operation, footprint: Footprint) {
+        if !self.options.races {
+            return;
+        }
         for race in self.order.add(self.queue(stream), operation.clone(), footprint) {
             let names = [&race.operation, &operation].map(Operation::without_number);
             if self.races.insert((names, [race.stream.0, stream.0], race.range.start >> 32)) {

@@ -68,21 +68,25 @@ impl Gpu {
         match work {
             Work::Launch(launch) => self.launch(stream, &launch),
             Work::Copy(copy) => {
+                // Only an operation that succeeds has valid addresses, and so a footprint.
+                self.copy(&copy)?;
                 let (footprint, waits) = self.footprint_of_copy(&copy)?;
                 self.order(stream, Operation::Copy, footprint);
                 if waits {
                     self.wait_for(stream);
                 }
-                self.copy(&copy)
+                Ok(())
             }
             Work::Fill(fill) => {
+                self.fill(&fill)?;
                 self.order(stream, Operation::Fill, footprint_of_fill(&fill));
-                self.fill(&fill)
+                Ok(())
             }
             Work::Free(address) => {
                 let bytes = self.memory.find(address).map_or(0, |(_, found)| found.bytes);
+                self.free(address)?;
                 self.order(stream, Operation::Free, [(address..address + bytes, Use::Write)].into_iter().collect());
-                self.free(address)
+                Ok(())
             }
             Work::Record(event) => {
                 self.order.record(self.queue(stream), event);

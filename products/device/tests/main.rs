@@ -220,7 +220,7 @@ fn race() -> Result<(), Failed> {
 
 /// Operations of streams as `order.c` reads them, and the races of each list: the operation of the first call and of the
 /// second.
-const ORDERS: [(&str, &[[&str; 2]]); 30] = [
+const ORDERS: [(&str, &[[&str; 2]]); 31] = [
     ("w1 w1", &[]),
     ("w1 w2", &[["write", "write"]]),
     ("w1 w2 w1 w2", &[["write", "write"], ["write", "write"]]),
@@ -253,6 +253,8 @@ const ORDERS: [(&str, &[[&str; 2]]); 30] = [
     ("h1 w2", &[]),
     ("w3 d0", &[["write", "copy"]]),
     ("i0 w3", &[["copy", "write"]]),
+    // A fill that fails accesses nothing.
+    ("z1 w2", &[]),
     ("w1 m2 f2", &[["write", "fill"], ["write", "free"]]),
 ];
 
@@ -283,19 +285,21 @@ fn order() -> Result<(), Failed> {
 fn order_in_command() -> Result<(), Failed> {
     let folder = tempfile::tempdir()?;
     let program = compiled("order.c", C, folder.path())?;
-    let words = |words: &[&str]| -> Result<(i32, String), Failed> {
+    let words = |options: &[&str], words: &[&str]| -> Result<(i32, String), Failed> {
         let command: Vec<&Path> = [program.as_path()].into_iter().chain(words.iter().map(Path::new)).collect();
-        exec_with(&["--exit-code"], &command)
+        exec_with(&[&["--exit-code"], options].concat(), &command)
     };
-    let (status, messages) = words(&["w1", "w2"])?;
+    let (status, messages) = words(&[], &["w1", "w2"])?;
     let expected = [
         "error[stream-race]: two operations of streams have no order, and access 256 bytes at `buffer1`",
         "the first call: kernel 'write', launch 1, in stream 1: writes the bytes",
         "the second call: kernel 'write', launch 2, in stream 2: writes the bytes",
     ];
     assert!(status == 1 && expected.iter().all(|line| messages.contains(line)), "{messages}");
-    let (status, messages) = words(&["w1", "e1", "v2", "w2"])?;
+    let (status, messages) = words(&[], &["w1", "e1", "v2", "w2"])?;
     assert!(status == 0 && messages.ends_with("no race in any schedule of the 1 that were checked\n"), "{messages}");
+    let (status, messages) = words(&["--no-races"], &["w1", "c1", "m2"])?;
+    assert!(status == 0 && !messages.contains("stream-race"), "{messages}");
     Ok(())
 }
 

@@ -43,6 +43,10 @@ int main(int count, char **words) {
       case 'd': CK(cuMemcpyDtoH(host, memory, BYTES)); break;
       case 'i': CK(cuMemcpyDtoD(copy, memory, BYTES)); break;
       case 'm': CK(cuMemsetD8Async(memory, 1, BYTES, stream)); break;
+      case 'z':
+        /* The second row is outside of the memory. */
+        if (cuMemsetD2D8Async(memory, 2 * BYTES, 1, BYTES, 1 << 20, stream) == CUDA_SUCCESS) return 1;
+        break;
       case 'f': CK(cuMemFreeAsync(memory, stream)); break;
       case 'e': CK(cuEventRecord(event, stream)); break;
       case 'v': CK(cuStreamWaitEvent(stream, event, 0)); break;
