@@ -15,6 +15,7 @@ mod float;
 mod integer;
 mod read;
 mod rmw;
+mod video;
 
 pub use self::{
     alu::alu,
@@ -25,4 +26,5 @@ pub use self::{
     extended::{Extended, Mode},
     float::Float,
     rmw::{Rmw, Subnormals},
+    video::{Video, VideoOp},
 };

@@ -102,7 +102,7 @@ pub enum Opaque {
     Sleep,
     /// An instruction without results, for a debugger or a profiler: `brkpt`, `pmevent`.
     Control,
-    /// A video instruction, or a form of another instruction that PTX ISA 9.2 does not have.
+    /// A scalar video instruction, or a form of another instruction that PTX ISA 9.2 does not have.
     Form,
 }
 

@@ -7,10 +7,11 @@ use super::{
     convert::{Conversion, Pack, convert},
     extended::Extended,
     float::Float,
+    video::Video,
 };
 use crate::word::{AluOp, Cmp, Type};
 
-/// An instruction that uses only registers and constants (sections 9.7.1 to 9.7.9). A register that holds packed
+/// An instruction that uses only registers and constants (sections 9.7.1 to 9.7.9 and 9.7.18). A register that holds packed
 /// elements has an untyped bit type here, except for pairs of halves.
 ///
 /// A NaN result is the NaN that GPUs return: all ones except the sign. An `f64` result is the first NaN operand, made
@@ -43,6 +44,8 @@ pub enum Computation {
     Convert(Conversion),
     /// `cvt.pack`.
     Pack(Pack),
+    /// SIMD video instructions.
+    Video(Video),
 }
 
 /// The results of an instruction.
@@ -67,6 +70,7 @@ impl Computation {
             Self::Compare(of) => of.arity(),
             Self::Convert(of) => of.arity(),
             Self::Pack(of) => of.arity(),
+            Self::Video(_) => Video::ARITY,
         }
     }
 
@@ -96,6 +100,7 @@ impl Computation {
             Self::Compare(of) => of.source_type(index),
             Self::Convert(of) => of.source_type(index),
             Self::Pack(of) => of.source_type(index),
+            Self::Video(_) => Video::OPERAND,
         }
     }
 
@@ -121,6 +126,7 @@ impl Computation {
             Self::Compare(of) => of.result_type(),
             Self::Convert(of) => of.result_type(),
             Self::Pack(_) => Type::B32,
+            Self::Video(_) => Video::OPERAND,
         }
     }
 
@@ -169,6 +175,7 @@ impl Computation {
             (Self::Compare(of), _) => (of.execute(sources)?, None),
             (Self::Convert(of), _) => ([of.execute(sources)?, 0], None),
             (Self::Pack(of), _) => ([of.execute(sources)?, 0], None),
+            (Self::Video(of), _) => ([of.execute(sources)?, 0], None),
             _ => return None,
         };
         Some(Outcome { results, carry })

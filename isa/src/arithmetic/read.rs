@@ -1,4 +1,4 @@
-//! The table of computing mnemonics and their modifiers: the syntax of the manual's sections 9.7.1 to 9.7.9.
+//! The table of computing mnemonics and their modifiers: the syntax of the manual's sections 9.7.1 to 9.7.9 and 9.7.18.
 
 use super::{
     bits::Limit,
@@ -8,6 +8,7 @@ use super::{
     exact::{Format, Overflow, Rounding},
     extended::Extended,
     float::{Float, Op, format},
+    video::{Video, VideoOp},
 };
 use strum::IntoEnumIterator;
 
@@ -114,6 +115,10 @@ const ROWS: &[Row] = rows! {
     "dp4a", "", "u32|s32 u32|s32" => dot;
     "dp2a", "lo|hi", "u32|s32 u32|s32" => dot;
     "fns", "", "b32" => fns;
+    // Halves and bytes of words.
+    "vadd2 vsub2 vavrg2 vabsdiff2 vmin2 vmax2", "?sat|add", "u32|s32 u32|s32 u32|s32" => video;
+    "vadd4 vsub4 vavrg4 vabsdiff4 vmin4 vmax4", "?sat|add", "u32|s32 u32|s32 u32|s32" => video;
+    "vset2 vset4", "UCMP ?add", "u32|s32 u32|s32" => video;
     // Conversions.
     "cvt", "sat", "u8 u16|u32|u64|s8|SIGNED" => cvt;
     "cvt", "sat", "u16 u32|u64|s8|SIGNED" => cvt;
@@ -334,6 +339,25 @@ fn dot(words: &Words) -> Option<Computation> {
 
 fn fns(_: &Words) -> Option<Computation> {
     Some(Computation::Extended(Extended::Fns))
+}
+
+fn video(words: &Words) -> Option<Computation> {
+    let (name, lanes) = words.mnemonic.split_at(words.mnemonic.len() - 1);
+    // The result of a comparison has no type.
+    let (op, result, operands) = match words.types[..] {
+        [result, a, b] => (name.parse().ok()?, result, [a, b]),
+        [a, b] => (VideoOp::Set(words.find()?), "u32", [a, b]),
+        _ => return None,
+    };
+    let is_signed = |word: &str| word == "s32";
+    Some(Computation::Video(Video {
+        op,
+        lanes: lanes.parse().ok()?,
+        signed: is_signed(result),
+        operands: operands.map(is_signed),
+        saturates: words.has("sat"),
+        accumulates: words.has("add"),
+    }))
 }
 
 fn cvt(words: &Words) -> Option<Computation> {

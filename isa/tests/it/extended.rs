@@ -285,6 +285,46 @@ proptest! {
     }
 }
 
+/// The word of the results for each pair of elements, and their sum with `c`.
+fn video<const LANES: usize>(of: &dyn Fn(i32, i32) -> i32, signs: [bool; 2], [a, b, c]: [u32; 3]) -> (u32, u32) {
+    let bits = 32 / LANES as u32;
+    let element = |word: u32, signed: bool, lane: usize| {
+        let high = word << (32 - bits - bits * lane as u32);
+        if signed { high as i32 >> (32 - bits) } else { (high >> (32 - bits)) as i32 }
+    };
+    let results = (0..LANES).map(|lane| of(element(a, signs[0], lane), element(b, signs[1], lane)));
+    results.enumerate().fold((0, c), |(word, sum), (lane, result)| {
+        let field = (result as u32) << (32 - bits) >> (32 - bits);
+        (word | field << (bits * lane as u32), sum.wrapping_add_signed(result))
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2048, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn video_instructions(a in word(), b in word(), c in word()) {
+        let (sources, words) = ([a.into(), b.into(), c.into()], [a, b, c]);
+        let distance = |x: i32, y: i32| (x - y).abs();
+        // Half of an odd sum is rounded away from zero.
+        let mean = |x: i32, y: i32| (f64::from(x + y) / 2.0).round() as i32;
+        let four = |of: &dyn Fn(i32, i32) -> i32, signs| video::<4>(of, signs, words);
+        let two = |of: &dyn Fn(i32, i32) -> i32, signs| video::<2>(of, signs, words);
+        check("vabsdiff4.u32.u32.u32", &sources, four(&distance, [false, false]).0)?;
+        check("vabsdiff4.u32.u32.u32.add", &sources, four(&distance, [false, false]).1)?;
+        check("vabsdiff2.s32.s32.u32.add", &sources, two(&distance, [true, false]).1)?;
+        check("vavrg4.s32.s32.s32", &sources, four(&mean, [true, true]).0)?;
+        check("vavrg2.u32.u32.u32", &sources, two(&mean, [false, false]).0)?;
+        check("vadd4.u32.u32.s32.sat", &sources, four(&|x, y| (x + y).clamp(0, 255), [false, true]).0)?;
+        check("vsub2.s32.s32.s32.sat", &sources, two(&|x, y| (x - y).clamp(-0x8000, 0x7FFF), [true, true]).0)?;
+        check("vsub4.s32.u32.u32.add", &sources, four(&|x, y| x - y, [false, false]).1)?;
+        check("vmin2.s32.s32.s32", &sources, two(&|x, y| x.min(y), [true, true]).0)?;
+        check("vmax4.u32.u32.u32", &sources, four(&|x, y| x.max(y), [false, false]).0)?;
+        check("vset4.s32.s32.lt", &sources, four(&|x, y| (x < y).into(), [true, true]).0)?;
+        check("vset2.u32.u32.ne.add", &sources, two(&|x, y| (x != y).into(), [false, false]).1)?;
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
 
