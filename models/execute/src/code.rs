@@ -217,6 +217,8 @@ pub enum Op {
     Texture(Box<TextureAccess>),
     /// Waits for the earlier grids.
     GridWait,
+    /// Lets dependent grids start.
+    GridTrigger,
     /// `setmaxnreg`: the new number of registers.
     Setmaxnreg(RegisterChange, Source),
     Unsupported(String),

@@ -2,13 +2,14 @@
 //!
 //! The machine runs each earlier grid to its end. It models the overlap with the dependent grid in three ways: the
 //! accesses of the earlier grid remain candidates for races, loads may still return older values, and only
-//! `griddepcontrol.wait` orders the earlier grid before the dependent grid.
+//! `griddepcontrol.wait` orders the earlier grid before the dependent grid. A grid that was complete before the dependent
+//! grid could start is not one of them.
 
 use ptx_isa::Dim3;
 use rustc_hash::FxHashMap;
 
 use crate::{
-    clock::{Agent, INDEX_BITS, Past},
+    clock::{Agent, Clock, Epoch, INDEX_BITS, Past},
     fault::place,
     history::History,
     launch::Launch,
@@ -30,6 +31,8 @@ pub struct Grid {
 #[derive(Debug, Default)]
 pub struct Earlier {
     pub grids: Vec<Grid>,
+    /// By grid, whether it is complete before a dependent grid starts. The last grid may not be.
+    pub complete: Vec<bool>,
     /// The joined pasts of the last grid's threads, which tell how much of the earlier grids they had seen.
     pub seen: Past,
     pub locations: Locations,
@@ -40,6 +43,11 @@ pub struct Earlier {
 }
 
 impl Grid {
+    /// Whether a thread has waited for the end of the grid.
+    pub fn is_complete_for(&self, clock: &Clock) -> bool {
+        clock.has_seen(self.first << INDEX_BITS, Epoch::MAX)
+    }
+
     /// The coordinates of a CTA. Each cluster is a box in the grid, and its CTAs have consecutive numbers.
     pub fn place(&self, cta: u32) -> Dim3 {
         let (grid, cluster, index) = (self.launch.size.grid, self.launch.size.cluster, cta - self.first);
@@ -60,6 +68,15 @@ impl Earlier {
     pub fn next(&self, launch: &Launch) -> u32 {
         let end = self.grids.last().map_or(0, Grid::end);
         end.next_multiple_of(launch.size.cluster.iter().product::<u32>().max(1))
+    }
+
+    /// The past at the start of a dependent grid: all events of the grids that are complete then.
+    pub fn start(&self) -> Past {
+        let mut past = Past::default();
+        for (grid, _) in self.grids.iter().zip(&self.complete).filter(|(_, complete)| **complete) {
+            past.join(&Past::of_ended(grid.first..grid.end()));
+        }
+        past
     }
 
     /// The past at the end of the last grid: all its events, and the events of earlier grids that its threads had seen.

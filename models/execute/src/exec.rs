@@ -270,6 +270,7 @@ impl Machine<'_> {
                     cta.order[thread as usize].clock.acquire(&self.end);
                 }
             }
+            Op::GridTrigger => Self::threads(warp, lanes).for_each(|(_, thread)| self.trigger(cta, thread)),
             Op::Pack(d, bits, parts, words) => {
                 for lane in each(lanes) {
                     let mut all = 0u128;
@@ -700,6 +701,7 @@ fn is_simple(op: &Op) -> bool {
             | Op::Fence(_)
             | Op::Nothing
             | Op::GridWait
+            | Op::GridTrigger
             | Op::Pack(..)
             | Op::Unpack(..)
             | Op::Move128(..)

@@ -51,6 +51,8 @@ pub struct Cta {
     pub changes: Vec<Vec<Changed>>,
     /// Asynchronous operations, and the memory of the tensor cores.
     pub asynchronous: Async,
+    /// By earlier grid, whether it was complete each time that a thread let dependent grids start.
+    pub triggered: Option<Vec<bool>>,
 }
 
 impl Cta {
@@ -110,6 +112,10 @@ pub struct Machine<'r> {
     earlier: Vec<Grid>,
     pub grid: Grid,
     seen: JoinedPasts,
+    /// By earlier grid, whether it is complete before the next dependent grid starts.
+    complete: Vec<bool>,
+    /// The past of each thread at its start.
+    start: Past,
     /// The past that `griddepcontrol.wait` acquires.
     pub end: Past,
     pub ctas: Vec<Option<Box<Cta>>>,
@@ -191,8 +197,8 @@ impl<'r> Machine<'r> {
         let Kernel { programs, program, flow, launch, parameters } = of;
         let grid = Grid { launch: launch.clone(), first: earlier.next(launch) };
         let (total, threads) = (grid.end(), earlier.threads().saturating_add(launch.threads()));
-        let end = earlier.end();
-        let Earlier { grids: earlier, mut locations, history, fence_sc, owners, .. } = earlier;
+        let (start, end) = (earlier.start(), earlier.end());
+        let Earlier { grids: earlier, complete, mut locations, history, fence_sc, owners, .. } = earlier;
         locations.set_exact(Self::bound(threads) > 4);
         Self {
             programs,
@@ -205,6 +211,8 @@ impl<'r> Machine<'r> {
             parameters,
             earlier,
             seen: JoinedPasts::default(),
+            complete,
+            start,
             end,
             ctas: (0..total).map(|_| None).collect(),
             clusters: FxHashMap::default(),
@@ -312,9 +320,22 @@ impl<'r> Machine<'r> {
             footprint,
             schedules,
         };
-        let Self { earlier: mut grids, grid, seen, locations, history, fence_sc, owners, time, learned, .. } = self;
+        let Self {
+            earlier: mut grids,
+            mut complete,
+            grid,
+            seen,
+            locations,
+            history,
+            fence_sc,
+            owners,
+            time,
+            learned,
+            ..
+        } = self;
         grids.push(grid);
-        let earlier = Earlier { grids, seen: seen.past(), locations, history, fence_sc, owners };
+        complete.push(false);
+        let earlier = Earlier { grids, complete, seen: seen.past(), locations, history, fence_sc, owners };
         Ran { report, time, learned, earlier }
     }
 
@@ -363,7 +384,11 @@ impl<'r> Machine<'r> {
         // The size is rounded up to whole words, for updates of 8 and 16 bits in the last word.
         let shared = (self.program.shared + u64::from(self.launch.size.shared)).next_multiple_of(4) as usize;
         let agent = |thread: u32| index << INDEX_BITS | thread;
-        let thread = |thread| Thread { clock: Clock::new(agent(thread)), pending: Pending::default(), cluster: None };
+        let thread = |thread| {
+            let mut clock = Clock::new(agent(thread));
+            clock.acquire(&self.start);
+            Thread { clock, pending: Pending::default(), cluster: None }
+        };
         let cta = Cta {
             index,
             id: self.cta_place(index),
@@ -379,6 +404,7 @@ impl<'r> Machine<'r> {
             ended: 0,
             changes: vec![Vec::new(); threads.div_ceil(32) as usize],
             asynchronous: Async::new(threads, self.program.multiplies),
+            triggered: None,
         };
         for warp in 0..cta.warps.len() as u32 {
             let priority = self.random.next() | 1 << 63;
@@ -488,6 +514,7 @@ impl<'r> Machine<'r> {
             self.end_of_cta(&mut cta);
             if !self.earlier.is_empty() {
                 cta.order.iter().for_each(|thread| self.seen.join(&thread.clock));
+                self.complete_before_start(&cta);
             }
             self.running.retain(|other| *other != index);
             self.admit_if_few_run();
@@ -502,6 +529,23 @@ impl<'r> Machine<'r> {
             if all.clone().all(|other| !self.running.contains(&other)) {
                 all.for_each(|other| self.ctas[other as usize] = None);
             }
+        }
+    }
+
+    /// A thread lets dependent grids start.
+    pub fn trigger(&self, cta: &mut Cta, thread: u32) {
+        let clock = &cta.order[thread as usize].clock;
+        let all = cta.triggered.get_or_insert_with(|| vec![true; self.earlier.len()]);
+        all.iter_mut().zip(&self.earlier).for_each(|(all, grid)| *all &= grid.is_complete_for(clock));
+    }
+
+    /// A dependent grid starts after each CTA of this grid has let it, or has ended.
+    fn complete_before_start(&mut self, cta: &Cta) {
+        for (index, grid) in self.earlier.iter().enumerate() {
+            self.complete[index] |= match &cta.triggered {
+                Some(triggered) => triggered[index],
+                None => cta.order.iter().any(|thread| grid.is_complete_for(&thread.clock)),
+            };
         }
     }
 

@@ -391,7 +391,7 @@ impl<'f> Frame<'f> {
             Action::Access(access) => self.access(access, step)?,
             Action::Asynchronous(form, _) if form.family() == Family::GriddepcontrolWait => Op::GridWait,
             // The instruction allows other grids to begin, and orders nothing.
-            Action::Asynchronous(form, _) if form.family() == Family::GriddepcontrolLaunchDependents => Op::Nothing,
+            Action::Asynchronous(form, _) if form.family() == Family::GriddepcontrolLaunchDependents => Op::GridTrigger,
             Action::Asynchronous(form, arguments) if is_lacking(form, arguments) => {
                 return Err(form.mnemonic());
             }

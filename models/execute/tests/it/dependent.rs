@@ -74,6 +74,15 @@ setp.eq.u32 %q, %r, 0;
 ld.global.u32 %r, [%p];
 end:";
 
+const WAIT_TRIGGER: &str = "griddepcontrol.wait;\ngriddepcontrol.launch_dependents;";
+const TRIGGER_WAIT: &str = "griddepcontrol.launch_dependents;\ngriddepcontrol.wait;";
+const ONE_WAITS: &str = "@%first griddepcontrol.wait;\ngriddepcontrol.launch_dependents;";
+const ONE_CTA_WAITS: &str = "\
+setp.ne.u32 %q, %c, 1;
+@%q bra past;
+griddepcontrol.wait;
+past: griddepcontrol.launch_dependents;";
+
 const WRITE_READ: &str = "a write by the earlier grid of 'grid0' and a read of `p` have no order";
 const READ_WRITE: &str = "a read by the earlier grid of 'grid0' and a write of `p` have no order";
 const WRITE_WRITE: &str = "a write by the earlier grid of 'grid0' and a write of `p` have no order";
@@ -176,7 +185,12 @@ fn three_grids() {
             &[],
         ),
         ("it does not wait", [first(WRITE), dependent(""), dependent(WAIT_READ)], &[WRITE_READ]),
-        ("the last one does not", [first(WRITE), dependent("griddepcontrol.wait;"), dependent(READ)], &[WRITE_READ]),
+        ("the last one starts after it", [first(WRITE), dependent("griddepcontrol.wait;"), dependent(READ)], &[]),
+        ("its start follows a wait", [first(WRITE), dependent(WAIT_TRIGGER), dependent(READ)], &[]),
+        ("its start precedes a wait", [first(WRITE), dependent(TRIGGER_WAIT), dependent(READ)], &[WRITE_READ]),
+        ("a thread does not wait", [first(WRITE), dependent(ONE_WAITS), dependent(READ)], &[WRITE_READ]),
+        ("a CTA does not wait", [first(WRITE), Of(true, [3, 1], ONE_CTA_WAITS), dependent(READ)], &[]),
+        ("neither of the others waits", [first(WRITE), dependent(""), dependent(READ)], &[WRITE_READ]),
         ("it is not dependent", [first(WRITE), first(""), dependent(READ)], &[]),
         ("the last one is not dependent", [first(WRITE), dependent(""), first(READ)], &[]),
         ("a flag in between", [first(RELEASE), dependent(ACQUIRE), dependent(WAIT_READ)], &[]),
