@@ -13,6 +13,7 @@ use std::{
 use ptx_atomics::pass::{Diagnostic, Errors};
 use ptx_atomics_device::{LIBRARY, OPTIONS, Options, fill_folder};
 
+use self::record::Contents;
 use crate::{
     cli::ExecArgs,
     input::cannot,
@@ -37,16 +38,22 @@ pub fn run(args: &ExecArgs) -> ExitCode {
 
 /// Runs the program, and reports on its launches. The result is the exit status.
 fn executed(args: &ExecArgs) -> Result<u8, Errors> {
+    if args.contents && args.record.as_deref() == Some(Path::new("-")) {
+        let message = "expected a file for --record with --contents, found standard output";
+        return Err(Diagnostic::new(message).into());
+    }
     let library = library(args.library.as_deref())?;
     let folder = tempfile::tempdir().map_err(|error| Diagnostic::new(format!("cannot make a folder: {error}")))?;
     fill_folder(folder.path(), &library).map_err(|error| cannot("write", folder.path(), &error))?;
     let status = status(args, folder.path())?;
     let entries = report::read(folder.path());
-    let races = report::races(&entries);
+    let (races, contents) = (report::races(&entries), report::contents(&entries));
     let kernels = report::kernels(entries, folder.path());
     let has_finding = report::print(&kernels, &races, !args.no_races);
     if let Some(path) = &args.record {
-        write(path, record::text(&kernels))?;
+        let (text, contents) = record::text(&kernels, &contents, path);
+        write(path, text)?;
+        copy(&contents, folder.path(), path)?;
     }
     let own = status.code().or_else(|| status.signal().map(|signal| SIGNAL + signal)).unwrap_or(1);
     let own = u8::try_from(own).unwrap_or(1);
@@ -64,6 +71,7 @@ fn status(args: &ExecArgs, folder: &Path) -> Result<ExitStatus, Errors> {
         budget: args.budget,
         memory: args.memory.unwrap_or(0),
         record: args.record.is_some(),
+        contents: args.contents,
         progress: true,
     };
     let options = serde_json::to_string(&options).map_err(|error| Diagnostic::new(error.to_string()))?;
@@ -96,6 +104,15 @@ fn library(given: Option<&Path>) -> Result<PathBuf, Errors> {
         Diagnostic::new(format!("cannot find '{name}'")).help(help)
     })?;
     std::fs::canonicalize(&found).map_err(|error| cannot("read", &found, &error))
+}
+
+/// Copies the contents of buffers from the folder of the reports to the folder of a record.
+fn copy(contents: &[Contents], from: &Path, record: &Path) -> Result<(), Errors> {
+    for Contents { file, name } in contents {
+        let to = record.with_file_name(name);
+        std::fs::copy(from.join(file), &to).map_err(|error| cannot("write", &to, &error))?;
+    }
+    Ok(())
 }
 
 /// Writes a file.

@@ -62,7 +62,7 @@ use Value::{Fixed, Of, Since};
 
 /// Attributes by their numbers, `CUdevice_attribute`. An attribute that is not here is 0.
 #[rustfmt::skip]
-const ATTRIBUTES: [(u32, Value); 86] = [
+const ATTRIBUTES: [(u32, Value); 92] = [
     (1,   Fixed(MOST_THREADS)),
     (2,   Fixed(MOST_BLOCK[0])),
     (3,   Fixed(MOST_BLOCK[1])),
@@ -102,6 +102,9 @@ const ATTRIBUTES: [(u32, Value); 86] = [
     (45,  Fixed(32_768)),
     (46,  Fixed(32_768)),
     (51,  Fixed(32)),              // alignment of the pitch of textures
+    (52,  Fixed(32_768)),
+    (53,  Fixed(32_768)),
+    (54,  Fixed(2046)),
     (55,  Fixed(32_768)),          // surfaces
     (56,  Fixed(131_072)),
     (57,  Fixed(65_536)),
@@ -113,6 +116,9 @@ const ATTRIBUTES: [(u32, Value); 86] = [
     (63,  Fixed(32_768)),
     (64,  Fixed(32_768)),
     (65,  Fixed(2048)),
+    (66,  Fixed(32_768)),
+    (67,  Fixed(32_768)),
+    (68,  Fixed(2046)),
     (69,  Fixed(268_435_456)),
     (70,  Fixed(131_072)),
     (71,  Fixed(65_000)),

@@ -91,6 +91,9 @@ impl Gpu {
         if races {
             self.checked.insert(signature);
         }
+        if self.options.contents {
+            given.iter().for_each(|given| self.record_contents(given));
+        }
         self.launches += 1;
         let budget = self.options.budget;
         self.device.set_options(RunOptions {
@@ -143,6 +146,20 @@ impl Gpu {
         if let Some(fault) = self.fault.and_then(|_| cause(report)) {
             let launch = self.launches;
             say(&format!("kernel '{kernel}', launch {launch}: {fault}, at {}", fault.site));
+        }
+    }
+
+    /// Records the contents of the buffers of an argument, unless an earlier launch had them.
+    fn record_contents(&mut self, given: &Given) {
+        match given {
+            Given::Bytes(_) => {}
+            Given::Struct(parts) => parts.iter().for_each(|part| self.record_contents(part)),
+            Given::Buffer { number, bytes, .. } if self.recorder.lacks_contents(*number) => {
+                let found = self.memory.allocations.values().find(|allocation| allocation.number == *number);
+                let contents = found.and_then(|found| self.device.contents(found.buffer).get(..*bytes as usize));
+                self.recorder.contents(*number, contents.unwrap_or_default());
+            }
+            Given::Buffer { .. } => {}
         }
     }
 

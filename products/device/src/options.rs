@@ -29,6 +29,8 @@ pub struct Options {
     pub memory: u64,
     /// Whether the report has the arguments of each launch.
     pub record: bool,
+    /// Whether the report has the contents of each buffer before its first launch.
+    pub contents: bool,
     /// Whether long launches tell their progress on standard error.
     pub progress: bool,
 }
@@ -47,6 +49,7 @@ impl Default for Options {
             budget: BUDGET,
             memory: 0,
             record: false,
+            contents: false,
             progress: false,
         }
     }

@@ -11,7 +11,7 @@ use std::{
 
 use ptx_execute::{Fault, Launch, ModuleId, Report, Schedules};
 use ptx_isa::FullSize;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use serde::{Deserialize, Serialize};
 
 use crate::{options::Options, say::say_once};
@@ -21,6 +21,9 @@ use crate::{options::Options, say::say_once};
 pub enum Entry {
     /// A module: its number in the process, and the file with its PTX, in the folder of the report.
     Module { number: u32, file: PathBuf },
+    /// The contents of an allocation before its first launch: the number of the allocation, and the file, in the folder of
+    /// the report.
+    Contents { number: u64, file: PathBuf },
     /// A launch.
     Launch(Box<Launched>),
     /// A race of operations of streams.
@@ -161,17 +164,36 @@ pub struct Recorder {
     file: Option<(u32, File)>,
     /// The PTX of the modules that the file does not yet have.
     texts: FxHashMap<u32, String>,
+    /// The allocations whose contents are written.
+    contents: FxHashSet<u64>,
 }
 
 impl Recorder {
     pub fn new(options: &Options) -> Self {
-        Self { folder: options.folder.clone(), file: None, texts: FxHashMap::default() }
+        Self { folder: options.folder.clone(), file: None, texts: FxHashMap::default(), contents: FxHashSet::default() }
     }
 
     /// Notes the PTX of a module. It is written with the first launch of its kernels.
     pub fn module(&mut self, id: ModuleId, text: &str) {
         if self.folder.is_some() {
             self.texts.insert(id.number(), text.to_owned());
+        }
+    }
+
+    /// Whether the contents of an allocation are still to be written.
+    pub fn lacks_contents(&self, number: u64) -> bool {
+        self.folder.is_some() && !self.contents.contains(&number)
+    }
+
+    /// Writes the contents of an allocation.
+    pub fn contents(&mut self, number: u64, bytes: &[u8]) {
+        let Some(folder) = self.folder.clone() else { return };
+        self.contents.insert(number);
+        let id = process::id();
+        let file = PathBuf::from(format!("{id}-buffer{number}.bin"));
+        match fs::write(folder.join(&file), bytes) {
+            Ok(()) => self.write(id, &Entry::Contents { number, file }),
+            Err(error) => say_once(&format!("cannot write '{}': {error}", folder.join(&file).display())),
         }
     }
 

@@ -200,7 +200,7 @@ fn reports_of(command: &mut Command) -> Result<Vec<Vec<Entry>>, Failed> {
 fn launches(report: &[Entry]) -> Vec<(String, bool, bool, usize)> {
     let launches = report.iter().filter_map(|entry| match entry {
         Entry::Launch(of) => Some((of.kernel.clone(), of.is_checked, of.is_determinate, of.findings.len())),
-        Entry::Module { .. } | Entry::Unordered(_) => None,
+        Entry::Module { .. } | Entry::Contents { .. } | Entry::Unordered(_) => None,
     });
     launches.collect()
 }
@@ -272,7 +272,7 @@ fn order() -> Result<(), Failed> {
         };
         let races = report.iter().filter_map(|entry| match entry {
             Entry::Unordered(race) => Some(race.operations.each_ref().map(name)),
-            Entry::Module { .. } | Entry::Launch(_) => None,
+            Entry::Module { .. } | Entry::Contents { .. } | Entry::Launch(_) => None,
         });
         let races: Vec<_> = races.collect();
         if races != *expected {
@@ -372,6 +372,17 @@ fn record() -> Result<(), Failed> {
     assert_eq!(status, 0, "{messages}");
     let (status, messages) = check("run", "--launch", &[])?;
     assert_eq!((status, messages.matches("error[race]").count()), (1, 1), "{messages}");
+    // The contents are those before the first launch.
+    let contents = ["--record", file.to_str().ok_or("a path")?, "--contents"];
+    let (status, messages) = exec_with(&contents, &[&program, &ptx])?;
+    assert_eq!(status, 0, "{messages}");
+    let bytes = fs::read(folder.path().join("launches-buffer1.bin"))?;
+    assert_eq!(bytes, [7, 0, 0, 0].repeat(128));
+    let with_contents = fs::read_to_string(&file)?;
+    assert!(with_contents.contains("init = \"@launches-buffer1.bin\""), "{with_contents}");
+    fs::write(&file, format!("expect = [\"buffer1[508] == 63\", \"buffer1[252] == 7\"]\n{with_contents}"))?;
+    let (_, messages) = check("run", "--launch", &[])?;
+    assert!(messages.contains("1 race") && !messages.contains("does not hold"), "{messages}");
     // A launch of a kernel of another module is left out; any other error is reported.
     fs::write(&file, text.replace("\"count\"", "\"other\""))?;
     let (status, messages) = check("check", "--launches", &["--kernel", "fields", "--strict"])?;

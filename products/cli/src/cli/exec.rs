@@ -45,6 +45,9 @@ pub struct ExecArgs {
     /// Write each distinct launch, for `run --launch`
     #[arg(long, value_name = "FILE.toml", help_heading = "Results")]
     pub record: Option<PathBuf>,
+    /// With --record, write each buffer as it is before its first launch, too: FILE-bufferN.bin
+    #[arg(long, requires = "record", help_heading = "Results")]
+    pub contents: bool,
     /// Exit with 1 if there is a finding and the program succeeds
     #[arg(long, help_heading = "Results")]
     pub exit_code: bool,

@@ -1,6 +1,10 @@
 //! The launches of a program as a file for `run --launch`.
 
-use std::{collections::BTreeMap, fmt::Write};
+use std::{
+    collections::BTreeMap,
+    fmt::Write,
+    path::{Path, PathBuf},
+};
 
 use itertools::Itertools;
 use ptx_atomics::ptx::{Module, short_name};
@@ -8,8 +12,15 @@ use ptx_atomics_device::{Given, Launched};
 
 use super::report::Launches;
 
-/// The text of the file: each distinct launch once, with the buffers of its arguments.
-pub fn text(kernels: &[Launches]) -> String {
+/// The contents of a buffer: their file in the folder of the reports, and the name of their file beside the record.
+pub struct Contents {
+    pub file: PathBuf,
+    pub name: String,
+}
+
+/// The text of the file: each distinct launch once, with the buffers of its arguments, whose contents are in files if
+/// they are known.
+pub fn text(kernels: &[Launches], contents: &BTreeMap<u64, PathBuf>, record: &Path) -> (String, Vec<Contents>) {
     let distinct = kernels.iter().flat_map(|launches| {
         let names = parameters(launches);
         let all = launches.all.iter().unique_by(|launched| (sizes(launched), launched.arguments.clone()));
@@ -24,17 +35,24 @@ pub fn text(kernels: &[Launches]) -> String {
             Given::Bytes(_) | Given::Struct(_) => None,
         })
         .collect();
-    let mut text =
-        String::from("# The launches of a program. Buffers have the sizes of the program's, and are zero.\n");
+    let have = if contents.is_empty() { "are zero" } else { "the contents before their first launch" };
+    let mut text = format!("# The launches of a program. Buffers have the sizes of the program's, and {have}.\n");
+    let mut files = Vec::new();
+    let stem = record.file_stem().unwrap_or_default().to_string_lossy();
     for (number, bytes) in buffers {
         let _ = write!(text, "\n[buffers.buffer{number}]\ntype = \"u8\"\ncount = {bytes}\n");
+        if let Some(file) = contents.get(&number) {
+            let name = format!("{stem}-buffer{number}.bin");
+            let _ = writeln!(text, "init = {:?}", format!("@{name}"));
+            files.push(Contents { file: file.clone(), name });
+        }
     }
     for (launched, names) in distinct {
         let _ = write!(text, "\n[[launch]]\nkernel = {:?}\n{}", launched.kernel, sizes(launched));
         let arguments = (0..).zip(&launched.arguments).flat_map(|(index, given)| arguments(index, given, &names));
         let _ = writeln!(text, "args = [{}]", arguments.map(|argument| format!("{argument:?}")).join(", "));
     }
-    text
+    (text, files)
 }
 
 /// The sizes of a launch, each on a line.

@@ -57,7 +57,7 @@ pub fn kernels(entries: Vec<(PathBuf, Entry)>, folder: &Path) -> Vec<Launches> {
                 let text = fs::read_to_string(folder.join(file)).unwrap_or_default();
                 texts.insert((process, number), text);
             }
-            Entry::Unordered(_) => {}
+            Entry::Contents { .. } | Entry::Unordered(_) => {}
             Entry::Launch(launched) => {
                 let text = texts.get(&(process, launched.module)).cloned().unwrap_or_default();
                 kernels.entry((launched.kernel.clone(), text)).or_default().push(*launched);
@@ -71,9 +71,19 @@ pub fn kernels(entries: Vec<(PathBuf, Entry)>, folder: &Path) -> Vec<Launches> {
 pub fn races(entries: &[(PathBuf, Entry)]) -> Vec<Unordered> {
     let race = |(_, entry): &(PathBuf, Entry)| match entry {
         Entry::Unordered(race) => Some((**race).clone()),
-        Entry::Module { .. } | Entry::Launch(_) => None,
+        Entry::Module { .. } | Entry::Contents { .. } | Entry::Launch(_) => None,
     };
     entries.iter().filter_map(race).collect()
+}
+
+/// The file with the contents of each buffer before its first launch.
+pub fn contents(entries: &[(PathBuf, Entry)]) -> BTreeMap<u64, PathBuf> {
+    let contents = |(_, entry): &(PathBuf, Entry)| match entry {
+        Entry::Contents { number, file } => Some((*number, file.clone())),
+        Entry::Module { .. } | Entry::Launch(_) | Entry::Unordered(_) => None,
+    };
+    // Of the processes that have the buffer, the first one.
+    entries.iter().rev().filter_map(contents).collect()
 }
 
 /// A launch in words.

@@ -13,6 +13,7 @@ int main(int count, char **names) {
   CUmodule module = begin(text);
   CUdeviceptr memory;
   CK(cuMemAlloc(&memory, 512));
+  CK(cuMemsetD32(memory, 7, 128));
   unsigned number = 32;
   void *arguments[] = {&memory, &number};
   for (int block = 32; block <= 64; block += 32) {
