@@ -4,7 +4,7 @@ use crate::{
     error::{Done, Error},
     gpu::Gpu,
     handle::Handle,
-    objects::{Executable, Graph, Node, Work},
+    objects::{Executable, Graph, Node, Step, Work},
 };
 
 impl Gpu {
@@ -30,11 +30,20 @@ impl Gpu {
         Ok(sorted)
     }
 
+    /// The nodes of a graph with their steps, in an order that their dependencies allow.
+    pub fn steps(&self, graph: Handle<Graph>) -> Done<Vec<(Handle<Node>, Step)>> {
+        let sorted = self.sorted(graph)?;
+        let step = |node: &Handle<Node>| {
+            let Node { work, after, .. } = self.nodes.get(*node)?;
+            let after = after.iter().filter_map(|before| sorted.iter().position(|other| other == before)).collect();
+            Ok((*node, Step { work: work.clone(), after }))
+        };
+        sorted.iter().map(step).collect()
+    }
+
     /// Makes a graph ready to run.
     pub fn instantiate(&mut self, graph: Handle<Graph>) -> Done<Handle<Executable>> {
-        let sorted = self.sorted(graph)?;
-        let with_work = |node: Handle<Node>| Ok((node, self.nodes.get(node)?.work.clone(), true));
-        let nodes = sorted.into_iter().map(with_work).collect::<Done<_>>()?;
+        let nodes = self.steps(graph)?.into_iter().map(|(node, step)| (node, step, true)).collect();
         Ok(self.executables.insert(Executable { nodes }))
     }
 
@@ -55,17 +64,13 @@ impl Gpu {
 
     /// Takes the work of a graph into an executable that has the same nodes. Whether that was possible.
     pub fn update(&mut self, executable: Handle<Executable>, graph: Handle<Graph>) -> Done<bool> {
-        let sorted = self.sorted(graph)?;
-        let works =
-            sorted.into_iter().map(|node| Ok(self.nodes.get(node)?.work.clone())).collect::<Done<Vec<Work>>>()?;
+        let steps = self.steps(graph)?;
         let executable = self.executables.get_mut(executable)?;
-        let is_same = works.len() == executable.nodes.len()
-            && works
-                .iter()
-                .zip(&executable.nodes)
-                .all(|(new, (_, old, _))| std::mem::discriminant(new) == std::mem::discriminant(old));
+        let kind = |step: &Step| std::mem::discriminant(&step.work);
+        let is_same = steps.len() == executable.nodes.len()
+            && steps.iter().zip(&executable.nodes).all(|((_, new), (_, old, _))| kind(new) == kind(old));
         if is_same {
-            executable.nodes.iter_mut().zip(works).for_each(|((_, work, _), new)| *work = new);
+            executable.nodes.iter_mut().zip(steps).for_each(|((_, step, _), (_, new))| *step = new);
         }
         Ok(is_same)
     }

@@ -146,10 +146,18 @@ pub enum Work {
     Host(HostFunction),
     Free(u64),
     Record(Handle<Event>),
-    /// The nodes of a graph, in their order.
-    Graph(Vec<Work>),
+    /// The nodes of a graph, in an order that their dependencies allow.
+    Graph(Vec<Step>),
     /// A node without an effect.
     Nothing,
+}
+
+/// The run of a node of a graph.
+#[derive(Clone, Debug)]
+pub struct Step {
+    pub work: Work,
+    /// The earlier steps of the graph that it follows directly, by their indices.
+    pub after: Vec<usize>,
 }
 
 /// A stream. Its work runs at once.
@@ -226,19 +234,23 @@ pub struct Node {
 #[derive(Clone, Debug)]
 pub struct Executable {
     /// The nodes in an order that their dependencies allow; whether each is enabled.
-    pub nodes: Vec<(Handle<Node>, Work, bool)>,
+    pub nodes: Vec<(Handle<Node>, Step, bool)>,
 }
 
 impl Executable {
-    /// The work of the enabled nodes.
-    pub fn works(&self) -> Vec<Work> {
-        self.nodes.iter().filter(|(.., is_enabled)| *is_enabled).map(|(_, work, _)| work.clone()).collect()
+    /// The steps of a launch. A node that is not enabled has no effect.
+    pub fn steps(&self) -> Vec<Step> {
+        let step = |(_, step, is_enabled): &(_, Step, bool)| match is_enabled {
+            true => step.clone(),
+            false => Step { work: Work::Nothing, ..step.clone() },
+        };
+        self.nodes.iter().map(step).collect()
     }
 
     /// The work of a node.
     pub fn work(&mut self, node: Handle<Node>) -> Done<&mut Work> {
         let found = self.nodes.iter_mut().find(|(other, ..)| *other == node);
-        found.map(|(_, work, _)| work).ok_or(Error::InvalidValue)
+        found.map(|(_, step, _)| &mut step.work).ok_or(Error::InvalidValue)
     }
 }
 

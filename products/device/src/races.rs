@@ -14,9 +14,9 @@ use crate::{
 };
 
 impl Gpu {
-    /// Whether operations may have no order: the program is checked for races, and has made a stream.
+    /// Whether operations may have no order: the program is checked for races, and has made a stream or launched a graph.
     pub fn is_concurrent(&self) -> bool {
-        self.options.races && self.stream_count > 0
+        self.options.races && (self.stream_count > 0 || self.order.has_forked())
     }
 
     /// A stream, as far as order is concerned.
@@ -47,7 +47,7 @@ impl Gpu {
         let operations =
             [submitted(race.operation, race.stream, race.uses[0]), submitted(operation, stream, race.uses[1])];
         let (place, bytes) = (self.device.name_of(race.range.start), race.range.end - race.range.start);
-        self.recorder.race(Unordered::new(operations, place, bytes));
+        self.recorder.race(Unordered::new(operations, race.is_of_graph, place, bytes));
     }
 
     /// The program waits for a stream.

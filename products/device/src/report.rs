@@ -69,6 +69,8 @@ pub struct Submitted {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unordered {
     pub operations: [Submitted; 2],
+    /// Whether both are nodes of a graph, or of graphs that contain each other.
+    pub is_of_graph: bool,
     /// The name of the first bytes, such as `buffer1+16`.
     pub place: String,
     pub bytes: u64,
@@ -77,8 +79,8 @@ pub struct Unordered {
 }
 
 impl Unordered {
-    pub fn new(operations: [Submitted; 2], place: String, bytes: u64) -> Self {
-        Self { operations, place, bytes, test: current_test() }
+    pub fn new(operations: [Submitted; 2], is_of_graph: bool, place: String, bytes: u64) -> Self {
+        Self { operations, is_of_graph, place, bytes, test: current_test() }
     }
 }
 

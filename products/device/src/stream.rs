@@ -9,7 +9,8 @@ use crate::{
     error::{Done, Error},
     gpu::Gpu,
     handle::Handle,
-    objects::{Capture, Copy, Event, Executable, Graph, Stream, Work},
+    objects::{Capture, Copy, Event, Executable, Graph, Step, Stream, Work},
+    order::{Order, Queue},
     races::footprint_of_fill,
     report::Operation,
 };
@@ -51,16 +52,34 @@ pub fn perform(stream: Handle<Stream>, work: Work) -> Done {
             })?;
             function.call();
         }
-        Work::Graph(all) => return all.into_iter().try_for_each(|work| perform(stream, work)),
+        Work::Graph(steps) => return perform_graph(stream, steps),
         work => return call::with(|gpu| gpu.perform(stream, work)),
     }
     Ok(())
 }
 
+/// Performs the steps of a graph.
+fn perform_graph(stream: Handle<Stream>, steps: Vec<Step>) -> Done {
+    let order = |change: &dyn Fn(&mut Order, Queue)| {
+        call::with(|gpu| {
+            let queue = gpu.queue(stream);
+            change(&mut gpu.order, queue);
+            Ok(())
+        })
+    };
+    order(&Order::fork)?;
+    let done = steps.into_iter().try_for_each(|Step { work, after }| {
+        order(&|orders, queue| orders.step(queue, &after))?;
+        perform(stream, work)
+    });
+    order(&Order::join)?;
+    done
+}
+
 /// Launches a graph.
 pub fn launch_graph(stream: Handle<Stream>, executable: Handle<Executable>) -> Done {
-    let works = call::with(|gpu| Ok(gpu.executables.get(executable)?.works()))?;
-    submit(stream, Work::Graph(works))
+    let steps = call::with(|gpu| Ok(gpu.executables.get(executable)?.steps()))?;
+    submit(stream, Work::Graph(steps))
 }
 
 impl Gpu {

@@ -220,7 +220,7 @@ fn race() -> Result<(), Failed> {
 
 /// Operations of streams as `order.c` reads them, and the races of each list: the operation of the first call and of the
 /// second.
-const ORDERS: [(&str, &[[&str; 2]]); 31] = [
+const ORDERS: [(&str, &[[&str; 2]]); 46] = [
     ("w1 w1", &[]),
     ("w1 w2", &[["write", "write"]]),
     ("w1 w2 w1 w2", &[["write", "write"], ["write", "write"]]),
@@ -256,6 +256,23 @@ const ORDERS: [(&str, &[[&str; 2]]); 31] = [
     // A fill that fails accesses nothing.
     ("z1 w2", &[]),
     ("w1 m2 f2", &[["write", "fill"], ["write", "free"]]),
+    // A capture of streams 1 and 2 (`b` to `t`) is a graph, which `g` launches.
+    ("b1 w1 w1 t1 g1", &[]),
+    ("b1 e1 v2 w1 w2 e2 v1 t1 g1", &[["write", "write"]]),
+    ("b1 w1 e1 v2 w2 e2 v1 r1 t1 g1", &[]),
+    ("b1 e1 v2 w1 o2 e2 v1 t1 g1", &[]),
+    ("b1 e1 v2 w1 a2 e2 v1 r1 t1 g0", &[["write", "add"]]),
+    ("w1 b1 r1 t1 g1 w1", &[]),
+    ("b1 r1 t1 g1 w3", &[["read", "write"]]),
+    ("b1 w1 t1 g1 e1 v3 w3", &[]),
+    ("b1 w1 t1 e1 g1 v3 w3", &[["write", "write"]]),
+    ("b1 w1 t1 g1 g1", &[]),
+    ("b1 w1 t1 g1 g2", &[["write", "write"]]),
+    ("b1 w1 t1 g1 s1 g2", &[]),
+    // A graph that contains a graph twice, without an order.
+    ("b1 w1 t1 k1 k1 u1", &[["write", "write"]]),
+    ("b1 w1 t1 k1 u1 w1", &[]),
+    ("b1 e1 v2 w1 w2 e2 v1 t1 k1 u1 w3", &[["write", "write"], ["write", "write"]]),
 ];
 
 fn order() -> Result<(), Failed> {
@@ -298,6 +315,8 @@ fn order_in_command() -> Result<(), Failed> {
     assert!(status == 1 && expected.iter().all(|line| messages.contains(line)), "{messages}");
     let (status, messages) = words(&[], &["w1", "e1", "v2", "w2"])?;
     assert!(status == 0 && messages.ends_with("no race in any schedule of the 1 that were checked\n"), "{messages}");
+    let (status, messages) = words(&[], &["b1", "e1", "v2", "w1", "w2", "e2", "v1", "t1", "g1"])?;
+    assert!(status == 1 && messages.contains("error[stream-race]: two nodes of a graph have no order"), "{messages}");
     let (status, messages) = words(&["--no-races"], &["w1", "c1", "m2"])?;
     assert!(status == 0 && !messages.contains("stream-race"), "{messages}");
     Ok(())

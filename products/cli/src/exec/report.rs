@@ -123,21 +123,25 @@ fn race(race: &Unordered) {
         format!("{operation}, in {stream}: {access} the bytes")
     };
     let test = race.test.as_ref().map(|test| format!("in {test}"));
+    let (kind, help) = match race.is_of_graph {
+        true => (
+            "nodes of a graph",
+            "let the second node depend on the first, by `cudaGraphAddDependencies`, or by an event during the capture",
+        ),
+        false => (
+            "operations of streams",
+            "let the second stream wait for an event of the first, by `cudaEventRecord` and `cudaStreamWaitEvent`, or wait for \
+             the first stream before the second call",
+        ),
+    };
     let plural = if race.bytes == 1 { "byte" } else { "bytes" };
     let diagnostic = Diagnostic {
         notes: [format!("the first call: {}", said(first)), format!("the second call: {}", said(second))]
             .into_iter()
             .chain(test)
             .collect(),
-        help: Some(
-            "let the second stream wait for an event of the first, by `cudaEventRecord` and `cudaStreamWaitEvent`, or wait for the \
-             first stream before the second call"
-                .to_owned(),
-        ),
-        ..Diagnostic::new(format!(
-            "two operations of streams have no order, and access {} {plural} at `{}`",
-            race.bytes, race.place
-        ))
+        help: Some(help.to_owned()),
+        ..Diagnostic::new(format!("two {kind} have no order, and access {} {plural} at `{}`", race.bytes, race.place))
     };
     render::message(&Message { level: Level::ERROR, id: Some(STREAMS), diagnostic: &diagnostic, first: None }, None);
 }

@@ -129,10 +129,7 @@ pub fn update(executable: Handle<Executable>, graph: Handle<Graph>) -> Done<u32>
 
 /// The work of all nodes of a graph, as one node of another graph.
 fn child(graph: Handle<Graph>) -> Done<Work> {
-    with(|gpu| {
-        let sorted = gpu.sorted(graph)?;
-        Ok(Work::Graph(sorted.into_iter().map(|node| Ok(gpu.nodes.get(node)?.work.clone())).collect::<Done<_>>()?))
-    })
+    with(|gpu| Ok(Work::Graph(gpu.steps(graph)?.into_iter().map(|(_, step)| step).collect())))
 }
 
 /// Adds the edges from nodes to nodes.

@@ -12,17 +12,27 @@ enum { BYTES = 256 };
 
 static void function(void *data) { (void)data; }
 
+static void launch(CUgraph graph, CUstream stream) {
+  CUgraphExec executable;
+  CK(cuGraphInstantiateWithFlags(&executable, graph, 0));
+  CK(cuGraphLaunch(executable, stream));
+  CK(cuGraphExecDestroy(executable));
+}
+
 /* Each word of the command line is an operation: a letter, and the number of a stream. Stream 0 is the default stream, 1
  * and 2 are blocking, and 3 and 4 are not. */
 int main(int count, char **words) {
   CUmodule module = begin(ptx);
   CUstream streams[5] = {0};
   CUevent event;
+  CUgraph graph, outer;
+  CUgraphNode node;
   CUdeviceptr memory, copy;
   void *pinned;
   char host[BYTES];
   for (int index = 1; index < 5; index++) CK(cuStreamCreate(&streams[index], index > 2 ? CU_STREAM_NON_BLOCKING : 0));
   CK(cuEventCreate(&event, 0));
+  CK(cuGraphCreate(&outer, 0));
   CK(cuMemAlloc(&memory, 2 * BYTES));
   CK(cuMemAlloc(&copy, BYTES));
   CK(cuMemAllocHost(&pinned, BYTES));
@@ -55,6 +65,11 @@ int main(int count, char **words) {
       case 'q': CK(cuStreamQuery(stream)); break;
       case 'l': CK(cuLaunchHostFunc(stream, function, 0)); break;
       case 'x': CK(cuCtxSynchronize()); break;
+      case 'b': CK(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL)); break;
+      case 't': CK(cuStreamEndCapture(stream, &graph)); break;
+      case 'k': CK(cuGraphAddChildGraphNode(&node, outer, 0, 0, graph)); break;
+      case 'g': launch(graph, stream); break;
+      case 'u': launch(outer, stream); break;
     }
   }
   return 0;
