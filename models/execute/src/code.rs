@@ -215,13 +215,19 @@ pub enum Op {
     Asynchronous(Box<Operation>),
     Matrix(Box<Matrix>),
     Texture(Box<TextureAccess>),
-    /// Waits for the earlier grids.
-    GridWait,
-    /// Lets dependent grids start.
-    GridTrigger,
+    Grid(GridControl),
     /// `setmaxnreg`: the new number of registers.
     Setmaxnreg(RegisterChange, Source),
     Unsupported(String),
+}
+
+/// `griddepcontrol`
+#[derive(Clone, Copy, Debug)]
+pub enum GridControl {
+    /// Waits for the earlier grids.
+    Wait,
+    /// Lets dependent grids start.
+    Trigger,
 }
 
 /// An asynchronous operation, with its operands by their roles.

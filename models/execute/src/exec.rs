@@ -7,7 +7,7 @@ use rustc_hash::FxHasher;
 
 use crate::{
     access::{low_bits, write_loaded},
-    code::{Callee, Column, Compute, Invoke, LANES, Op, Passed, Pc, Reg, Source},
+    code::{Callee, Column, Compute, Fast, GridControl, Invoke, LANES, Op, Passed, Pc, Reg, Source},
     machine::{Cta, Machine},
     memory::{Region, generic, number, region, window},
     report::{Condition, FaultKind},
@@ -106,6 +106,7 @@ impl Machine<'_> {
         let mut group = warp.groups[index];
         let program = self.program;
         let alone = warp.groups.len() == 1;
+        let mut scratch = [[0; LANES]; 4];
         while self.time < end {
             let Some(step) = program.steps.get(group.pc as usize) else { break };
             let mut lanes = group.lanes;
@@ -140,7 +141,10 @@ impl Machine<'_> {
                 warp.groups[index].pc = group.pc;
             } else if let Op::Compute(of) = &step.op {
                 self.cover(group.pc);
-                self.compute(cta, warp, group.base, lanes, of);
+                match of.fast {
+                    Some(fast) => self.compute_fast(cta, warp, (group.base, lanes), (of, fast), &mut scratch),
+                    None => self.compute(cta, warp, group.base, lanes, of),
+                }
                 group.pc += 1;
                 warp.groups[index].pc = group.pc;
             } else {
@@ -208,24 +212,6 @@ impl Machine<'_> {
     /// Executes a computation for lanes.
     fn compute(&mut self, cta: &Cta, warp: &mut Warp, base: u32, lanes: Lanes, of: &Compute) {
         let mut buffers = [[0u64; LANES]; 5];
-        if let Some(fast) = of.fast {
-            let [a, b, c, ..] = &mut buffers;
-            let mut operands = [a, b, c];
-            for (buffer, source) in operands.iter_mut().zip(&of.sources[..of.count]) {
-                self.column(cta, warp, base, *source, buffer);
-            }
-            let [a, b, c] = operands;
-            let mut d = [0; LANES];
-            fast(&mut d, [a, b, c]);
-            let Some(register) = of.results[0] else { return };
-            let column = &mut warp.registers[(base + register) as usize];
-            if lanes == u32::MAX {
-                *column = d;
-            } else {
-                each(lanes).for_each(|lane| column[lane] = d[lane]);
-            }
-            return;
-        }
         for (buffer, source) in buffers.iter_mut().zip(&of.sources[..of.count]) {
             self.column(cta, warp, base, *source, buffer);
         }
@@ -242,6 +228,36 @@ impl Machine<'_> {
                     warp.set(base, *register, lane, value as u64);
                 }
             }
+        }
+    }
+
+    /// Executes a computation for lanes by its function for whole warps. The operands that are registers are not copied.
+    fn compute_fast(
+        &self,
+        cta: &Cta,
+        warp: &mut Warp,
+        (base, lanes): (u32, Lanes),
+        (of, fast): (&Compute, Fast),
+        scratch: &mut [Column; 4],
+    ) {
+        let [d, others @ ..] = scratch;
+        let sources = &of.sources[..of.count];
+        for (other, source) in others.iter_mut().zip(sources) {
+            if !matches!(source, Source::Reg(_)) {
+                self.column(cta, warp, base, *source, other);
+            }
+        }
+        let operand = |index: usize| match sources.get(index) {
+            Some(Source::Reg(register)) => &warp.registers[(base + register) as usize],
+            _ => &others[index],
+        };
+        fast(d, [0, 1, 2].map(operand));
+        let Some(register) = of.results[0] else { return };
+        let column = &mut warp.registers[(base + register) as usize];
+        if lanes == u32::MAX {
+            *column = *d;
+        } else {
+            each(lanes).for_each(|lane| column[lane] = d[lane]);
         }
     }
 
@@ -265,12 +281,14 @@ impl Machine<'_> {
             Op::Parameter(results, at, ty) => self.parameters(warp, base, lanes, results, *at, *ty),
             Op::Fence(fence) => self.fence(cta, warp, lanes, fence.sem, fence.scope),
             Op::Nothing => {}
-            Op::GridWait => {
+            Op::Grid(GridControl::Wait) => {
                 for (_, thread) in Self::threads(warp, lanes) {
                     cta.order[thread as usize].clock.acquire(&self.end);
                 }
             }
-            Op::GridTrigger => Self::threads(warp, lanes).for_each(|(_, thread)| self.trigger(cta, thread)),
+            Op::Grid(GridControl::Trigger) => {
+                Self::threads(warp, lanes).for_each(|(_, thread)| self.trigger(cta, thread))
+            }
             Op::Pack(d, bits, parts, words) => {
                 for lane in each(lanes) {
                     let mut all = 0u128;
@@ -700,8 +718,7 @@ fn is_simple(op: &Op) -> bool {
             | Op::Parameter(..)
             | Op::Fence(_)
             | Op::Nothing
-            | Op::GridWait
-            | Op::GridTrigger
+            | Op::Grid(_)
             | Op::Pack(..)
             | Op::Unpack(..)
             | Op::Move128(..)

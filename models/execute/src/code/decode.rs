@@ -10,8 +10,8 @@ use ptx_isa::{
 use rustc_hash::FxHashMap;
 
 use super::{
-    Address, Barrier, Callee, Collective, Compute, Constants, DecodedAccess, Function, Given, Invoke, Matrix,
-    MatrixCode, Op, Parameter, Passed, Pc, Program, Reg, Source, Step, TextureAccess,
+    Address, Barrier, Callee, Collective, Compute, Constants, DecodedAccess, Function, Given, GridControl, Invoke,
+    Matrix, MatrixCode, Op, Parameter, Passed, Pc, Program, Reg, Source, Step, TextureAccess,
     fast::fast,
     touched::{is_wgmma, reads},
 };
@@ -389,9 +389,11 @@ impl<'f> Frame<'f> {
                 self.matrix(form, std::iter::once(address).chain(data).collect(), step)
             }
             Action::Access(access) => self.access(access, step)?,
-            Action::Asynchronous(form, _) if form.family() == Family::GriddepcontrolWait => Op::GridWait,
+            Action::Asynchronous(form, _) if form.family() == Family::GriddepcontrolWait => Op::Grid(GridControl::Wait),
             // The instruction allows other grids to begin, and orders nothing.
-            Action::Asynchronous(form, _) if form.family() == Family::GriddepcontrolLaunchDependents => Op::GridTrigger,
+            Action::Asynchronous(form, _) if form.family() == Family::GriddepcontrolLaunchDependents => {
+                Op::Grid(GridControl::Trigger)
+            }
             Action::Asynchronous(form, arguments) if is_lacking(form, arguments) => {
                 return Err(form.mnemonic());
             }

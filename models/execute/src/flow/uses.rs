@@ -60,14 +60,7 @@ impl Uses {
         let wide = |source: &Source| node(source).into_iter().flat_map(|node| [node, node + 1]).collect::<Vec<_>>();
         self.has_effect = true;
         match &step.op {
-            Op::Nothing
-            | Op::Fence(_)
-            | Op::GridWait
-            | Op::GridTrigger
-            | Op::Return
-            | Op::Exit
-            | Op::Trap
-            | Op::Jump(_) => {
+            Op::Nothing | Op::Fence(_) | Op::Grid(_) | Op::Return | Op::Exit | Op::Trap | Op::Jump(_) => {
                 self.has_effect = !matches!(step.op, Op::Nothing);
             }
             Op::Unsupported(_) => {}
