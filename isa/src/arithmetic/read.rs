@@ -118,7 +118,8 @@ const ROWS: &[Row] = rows! {
     // Halves and bytes of words.
     "vadd2 vsub2 vavrg2 vabsdiff2 vmin2 vmax2", "?sat|add", "u32|s32 u32|s32 u32|s32" => video;
     "vadd4 vsub4 vavrg4 vabsdiff4 vmin4 vmax4", "?sat|add", "u32|s32 u32|s32 u32|s32" => video;
-    "vset2 vset4", "UCMP ?add", "u32|s32 u32|s32" => video;
+    "vset2 vset4", "UCMP ?add", "u32|s32 u32" => video;
+    "vset2 vset4", "SCMP ?add", "u32|s32 s32" => video;
     // Conversions.
     "cvt", "sat", "u8 u16|u32|u64|s8|SIGNED" => cvt;
     "cvt", "sat", "u16 u32|u64|s8|SIGNED" => cvt;

@@ -26,8 +26,8 @@ pub enum VideoOp {
     /// `vmax2`, `vmax4`
     #[strum(serialize = "vmax")]
     Max,
-    /// `vset2`, `vset4`: 1 if the comparison holds, 0 otherwise. ptxas also takes the names of unsigned comparisons; the
-    /// types of the operands decide the signs.
+    /// `vset2`, `vset4`: 1 if the comparison holds, 0 otherwise. ptxas also takes the names of unsigned comparisons if the
+    /// second operand is unsigned; the types of the operands decide the signs.
     #[strum(disabled)]
     Set(Cmp),
 }
