@@ -226,7 +226,9 @@ impl Order {
         self.lanes += 1;
     }
 
-    /// A graph has ended: it is one operation of its stream, or of the step that contains it.
+    /// A graph has ended: it is one operation of its stream, or of the step that contains it. A clock with a part of the
+    /// graph, such as the clock of an event that a node records, then has the whole graph: races with the rest are missed,
+    /// and no race is false.
     pub fn join(&mut self, queue: Queue) {
         let Some(fork) = self.fork_of(queue) else { return };
         let fork = self.forks.remove(fork);

@@ -390,7 +390,6 @@ impl<'f> Frame<'f> {
             }
             Action::Access(access) => self.access(access, step)?,
             Action::Asynchronous(form, _) if form.family() == Family::GriddepcontrolWait => Op::Grid(GridControl::Wait),
-            // The instruction allows other grids to begin, and orders nothing.
             Action::Asynchronous(form, _) if form.family() == Family::GriddepcontrolLaunchDependents => {
                 Op::Grid(GridControl::Trigger)
             }
